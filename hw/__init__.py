@@ -1,0 +1,1 @@
+"""What becomes gates: generators of synthesizable hardware, and the contracts software reads."""

@@ -1,0 +1,1 @@
+"""Parts that every generator uses. Nothing here knows a target's configuration."""

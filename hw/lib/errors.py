@@ -1,0 +1,32 @@
+"""Errors that a person can mend. The command line prints their text and exits with status 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class GnarlError(Exception):
+    """Bad input of any kind; the text is one line that names the place and what would be right."""
+
+
+class ConfigError(GnarlError):
+    """A configuration that no hardware can be generated for.
+
+    ``violations`` lists every offending field as ``field = value: what is allowed``.
+    """
+
+    def __init__(self, violations: Sequence[str]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("; ".join(self.violations))
+
+
+class WorkloadError(GnarlError):
+    """A workload that means nothing or cannot be compiled; names the file, line, node or value."""
+
+
+class ProgramError(GnarlError):
+    """A program file that is damaged, or made for another configuration; names the field."""
+
+
+class CapacityError(GnarlError):
+    """A workload that needs more than the configuration has; names what is short and by how much."""

@@ -1,0 +1,1 @@
+"""Compilers, golden models and the runtime. Nothing here imports RTL generators but the targets table."""

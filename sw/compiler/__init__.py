@@ -1,0 +1,1 @@
+"""Compilers: from workloads to programs."""

@@ -1,0 +1,1 @@
+"""From what people have (graphs, circuits, matrices) to the compilers' input."""

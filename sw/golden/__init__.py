@@ -1,0 +1,1 @@
+"""NumPy golden models: what a workload means, without any hardware in sight."""
