@@ -1,0 +1,36 @@
+"""Reads text files whose errors name a place, ``file:line``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hw.lib.errors import WorkloadError
+
+
+def read_text(path: str | Path) -> str:
+    """The file's text; ``WorkloadError`` if there is none or it is no UTF-8 text."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise WorkloadError(f"{path}: byte {error.start} is no UTF-8 text") from None
+    except OSError as error:
+        raise WorkloadError(f"{path}: {error.strerror}") from None
+
+
+def whole_number(text: str, place: str) -> int:
+    """The number that ``text`` spells, within 63 bits; ``WorkloadError`` if it spells none."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise WorkloadError(f"{place}: {text!r} is no whole number") from None
+    if not -(2**63) < number < 2**63:
+        raise WorkloadError(f"{place}: {text} has more than 63 bits")
+    return number
+
+
+def real_number(text: str, place: str) -> float:
+    """The number that ``text`` spells, maybe infinite or NaN; ``WorkloadError`` if none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise WorkloadError(f"{place}: {text!r} is no number") from None
