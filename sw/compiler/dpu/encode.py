@@ -1,0 +1,69 @@
+"""From a schedule to instructions: opcodes and columns of fields. Source: DPU-v2, section III.E."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import WRITE_COPY, Opcode
+from sw.compiler.dpu.memory import MemoryLayout
+from sw.compiler.dpu.registers import register_addresses
+from sw.compiler.dpu.schedule import Schedule
+from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
+
+
+def instructions(
+    schedule: Schedule, layout: MemoryLayout, config: DpuConfig
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """``(opcode uint8 [n], columns)``: one instruction a cycle, then HALT; see ``isa.instruction``.
+
+    O(cycles · banks).
+    """
+    cycles, length = schedule.cycles, schedule.length
+    rows = slice(0, length)
+    address = register_addresses(schedule, config.registers)
+    read = cycles.read[rows]
+    memory = cycles.memory[rows]
+    busy = cycles.busy[rows]
+    loads = (memory == MEMORY_LOAD) | (memory == MEMORY_RELOAD)
+    stores = memory == MEMORY_STORE
+    only_copies = busy & ~(cycles.write_source[rows] > WRITE_COPY).any(axis=1)
+    opcode = np.full(length + 1, Opcode.HALT, np.uint8)
+    opcode[rows] = np.select(
+        [
+            busy & loads,
+            busy & stores,
+            only_copies,
+            busy,
+            loads,
+            stores,
+        ],
+        [
+            Opcode.EXEC_LOAD,
+            Opcode.EXEC_STORE,
+            Opcode.COPY,
+            Opcode.EXEC,
+            Opcode.LOAD,
+            Opcode.STORE,
+        ],
+        Opcode.NOP,
+    )
+    columns = {
+        "read_enable": read != NONE,
+        "valid_reset": cycles.release[rows] & (read != NONE),
+        "read_address": np.where(read != NONE, address[np.maximum(read, 0)], 0)
+        if len(address)
+        else np.zeros(read.shape, np.int32),
+        "source": cycles.source[rows],
+        "operation": cycles.operation[rows],
+        "write_source": cycles.write_source[rows],
+        "write_enable": cycles.write_source[rows] == WRITE_COPY,
+        "row": layout.row,
+        "load_enable": cycles.load[rows] != NONE,
+        "store_enable": cycles.store[rows] != NONE,
+    }
+    columns = {
+        name: np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)])
+        for name, column in columns.items()
+    }
+    return opcode, columns

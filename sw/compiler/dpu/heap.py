@@ -1,0 +1,40 @@
+"""A binary heap of numbers ordered by keys kept elsewhere, for compiled loops."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def push(heap, size, item, key):  # type: ignore[no-untyped-def]
+    """Adds ``item``; the new size. ``heap`` must have room."""
+    place = size
+    while place > 0:
+        above = (place - 1) // 2
+        if key[heap[above]] <= key[item]:
+            break
+        heap[place] = heap[above]
+        place = above
+    heap[place] = item
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def pop(heap, size, key):  # type: ignore[no-untyped-def]
+    """Takes the item of the smallest key: ``(item, new size)``."""
+    smallest = heap[0]
+    size -= 1
+    item = heap[size]
+    place = 0
+    while True:
+        below = 2 * place + 1
+        if below >= size:
+            break
+        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
+            below += 1
+        if key[item] <= key[heap[below]]:
+            break
+        heap[place] = heap[below]
+        place = below
+    heap[place] = item
+    return smallest, size

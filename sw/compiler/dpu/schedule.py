@@ -1,0 +1,478 @@
+"""Steps 1b to 4 in one walk over the cycles: blocks, PEs, banks, order, copies and spills.
+
+Source: DPU-v2, section IV. Where the paper decomposes, maps, reorders and spills one after the
+other, this scheduler goes through the cycles once and fills each with the most urgent cones whose
+operands are there, given the ports, banks and registers that are really free. So a block is what
+one cycle executes, and bank conflicts mostly become a matter of which cones share a cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from hw.dpu.config import DpuConfig
+from hw.lib.errors import CapacityError
+from sw.compiler.dpu import heap
+from sw.compiler.dpu.binarise import BinaryDag
+from sw.compiler.dpu.cone import AWAY, NOT_READY, OPERATION, expand
+from sw.compiler.dpu.order import depth_first, height
+from sw.compiler.dpu.place import (
+    NO_LOAD,
+    NO_REGISTER,
+    PLACED,
+    SAME_BANK,
+    SPARE_REGISTERS,
+    arrive,
+    move,
+    new_scratch,
+    place,
+)
+from sw.compiler.dpu.state import (
+    MEMORY_IDLE,
+    MEMORY_RELOAD,
+    MEMORY_STORE,
+    NONE,
+    Cycles,
+    Locations,
+    Values,
+    graph,
+    grown_cycles,
+    grown_locations,
+    hold,
+    let_go,
+    machine,
+    new_cycles,
+    new_values,
+)
+
+STUCK_CYCLES = 2000
+"""Cycles without any progress after which a schedule is given up."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the scheduler chooses; ``compile`` tries several.
+
+    window
+        operations of the depth-first walk that compete with one another by urgency; those of the
+        next window come after. 0: all compete.
+    load_window
+        cycles that a word may wait in a register for the instruction that it is loaded for.
+    attempts
+        cones that may fail to find room in a cycle before the cycle is closed.
+    eager
+        whether inputs of a tree that would stay idle run parts of groups.
+    hurry
+        see ``binarise``.
+    """
+
+    window: int = 0
+    load_window: int = 16
+    attempts: int = 24
+    eager: bool = True
+    hurry: float = 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Instructions as ``Cycles`` (cut to ``length`` issue cycles), and where values end up."""
+
+    length: int
+    cycles: Cycles
+    values: Values
+    locations: Locations
+    memory_rows: int
+    spills: int
+    copies: int
+
+
+def schedule(binary: BinaryDag, config: DpuConfig, policy: Policy) -> Schedule:
+    """Binary DAG → what happens in each cycle. O(operations · banks).
+
+    Raises ``CapacityError`` if the registers do not suffice.
+    """
+    g = graph(binary)
+    key = -height(binary, config)
+    if policy.window:
+        key += (depth_first(binary) // policy.window) * (1.0 + float(-key.min(initial=0.0)))
+    length, cycles, values, locations, rows, spills, copies = _run(
+        machine(config),
+        g,
+        key,
+        config.pes,
+        policy.load_window,
+        policy.attempts,
+        policy.eager,
+    )
+    if length < 0:
+        raise CapacityError(
+            f"registers = {config.registers}: too few to schedule this DAG; "
+            "a configuration with more registers or banks is needed"
+        )
+    return Schedule(length, cycles, values, locations, rows, spills, copies)
+
+
+@njit(cache=True, nogil=True)
+def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignore[no-untyped-def]
+    banks = machine.banks
+    values = new_values(graph, banks, machine.registers)
+    scratch = new_scratch(machine.depth, banks, len(values.location))
+    cycles = new_cycles(1024, banks, pes)
+    locations = Locations(np.empty(4096, np.int32), np.empty(4096, np.uint8))
+    located = 0
+    remaining = len(graph.op)
+    unstored = len(graph.outputs)
+    ready = np.empty(remaining + 1, np.int32)
+    waiting = 0
+    for k in range(remaining):
+        if values.missing[k] == 0:
+            waiting = heap.push(ready, waiting, k, key)
+    aside = np.empty(8 * attempts + 8 * banks, np.int32)
+    partial = np.empty(8 * attempts + 8 * banks, np.int32)
+    clashes = np.empty((16, 2), np.int32)
+    wanted = np.empty(64, np.int32)
+    tenants = np.full((256, banks), NONE, np.int32)
+    rows = 0
+    spills = 0
+    copies = 0
+    idle = 0
+    cycle = 0
+    short_of_loads = False
+    while remaining > 0 or unstored > 0:
+        if cycle + 64 >= len(cycles.memory):
+            cycles = grown_cycles(cycles, 2 * len(cycles.memory))
+        if located + 16 * banks >= len(locations.value):
+            locations = grown_locations(locations, 2 * len(locations.value) + 16 * banks)
+        if rows + 2 >= len(tenants):
+            more = np.full((2 * len(tenants), banks), NONE, np.int32)
+            more[: len(tenants)] = tenants
+            tenants = more
+        cycles.held[cycle] = values.held
+        waiting = _collect(graph, values, scratch, key, cycle, ready, waiting)
+
+        set_aside, parts, clashing, wants = 0, 0, 0, 0
+        full = False
+        progress = False
+        failures = 0
+        runs = machine.overlap or not _memory_turn(
+            machine, cycles, values, cycle, load_window, short_of_loads, idle, remaining
+        )
+        short_of_loads = False
+        lanes = banks if runs else 0
+        while waiting > 0 and lanes > 1 and failures < attempts:
+            operation, waiting = heap.pop(ready, waiting, key)
+            if values.done[operation]:
+                continue
+            top, levels, whole = _climb(
+                graph, values, scratch, cycle, operation, machine.depth, key
+            )
+            if levels == NOT_READY or levels == AWAY:
+                if levels == AWAY and wants < 16:
+                    wanted[wants] = operation
+                    wants += 1
+                aside[set_aside] = operation
+                set_aside += 1
+                failures += 1
+                continue
+            if not whole and idle == 0:
+                if eager:
+                    partial[parts] = operation
+                    parts += 1
+                else:
+                    aside[set_aside] = operation
+                    set_aside += 1
+                failures += not eager or parts > 2 * attempts
+                if parts + set_aside >= len(aside) - 2:
+                    break
+                continue
+            why, located, used = _place_or_less(
+                machine, graph, cycles, values, locations, located, scratch, cycle, top, load_window
+            )
+            if why == PLACED:
+                progress = True
+                lanes -= used
+                if not values.done[operation]:
+                    aside[set_aside] = operation
+                    set_aside += 1
+            else:
+                full |= why == NO_REGISTER
+                short_of_loads |= why == NO_LOAD
+                if why == SAME_BANK and clashing < 16:
+                    clashes[clashing] = scratch.clash
+                    clashing += 1
+                aside[set_aside] = operation
+                set_aside += 1
+                failures += 1
+        for k in range(parts):
+            operation = partial[k]
+            if values.done[operation]:
+                continue
+            if lanes > 1:
+                top, levels, whole = _climb(
+                    graph, values, scratch, cycle, operation, machine.depth, key
+                )
+                if levels > 0:
+                    why, located, used = _place_or_less(
+                        machine, graph, cycles, values, locations, located, scratch, cycle,
+                        top, load_window,
+                    )  # fmt: skip
+                    if why == PLACED:
+                        progress = True
+                        lanes -= used
+                    elif why == SAME_BANK and clashing < 16:
+                        clashes[clashing] = scratch.clash
+                        clashing += 1
+                    full |= why == NO_REGISTER
+            if not values.done[operation]:
+                waiting = heap.push(ready, waiting, operation, key)
+        for k in range(set_aside):
+            if not values.done[aside[k]]:
+                waiting = heap.push(ready, waiting, aside[k], key)
+
+        for k in range(clashing):
+            for side in range(2):
+                moved, located = move(
+                    machine, graph, cycles, values, locations, located, scratch, cycle,
+                    clashes[k, side],
+                )  # fmt: skip
+                if moved:
+                    copies += 1
+                    progress = True
+                    break
+
+        if cycles.memory[cycle] == MEMORY_IDLE and (machine.overlap or not cycles.busy[cycle]):
+            reloaded, located = _reload(
+                machine, graph, cycles, values, locations, located, tenants, cycle, wanted, wants
+            )
+            if reloaded:
+                progress = True
+            else:
+                stored, spilt = _store(
+                    machine, graph, cycles, values, locations, tenants, rows, cycle, key,
+                    full or wants > 0, remaining, idle,
+                )  # fmt: skip
+                if stored + spilt > 0:
+                    cycles.memory[cycle] = MEMORY_STORE
+                    cycles.row[cycle] = rows
+                    rows += 1
+                    unstored -= stored
+                    spills += spilt
+                    progress = True
+        remaining = len(graph.op) - scratch.finished[0]
+        idle = 0 if progress else idle + 1
+        if idle > STUCK_CYCLES:
+            return -1, cycles, values, locations, rows, spills, copies
+        cycle += 1
+    return cycle, cycles, values, locations, rows, spills, copies
+
+
+@njit(cache=True, nogil=True)
+def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignore[no-untyped-def]
+    """Enters the operations whose last operand becomes readable in ``cycle``; the heap's size."""
+    slot = cycle % len(scratch.arrivals)
+    value = scratch.arrivals[slot]
+    scratch.arrivals[slot] = NONE
+    while value != NONE:
+        for k in range(graph.user_offsets[value], graph.user_offsets[value + 1]):
+            user = graph.users[k]
+            values.missing[user] -= 1
+            if values.missing[user] == 0 and not values.done[user]:
+                waiting = heap.push(ready, waiting, user, key)
+        value = scratch.next_arrival[value]
+    return waiting
+
+
+@njit(cache=True, nogil=True)
+def _climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore[no-untyped-def]
+    """The largest cone over ``operation`` that can run: ``(root, levels, whole)``.
+
+    Prefers cones whose root is a group's (``whole``). Leaves the cone in ``scratch`` and the roots
+    below it in ``scratch.path``, lowest first.
+    """
+    kind, node = scratch.kind, scratch.node
+    levels = expand(graph, values, cycle, operation, depth, kind, node)
+    if levels < 0:
+        return operation, levels, False
+    root, height, top, whole = operation, levels, 0, -1
+    scratch.path[0] = operation
+    if graph.group[operation] == operation:
+        whole = 0
+    while height < depth:
+        value = graph.leaves + root
+        best = -1
+        first = graph.user_offsets[value]
+        for k in range(first, min(first + 8, graph.user_offsets[value + 1])):
+            user = graph.users[k]
+            if values.done[user] or (best >= 0 and key[user] >= key[best]):
+                continue
+            if expand(graph, values, cycle, user, depth, kind, node) > 0:
+                best = user
+        if best < 0:
+            break
+        root = best
+        top += 1
+        scratch.path[top] = root
+        height = expand(graph, values, cycle, root, depth, kind, node)
+        if graph.group[root] == root:
+            whole = top
+    if whole >= 0 and whole < top:
+        top = whole
+    root = scratch.path[top]
+    levels = expand(graph, values, cycle, root, depth, kind, node)
+    return top, levels, whole >= 0
+
+
+@njit(cache=True, nogil=True)
+def _place_or_less(  # type: ignore[no-untyped-def]
+    machine, graph, cycles, values, locations, located, scratch, cycle, top, window
+):
+    """Places the climbed cone or, if two operands stand in one bank, a smaller one on its path.
+
+    ``(PLACED or why not, locations, tree inputs taken)``.
+    """
+    why = SAME_BANK
+    for step in range(top, -1, -1):
+        levels = expand(
+            graph, values, cycle, scratch.path[step], machine.depth, scratch.kind, scratch.node
+        )
+        why, located = place(
+            machine, graph, cycles, values, locations, located, scratch, cycle, levels, window
+        )
+        if why == PLACED:
+            return why, located, 1 << levels
+        if why != SAME_BANK:
+            break
+    return why, located, 0
+
+
+@njit(cache=True, nogil=True)
+def _memory_turn(machine, cycles, values, cycle, window, short, idle, remaining):  # type: ignore[no-untyped-def]
+    """Without overlap: whether this cycle is left to the memory."""
+    if remaining == 0:
+        return True
+    if short:
+        return True
+    unstored = 0
+    for bank in range(machine.banks):
+        unstored += values.unstored[bank] > 0
+    return 2 * unstored > machine.banks
+
+
+@njit(cache=True, nogil=True)
+def _reload(  # type: ignore[no-untyped-def]
+    machine, graph, cycles, values, locations, located, tenants, cycle, wanted, wants
+):
+    """Loads spilled operands of the wanted operations, one row's: ``(any, locations)``."""
+    row = NONE
+    when = cycle + machine.load_latency
+    for k in range(wants):
+        for side in range(2):
+            value = graph.left[wanted[k]] if side == 0 else graph.right[wanted[k]]
+            if (
+                value < graph.leaves
+                or values.location[value] != NONE
+                or values.row[value] == NONE
+                or (row != NONE and values.row[value] != row)
+            ):
+                continue
+            bank = values.lane[value]
+            if (
+                values.held[bank] >= machine.registers - 1
+                or cycles.write[when, bank] != NONE
+                or cycles.load[cycle, bank] != NONE
+            ):
+                continue
+            row = values.row[value]
+            locations.value[located] = value
+            locations.bank[located] = bank
+            cycles.load[cycle, bank] = located
+            cycles.write[when, bank] = located
+            values.location[value] = located
+            values.ready[value] = when
+            values.row[value] = NONE
+            tenants[row, bank] = NONE
+            hold(values, bank, value)
+            cycles.held[cycle, bank] += 1
+            located += 1
+    if row == NONE:
+        return False, located
+    cycles.memory[cycle] = MEMORY_RELOAD
+    cycles.row[cycle] = row
+    return True, located
+
+
+@njit(cache=True, nogil=True)
+def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
+    """Key of the most urgent operation that still needs ``value``; infinity if none does."""
+    best = np.inf
+    first = graph.user_offsets[value]
+    for k in range(first, min(first + 32, graph.user_offsets[value + 1])):
+        user = graph.users[k]
+        if not values.done[user]:
+            best = min(best, key[user])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _store(  # type: ignore[no-untyped-def]
+    machine, graph, cycles, values, locations, tenants, row, cycle, key, pressed, remaining, idle
+):
+    """Stores outputs, and spills where registers run out: ``(outputs stored, values spilled)``."""
+    unstored = 0
+    for bank in range(machine.banks):
+        unstored += values.unstored[bank] > 0
+    if not pressed and 2 * unstored < machine.banks and remaining > 0:
+        return 0, 0
+    stored, spilt = 0, 0
+    for bank in range(machine.banks):
+        location = cycles.read[cycle, bank]
+        chosen = NONE
+        if location != NONE:
+            value = locations.value[location]
+            if value >= graph.leaves and values.pending[value]:
+                if values.location[value] == location:
+                    chosen = value
+        elif values.unstored[bank] > 0 or (
+            pressed and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
+        ):
+            farthest = -np.inf
+            for slot in range(machine.registers):
+                value = values.resident[bank, slot]
+                if value == NONE or values.ready[value] > cycle:
+                    continue
+                if not pressed and not values.pending[value]:
+                    continue
+                use = _next_use(graph, values, key, value)
+                if use > farthest:
+                    farthest = use
+                    chosen = value
+        if chosen == NONE:
+            continue
+        location = values.location[chosen]
+        if values.pending[chosen]:
+            values.pending[chosen] = False
+            values.unstored[bank] -= 1
+            values.uses[chosen] -= 1
+            stored += 1
+            values.row[chosen] = row
+            values.lane[chosen] = bank
+            gone = values.uses[chosen] == 0 or (
+                cycles.read[cycle, bank] == NONE
+                and pressed
+                and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
+            )
+        else:
+            spilt += 1
+            values.row[chosen] = row
+            values.lane[chosen] = bank
+            gone = True
+        cycles.read[cycle, bank] = location
+        cycles.store[cycle, bank] = location
+        if gone:
+            cycles.release[cycle, bank] = True
+            let_go(values, bank, chosen)
+        tenants[row, bank] = chosen
+    return stored, spilt
