@@ -6,7 +6,8 @@ matrix or ``U[i,j]`` of an upper one (row by row, columns ascending, without the
 ``inv[i]``; outputs are ``x[1]`` to ``x[n]``.
 
 The structure is the pattern of entries, zeros in the file included, and whether the diagonal is all
-ones: then there are no ``inv``, and new values must have ones there too.
+ones: then there are no ``inv``, and new values must have ones there too (unless ``unit`` says
+otherwise).
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ from sw.compiler.frontend.text_file import read_text
 
 @dataclass(frozen=True)
 class TriangularSystem(DagWorkload):
-    """A triangular solve with the matrix it was made from."""
+    """A triangular solve with the matrix it was made from.
+
+    unit
+        whether the diagonal is all ones by structure, so that there are no ``inv``.
+    """
 
     matrix: TriangularMatrix = field(kw_only=True)
+    unit: bool = field(kw_only=True)
 
     def bind(self, rhs: np.ndarray, matrix: Any = None) -> np.ndarray:
         """Input values, float64 [n_inputs], for a right-hand side [n] and maybe new entries.
@@ -49,25 +55,33 @@ class TriangularSystem(DagWorkload):
         _require_finite(rhs, lambda at: f"{self.name}: b[{at + 1}]")
         value, diagonal = own.value, own.diagonal
         if matrix is not None:
-            value, diagonal = _new_entries(own, matrix, self.name)
-        inverse = [] if own.unit else [1 / diagonal]
+            value, diagonal = _new_entries(own, matrix, self.unit, self.name)
+        inverse = [] if self.unit else [1 / diagonal]
         return np.concatenate([rhs, value, *inverse])
 
 
-def read_matrix(path: str | Path, rhs: np.ndarray | None = None, seed: int = 0) -> TriangularSystem:
+def read_matrix(
+    path: str | Path, rhs: np.ndarray | None = None, seed: int = 0, unit: bool | None = None
+) -> TriangularSystem:
     """Reads a file; the right-hand side is ``rhs``, or random from ``seed`` in [-1, 1).
 
-    Raises ``WorkloadError`` naming file and line. O(entries · log entries).
+    ``unit``: whether reciprocals of the diagonal are left out, which must then be all ones; by
+    default, where it is. Raises ``WorkloadError`` naming file and line. O(entries · log entries).
     """
     matrix = parse_matrix(read_text(path), str(path))
     if rhs is None:
         rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
-    return system(matrix, rhs, str(path))
+    return system(matrix, rhs, str(path), unit)
 
 
-def system(matrix: TriangularMatrix, rhs: np.ndarray, source: str) -> TriangularSystem:
-    """The workload of a matrix and a right-hand side float64 [n]. O(entries)."""
-    dag, lines = _dag(matrix, source)
+def system(
+    matrix: TriangularMatrix, rhs: np.ndarray, source: str, unit: bool | None = None
+) -> TriangularSystem:
+    """The workload of a matrix and a right-hand side float64 [n]; rest as above. O(entries)."""
+    unit = matrix.unit if unit is None else unit
+    if unit:
+        _require_ones(matrix.diagonal, lambda at: f"{source}:{matrix.diagonal_line[at]}")
+    dag, lines = _dag(matrix, source, unit)
     workload = TriangularSystem(
         name=Path(source).stem,
         dag=dag,
@@ -75,12 +89,13 @@ def system(matrix: TriangularMatrix, rhs: np.ndarray, source: str) -> Triangular
         source=source,
         lines=lines,
         matrix=matrix,
+        unit=unit,
     )
     workload.inputs[:] = workload.bind(rhs)
     return workload
 
 
-def _dag(matrix: TriangularMatrix, source: str) -> tuple[Dag, np.ndarray]:
+def _dag(matrix: TriangularMatrix, source: str, unit: bool) -> tuple[Dag, np.ndarray]:
     """The DAG, and the line of each of its nodes."""
     size, entries = matrix.size, len(matrix.row)
     letter = "U" if matrix.upper else "L"
@@ -94,7 +109,7 @@ def _dag(matrix: TriangularMatrix, source: str) -> tuple[Dag, np.ndarray]:
     b = builder.inputs([f"b[{i}]" for i in numbers])
     factor = builder.inputs([letter + place for place in places])
     lines = [matrix.diagonal_line, matrix.line]
-    scaled = not matrix.unit
+    scaled = not unit
     if scaled:
         inverse = builder.inputs([f"inv[{i}]" for i in numbers])
         lines.append(matrix.diagonal_line)
@@ -151,7 +166,9 @@ def _dag(matrix: TriangularMatrix, source: str) -> tuple[Dag, np.ndarray]:
     return dag, np.concatenate([*lines, line])
 
 
-def _new_entries(own: TriangularMatrix, matrix: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _new_entries(
+    own: TriangularMatrix, matrix: Any, unit: bool, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Entries off the diagonal of a SciPy matrix, as in ``own``, and its diagonal."""
     rows = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
     rows.sum_duplicates()
@@ -178,13 +195,19 @@ def _new_entries(own: TriangularMatrix, matrix: Any, name: str) -> tuple[np.ndar
             f"{name}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be finite and have a "
             "finite reciprocal"
         )
-    if own.unit and (diagonal != 1).any():
-        at = int(np.argmax(diagonal != 1))
-        raise WorkloadError(
-            f"{name}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be 1, as the whole "
-            "diagonal of the old matrix"
-        )
+    if unit:
+        _require_ones(diagonal, lambda at: name)
     return value, diagonal
+
+
+def _require_ones(diagonal: np.ndarray, place: Callable[[int], str]) -> None:
+    other = diagonal != 1
+    if other.any():
+        at = int(np.argmax(other))
+        raise WorkloadError(
+            f"{place(at)}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be 1, as the "
+            "diagonal is all ones by structure"
+        )
 
 
 def _require_finite(values: np.ndarray, place: Callable[[int], str]) -> None:
