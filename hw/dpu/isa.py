@@ -7,14 +7,22 @@ Source: DPU-v2, sections III.B to III.E and figure 7.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from amaranth.hdl import unsigned
-from amaranth.lib import data, enum
+from amaranth.lib import data
+from amaranth.lib.enum import EnumType
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.topology import writers
 
+if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
+    from enum import IntEnum
+else:
+    from amaranth.lib.enum import IntEnum
 
-class Opcode(enum.IntEnum, shape=4):
+
+class Opcode(IntEnum, metaclass=EnumType, shape=4):
     """What an instruction does. ``EXEC_LOAD`` and ``EXEC_STORE`` exist with ``overlap`` only."""
 
     NOP = 0
@@ -27,7 +35,7 @@ class Opcode(enum.IntEnum, shape=4):
     EXEC_STORE = 7
 
 
-class PeOp(enum.IntEnum, shape=3):
+class PeOp(IntEnum, metaclass=EnumType, shape=3):
     """What a PE computes from its left and right input. Value 7 is illegal."""
 
     PASS_LEFT = 0
@@ -39,7 +47,7 @@ class PeOp(enum.IntEnum, shape=3):
     MIN = 6
 
 
-class ErrorCause(enum.IntEnum, shape=8):
+class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     """Why the machine stopped. ``detail`` is the bank, the row, or the opcode (or PE number)."""
 
     NONE = 0
@@ -59,8 +67,8 @@ FIRST_WRITER = 2
 
 def opcodes(config: DpuConfig) -> list[Opcode]:
     """The opcodes that this configuration executes."""
-    alone = [op for op in Opcode if op not in (Opcode.EXEC_LOAD, Opcode.EXEC_STORE)]
-    return list(Opcode) if config.overlap else alone
+    beside_exec = (Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
+    return [opcode for opcode in Opcode if config.overlap or opcode not in beside_exec]
 
 
 def write_source_bits(config: DpuConfig) -> int:
