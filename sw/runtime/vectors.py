@@ -36,11 +36,11 @@ def module_ports(verilog: str, top: str) -> list[Port]:
 
 
 class VectorSimulator:
-    """Simulates module ``top``, all of whose ports but ``clk`` and ``rst`` are at most 64 bits wide.
+    """Simulates module ``top``, whose ports, ``clk`` and ``rst`` apart, have at most 64 bits each.
 
     The design is reset once, here; its state lives on from one ``run`` to the next. ``wave`` names
-    an FST file to write. Raises ``BuildError`` as ``verilate.build`` does, ``ValueError`` for a port
-    that is too wide.
+    an FST file to write. Raises ``BuildError`` as ``verilate.build`` does, ``ValueError`` for a
+    port that is too wide.
     """
 
     def __init__(self, verilog: str, top: str, *, wave: Path | None = None) -> None:

@@ -1,0 +1,63 @@
+"""One unit for all that a processing element computes, in any number format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.cut_points import check_stages
+from hw.lib.fixed import check_fixed, compute_fixed
+from hw.lib.float_arithmetic import compute_float
+from hw.lib.float_parts import check_float
+from hw.lib.formats import FloatFormat, NumberFormat
+from hw.lib.operation import Operation
+
+
+class ArithmeticUnit(wiring.Component):
+    """``o`` = ``left`` ``operation`` ``right``: one operation a cycle, no backpressure, no reset.
+
+    Floating point: sums, differences and products as IEEE 754-2019 has them, rounded to nearest
+    even, with subnormals; ``MAX`` and ``MIN`` are its maximum and minimum (clause 9.6: -0 is below
+    +0, NaN prevails); any NaN among these results is canonical. Fixed point: sums wrap, products
+    are rounded to nearest even and wrap. Passing leaves all bits as they are.
+
+    Parameters: ``format`` of operands and result; ``stages`` >= 1, pipeline registers inside, the
+    last of them at the output.
+
+    Members: ``left``, ``right``, ``o``: bits; ``operation``: an ``Operation``.
+    """
+
+    def __init__(self, format: NumberFormat, stages: int) -> None:
+        if isinstance(format, FloatFormat):
+            check_float(format)
+        else:
+            check_fixed(format)
+        check_stages(stages, least=1)
+        self._format = format
+        self._stages = stages
+        super().__init__(
+            {
+                "left": In(format.width),
+                "right": In(format.width),
+                "operation": In(Operation),
+                "o": Out(format.width),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Cycles from operands and operation to their result."""
+        return self._stages
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        inputs = self.left, self.right, self.operation
+        if isinstance(self._format, FloatFormat):
+            result = compute_float(m, self._format, self._stages, *inputs)
+        else:
+            result = compute_fixed(m, self._format, self._stages, *inputs)
+        m.d.comb += self.o.eq(result)
+        return m
