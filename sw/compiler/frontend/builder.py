@@ -62,7 +62,7 @@ class DagBuilder:
         self._op.append(op)
         self._counts.append(len(operands))
         self._operands.extend(operands)
-        self._negative.extend(negative if negative is not None else bytes(len(operands)))
+        self._negative.extend(bytes(len(operands)) if negative is None else map(bool, negative))
         if name is not None:
             self._names[node] = name
         return node
@@ -225,8 +225,8 @@ def _require_lengths(dag: Dag, prefix: str) -> None:
     sound = len(offsets) == size + 1 and offsets[0] == 0 and offsets[-1] == edges
     if not sound or (np.diff(offsets) < 0).any():
         raise WorkloadError(
-            f"{prefix}offsets must rise from 0 to {edges}, the number of operands, "
-            f"in {size + 1} steps"
+            f"{prefix}offsets must be {size + 1} numbers that rise from 0 to {edges}, the number "
+            "of operands"
         )
     for name, length, right in (
         ("negative", len(dag.negative), edges),
