@@ -1,0 +1,61 @@
+# The front door. `make` alone prints the list below; each command installs what it needs into
+# .venv the first time. Needs Python >= 3.11, g++, make and git, and the network once.
+
+CONFIG ?= dpu_d3_b64
+TARGET ?=
+ONLY ?=
+TESTS ?=
+JOBS ?= auto
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if \
+  $(shell $(name) -c 'import sys; print(1 if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(name))))
+VENV := .venv
+STAMP := $(VENV)/installed
+BIN := $(VENV)/bin
+BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
+
+.PHONY: help setup demo test test-all rtl cocotb bench lint docs clean
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo '  Variables: CONFIG=$(CONFIG) (rtl), TARGET=dpu (cocotb), ONLY=dpu (bench),'
+	@echo '  TESTS="tests/sw -k report" (test), JOBS=$(JOBS) (test).'
+	@echo '  All options of each command: $(BIN)/gnarl --help'
+
+setup: $(STAMP)  ## install everything into .venv, and nothing else
+
+demo: $(STAMP)  ## compile, generate, simulate, compare and report the shipped examples
+	$(BIN)/gnarl demo --config $(CONFIG)
+
+test: $(STAMP)  ## every test, cocotb included
+	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+
+test-all: $(STAMP)  ## every test, exhaustive runs included (hours)
+	$(BIN)/python -m pytest -n $(JOBS) -m '' $(TESTS)
+
+rtl: $(STAMP)  ## Verilog and resolved configuration of CONFIG in build/CONFIG/
+	$(BIN)/gnarl rtl $(CONFIG)
+
+cocotb: $(STAMP)  ## the cocotb regression, of one TARGET or all
+	$(BIN)/python -m pytest -n $(JOBS) cocotb_tests/$(TARGET)
+
+bench: $(STAMP)  ## the benchmarks, ONLY one or all
+	@set -e; for name in $(BENCHES); do $(BIN)/python -m bench.$$name; done
+
+lint: $(STAMP)  ## ruff check, ruff format --check, mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(STAMP)  ## rewrite the generated pages in docs/ and tables in README.md
+	$(BIN)/python docs/generate.py
+
+clean:  ## remove build/; .venv stays
+	rm -rf build
+
+$(STAMP): pyproject.toml
+	@test -n '$(PYTHON)' || { echo 'make: no Python >= 3.11 on PATH: install one, or make PYTHON=/path/to/python' >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
