@@ -1,0 +1,148 @@
+"""Hardware configurations from TOML files, found by name or path, with fields overridden."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import ConfigError
+from sw.targets import TARGETS, Configuration, Target
+
+FOLDER = Path(__file__).parents[2] / "configs"
+"""Where the configurations lie that can be called by name."""
+
+
+@dataclass(frozen=True)
+class NamedConfiguration:
+    """A configuration and what to call it.
+
+    name
+        the file's name without extension; also the name of the Verilog module.
+    note
+        the comment that opens the file.
+    overrides
+        the fields that differ from the file's, in the order given.
+    """
+
+    name: str
+    note: str
+    target: Target
+    config: Configuration
+    overrides: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, target, digest and every field: the resolved configuration, JSON's types only."""
+        return {
+            "config": self.name,
+            "target": self.target.name,
+            "digest": self.config.digest,
+            "fields": self.config.to_dict(),
+        }
+
+
+def configuration_names() -> list[str]:
+    """Names of the shipped configurations."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
+    """The configuration called ``name``, or in the TOML file ``name``.
+
+    overrides
+        texts ``field=value``; a value is TOML, or else taken as a string: ``format=float16``.
+
+    Raises ``ConfigError`` that names file and line, or the override, of each bad field.
+    """
+    path = _find(str(name))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
+    fields = _parse(text, path)
+    target = _target(fields, text, path)
+    changed = dict(map(_override, overrides))
+    # `--set` comes last: fields that it changes are its own to answer for.
+    places = {field: f"{path}:{_line(text, field)}" for field in fields}
+    places |= {field: "--set" for field in changed}
+    try:
+        config = target.part("configuration").from_dict(fields | changed)
+    except ConfigError as error:
+        raise ConfigError([_placed(text, places, path) for text in error.violations]) from error
+    return NamedConfiguration(path.stem, _note(text), target, config, changed)
+
+
+def _find(name: str) -> Path:
+    if name.endswith(".toml"):
+        if not Path(name).is_file():
+            raise ConfigError([f"{name}: no such file"])
+        return Path(name)
+    path = FOLDER / f"{name}.toml"
+    if name not in configuration_names():
+        raise ConfigError(
+            [
+                f"{name}: no such configuration; there are {', '.join(configuration_names())}, "
+                "and paths of .toml files"
+            ]
+        )
+    return path
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, place, column = str(error), "", ""
+        if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
+            reason, place, column = found[1], f":{found[2]}", f" at column {found[3]}"
+        elif (end := " (at end of document)") in reason:
+            reason, place = reason.removesuffix(end), f":{max(1, len(text.splitlines()))}"
+        raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
+
+
+def _target(fields: dict[str, Any], text: str, path: Path) -> Target:
+    known = ", ".join(f'"{name}"' for name in TARGETS)
+    if "target" not in fields:
+        raise ConfigError([f"{path}: no target: must have a line target = one of {known}"])
+    name = fields.pop("target")
+    if not isinstance(name, str) or name not in TARGETS:
+        place = f"{path}:{_line(text, 'target')}"
+        raise ConfigError([f"{place}: target = {name!r}: must be one of {known}"])
+    return TARGETS[name]
+
+
+def _override(text: str) -> tuple[str, Any]:
+    field, equals, value = text.partition("=")
+    if not equals or not field.strip():
+        raise ConfigError([f"--set {text}: must be field=value"])
+    try:
+        values = tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        values = {}
+    return field.strip(), values["value"] if len(values) == 1 else value.strip()
+
+
+def _line(text: str, field: str) -> int:
+    """The line on which a top-level field is set; TOML allows it once."""
+    pattern = re.compile(rf"""\s*(?:\[\s*)?["']?{re.escape(field)}["']?\s*[=.\]]""")
+    lines = text.splitlines()
+    return next((at for at, line in enumerate(lines, 1) if pattern.match(line)), 1)
+
+
+def _placed(violation: str, places: dict[str, str], path: Path) -> str:
+    """A violation, which starts with its field, after the place where that was set."""
+    field = violation.partition(" = ")[0]
+    return f"{places.get(field, path)}: {violation}"
+
+
+def _note(text: str) -> str:
+    comments = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        comments.append(line.lstrip("# ").rstrip())
+    return " ".join(comments)

@@ -1,0 +1,146 @@
+"""Configurations by name and path, overrides, and the text of each refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hw.dpu.config import DpuConfig
+from hw.lib.errors import ConfigError
+from sw.runtime.configuration import configuration_names, load_configuration
+
+FIELDS = ", ".join(DpuConfig.__dataclass_fields__)
+
+
+def refusal(name: str | Path, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_configuration(name, overrides)
+    return str(caught.value)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", configuration_names())
+def test_shipped_configurations_load_and_have_a_note(name: str) -> None:
+    found = load_configuration(name)
+    assert found.name == name
+    assert found.note
+    assert found.target.name == found.config.target == name.split("_")[0]
+
+
+def test_the_reference_is_the_papers_large_design() -> None:
+    assert load_configuration("dpu_d3_b64").config == DpuConfig(depth=3, banks=64, registers=32)
+
+
+def test_a_file_of_ones_own_takes_defaults_for_what_it_leaves_out(tmp_path: Path) -> None:
+    found = load_configuration(write(tmp_path, '# Mine,\n# all of it.\n\ntarget = "dpu"\n'))
+    assert (found.name, found.note, found.config) == ("mine", "Mine, all of it.", DpuConfig())
+
+
+def test_overrides_are_toml_values_or_strings() -> None:
+    overrides = ["registers=64", "format=float16", 'output_interconnect="single"', "overlap=false"]
+    found = load_configuration("dpu_d1_b8", overrides)
+    assert found.overrides == {
+        "registers": 64,
+        "format": "float16",
+        "output_interconnect": "single",
+        "overlap": False,
+    }
+    assert found.config.to_dict() == load_configuration("dpu_d1_b8").config.to_dict() | (
+        found.overrides
+    )
+
+
+def test_the_resolved_configuration_names_every_field() -> None:
+    found = load_configuration("dpu_d1_b8", ["registers=8"])
+    assert found.to_dict() == {
+        "config": "dpu_d1_b8",
+        "target": "dpu",
+        "digest": found.config.digest,
+        "fields": found.config.to_dict(),
+    }
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    known = ", ".join(configuration_names())
+    assert refusal("dpu_d9") == (
+        f"dpu_d9: no such configuration; there are {known}, and paths of .toml files"
+    )
+
+
+def test_a_name_cannot_climb_out_of_the_folder() -> None:
+    assert refusal("../configs/dpu_d1_b8").startswith(
+        "../configs/dpu_d1_b8: no such configuration; there are "
+    )
+
+
+def test_an_absent_file_is_named() -> None:
+    assert refusal("nowhere/mine.toml") == "nowhere/mine.toml: no such file"
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe")
+    assert refusal(path) == f"{path}: cannot be read: it is not UTF-8 text"
+
+
+def test_a_syntax_error_names_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\nbanks = \ndepth = 3\n')
+    assert refusal(path) == f"{path}:2: not TOML: Invalid value at column 9"
+
+
+def test_a_syntax_error_at_the_end_names_the_last_line(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\nbanks =')
+    assert refusal(path) == f"{path}:2: not TOML: Invalid value"
+
+
+def test_a_file_without_target_is_told_what_to_write(tmp_path: Path) -> None:
+    path = write(tmp_path, "banks = 8\n")
+    assert refusal(path) == f'{path}: no target: must have a line target = one of "dpu"'
+
+
+def test_an_unknown_target_names_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, 'banks = 8\ntarget = "cpu"\n')
+    assert refusal(path) == f"{path}:2: target = 'cpu': must be one of \"dpu\""
+
+
+def test_every_bad_field_is_reported_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\nbanks = 200\n\ndepth = "3"\n')
+    assert refusal(path) == (
+        f"{path}:4: depth = '3': must be a whole number from 1 to 4; "
+        f"{path}:2: banks = 200: must be a whole number from 8 to 64"
+    )
+
+
+def test_an_unknown_field_names_its_line_and_the_known_ones(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\nbank = 8\n')
+    assert refusal(path) == f"{path}:2: bank = 8: no such field; there are {FIELDS}"
+
+
+def test_a_table_is_an_unknown_field_of_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\n[dpu]\nbanks = 8\n')
+    assert refusal(path) == f"{path}:2: dpu = {{'banks': 8}}: no such field; there are {FIELDS}"
+
+
+def test_a_bad_override_is_named_as_one() -> None:
+    assert refusal("dpu_d3_b64", "banks=20") == (
+        "--set: banks = 20: must be a multiple of 2**depth = 8"
+    )
+    assert refusal("dpu_d3_b64", "bank=8") == (
+        f"--set: bank = 8: no such field; there are {FIELDS}"
+    )
+    assert refusal("dpu_d3_b64", "banks") == "--set banks: must be field=value"
+    assert refusal("dpu_d3_b64", "=8") == "--set =8: must be field=value"
+    assert refusal("dpu_d3_b64", "target=sam") == (
+        f"--set: target = 'sam': no such field; there are {FIELDS}"
+    )
+
+
+def test_a_field_that_an_override_makes_wrong_is_found_in_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\nbanks = 8\n')
+    assert refusal(path, "depth=4") == (f"{path}:2: banks = 8: must be a multiple of 2**depth = 16")
