@@ -1,0 +1,108 @@
+"""Arrays of a program file: what each target's program consists of, and checks of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import ProgramError
+
+Sections = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One array.
+
+    dtype
+        its NumPy type.
+    shape
+        a name for each dimension; equal names are equal lengths, and ``name+1`` is one more.
+    low
+        its least value.
+    limit
+        numbers, names of dimensions and names of configuration fields; every value is below their
+        sum.
+    """
+
+    name: str
+    dtype: type[np.generic]
+    shape: tuple[str, ...]
+    low: int | None = None
+    limit: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The sections of one target's programs.
+
+    ``check`` gets sections that agree with the list, and the configuration's fields with the
+    lengths of all dimensions; it raises ``ProgramError`` for what the list cannot say.
+    """
+
+    sections: Sequence[Section]
+    check: Callable[[Sections, Mapping[str, Any]], None]
+
+
+def check_sections(
+    schema: Schema, sections: Sections, config: Mapping[str, Any], sizes: Mapping[str, int]
+) -> None:
+    """Raises ``ProgramError`` naming the first section that disagrees with the schema.
+
+    ``sizes`` gives lengths of dimensions that are known from elsewhere.
+    """
+    for name in sections:
+        if name not in [section.name for section in schema.sections]:
+            raise ProgramError(f"unknown section {name!r}")
+    lengths = dict(sizes)
+    for section in schema.sections:
+        if section.name not in sections:
+            raise ProgramError(f"section {section.name!r} is missing")
+        _check_shape(section, sections[section.name], lengths)
+    quantities = {**config, **lengths}
+    for section in schema.sections:
+        _check_range(section, sections[section.name], quantities)
+    schema.check(sections, quantities)
+
+
+def _check_shape(section: Section, array: np.ndarray, lengths: dict[str, int]) -> None:
+    """Also notes the lengths of dimensions that are seen for the first time."""
+    expected = []
+    for axis, dimension in enumerate(section.shape):
+        name, _, more = dimension.partition("+")
+        if name not in lengths and array.ndim > axis:
+            lengths[name] = array.shape[axis] - int(more or 0)
+        expected.append(lengths.get(name, 0) + int(more or 0))
+    if array.dtype != section.dtype or list(array.shape) != expected:
+        raise ProgramError(
+            f"section {section.name!r} is {array.dtype} {list(array.shape)}: "
+            f"must be {np.dtype(section.dtype)} {expected}"
+        )
+
+
+def _check_range(section: Section, array: np.ndarray, quantities: Mapping[str, Any]) -> None:
+    low = section.low
+    high = None
+    if section.limit:
+        high = sum(_quantity(term, quantities) for term in section.limit) - 1
+    wrong = np.zeros(array.shape, bool)
+    if low is not None:
+        wrong |= array < low
+    if high is not None:
+        wrong |= array > high
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        allowed = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise ProgramError(
+            f"{section.name}[{', '.join(map(str, first))}] = {array[first]}: must be {allowed}"
+        )
+
+
+def _quantity(term: str | int, quantities: Mapping[str, Any]) -> int:
+    value = quantities.get(term) if isinstance(term, str) else term
+    if not isinstance(value, int):
+        raise ProgramError(f"{term} of the configuration is {value!r}: must be a whole number")
+    return value
