@@ -67,8 +67,12 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
     if len(fields) != 3:
         raise WorkloadError(f"{place}: {len(fields)} fields: must be 'ROWS COLUMNS ENTRIES'")
     rows, columns, entries = (whole_number(field, place) for field in fields)
-    if rows != columns or rows < 1:
+    if rows != columns:
         raise WorkloadError(f"{place}: {rows} x {columns}: a triangular matrix must be square")
+    if rows < 1:
+        raise WorkloadError(
+            f"{place}: {rows} x {rows}: a triangular matrix must have at least one row"
+        )
 
     row, column, value, line = array("q"), array("q"), array("d"), array("q")
     for number, fields in data:
@@ -152,8 +156,10 @@ def _triangle(
         useless = ~np.isfinite(1 / diagonal)
     if useless.any():
         at = int(np.argmax(useless))
-        what = "zero" if diagonal[at] == 0 else f"{diagonal[at]}, without a finite reciprocal"
-        raise WorkloadError(f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {what}")
+        right = "must not be zero" if diagonal[at] == 0 else "its reciprocal must be finite"
+        raise WorkloadError(
+            f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {diagonal[at]}: {right}"
+        )
     return TriangularMatrix(
         size=size,
         upper=bool((column > row).any()),

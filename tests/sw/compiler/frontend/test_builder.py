@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
 from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.frontend.builder import DagBuilder, check
 from tests.support.dags import SHAPES, dags, evaluate, input_values, shape
-
-
-def refused(text: str) -> pytest.RaisesExc[WorkloadError]:
-    return pytest.raises(WorkloadError, match=f"^{re.escape(text)}$")
+from tests.support.errors import refused
 
 
 def product_of_two() -> Dag:
