@@ -48,6 +48,12 @@ from sw.compiler.dpu.state import (
     new_values,
 )
 
+WANTED = 8
+"""Operations for which spilled operands are loaded again at a time."""
+
+FOCUS_CYCLES = 32
+"""Cycles without any progress after which everything goes to the most urgent operation."""
+
 STUCK_CYCLES = 2000
 """Cycles without any progress after which a schedule is given up."""
 
@@ -133,8 +139,8 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
     aside = np.empty(8 * attempts + 8 * banks, np.int32)
     partial = np.empty(8 * attempts + 8 * banks, np.int32)
     clashes = np.empty((16, 2), np.int32)
-    wanted = np.empty(64, np.int32)
-    tenants = np.full((256, banks), NONE, np.int32)
+    wanted = np.empty(WANTED, np.int32)
+    pressure = np.empty(banks, np.float64)
     rows = 0
     spills = 0
     copies = 0
@@ -146,16 +152,12 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
             cycles = grown_cycles(cycles, 2 * len(cycles.memory))
         if located + 16 * banks >= len(locations.value):
             locations = grown_locations(locations, 2 * len(locations.value) + 16 * banks)
-        if rows + 2 >= len(tenants):
-            more = np.full((2 * len(tenants), banks), NONE, np.int32)
-            more[: len(tenants)] = tenants
-            tenants = more
         cycles.held[cycle] = values.held
         waiting = _collect(graph, values, scratch, key, cycle, ready, waiting)
 
         set_aside, parts, clashing, wants = 0, 0, 0, 0
-        full = False
-        progress = False
+        pressure[:] = np.inf
+        before = scratch.finished[0] - unstored
         failures = 0
         runs = machine.overlap or not _memory_turn(
             machine, cycles, values, cycle, load_window, short_of_loads, idle, remaining
@@ -170,7 +172,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                 graph, values, scratch, cycle, operation, machine.depth, key
             )
             if levels == NOT_READY or levels == AWAY:
-                if levels == AWAY and wants < 16:
+                if levels == AWAY and wants < WANTED:
                     wanted[wants] = operation
                     wants += 1
                 aside[set_aside] = operation
@@ -192,13 +194,10 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                 machine, graph, cycles, values, locations, located, scratch, cycle, top, load_window
             )
             if why == PLACED:
-                progress = True
                 lanes -= used
-                if not values.done[operation]:
-                    aside[set_aside] = operation
-                    set_aside += 1
             else:
-                full |= why == NO_REGISTER
+                if why == NO_REGISTER:
+                    _press(machine, values, pressure, key[operation])
                 short_of_loads |= why == NO_LOAD
                 if why == SAME_BANK and clashing < 16:
                     clashes[clashing] = scratch.clash
@@ -220,12 +219,12 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                         top, load_window,
                     )  # fmt: skip
                     if why == PLACED:
-                        progress = True
                         lanes -= used
                     elif why == SAME_BANK and clashing < 16:
                         clashes[clashing] = scratch.clash
                         clashing += 1
-                    full |= why == NO_REGISTER
+                    elif why == NO_REGISTER:
+                        _press(machine, values, pressure, key[operation])
             if not values.done[operation]:
                 waiting = heap.push(ready, waiting, operation, key)
         for k in range(set_aside):
@@ -240,19 +239,20 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                 )  # fmt: skip
                 if moved:
                     copies += 1
-                    progress = True
                     break
 
         if cycles.memory[cycle] == MEMORY_IDLE and (machine.overlap or not cycles.busy[cycle]):
+            if idle > FOCUS_CYCLES:
+                wants = min(wants, 1)
             reloaded, located = _reload(
-                machine, graph, cycles, values, locations, located, tenants, cycle, wanted, wants
-            )
-            if reloaded:
-                progress = True
-            else:
+                machine, graph, cycles, values, locations, located, cycle, key, wanted, wants,
+                pressure,
+            )  # fmt: skip
+            if not reloaded:
+                focus = wanted[0] if wants > 0 else NONE
                 stored, spilt = _store(
-                    machine, graph, cycles, values, locations, tenants, rows, cycle, key,
-                    full or wants > 0, remaining, idle,
+                    machine, graph, cycles, values, locations, rows, cycle, key, pressure,
+                    remaining, focus,
                 )  # fmt: skip
                 if stored + spilt > 0:
                     cycles.memory[cycle] = MEMORY_STORE
@@ -260,9 +260,8 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                     rows += 1
                     unstored -= stored
                     spills += spilt
-                    progress = True
         remaining = len(graph.op) - scratch.finished[0]
-        idle = 0 if progress else idle + 1
+        idle = 0 if scratch.finished[0] - unstored > before else idle + 1
         if idle > STUCK_CYCLES:
             return -1, cycles, values, locations, rows, spills, copies
         cycle += 1
@@ -362,10 +361,21 @@ def _memory_turn(machine, cycles, values, cycle, window, short, idle, remaining)
 
 
 @njit(cache=True, nogil=True)
+def _press(machine, values, pressure, key):  # type: ignore[no-untyped-def]
+    """Lets nearly full banks spill what is needed later than an operation of this key."""
+    for bank in range(machine.banks):
+        if values.held[bank] >= machine.registers - SPARE_REGISTERS - 1:
+            pressure[bank] = min(pressure[bank], key)
+
+
+@njit(cache=True, nogil=True)
 def _reload(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, located, tenants, cycle, wanted, wants
+    machine, graph, cycles, values, locations, located, cycle, key, wanted, wants, pressure
 ):
-    """Loads spilled operands of the wanted operations, one row's: ``(any, locations)``."""
+    """Loads spilled operands of the wanted operations, one row's: ``(any, locations)``.
+
+    Notes in ``pressure`` the banks that have no register for them.
+    """
     row = NONE
     when = cycle + machine.load_latency
     for k in range(wants):
@@ -379,11 +389,10 @@ def _reload(  # type: ignore[no-untyped-def]
             ):
                 continue
             bank = values.lane[value]
-            if (
-                values.held[bank] >= machine.registers - 1
-                or cycles.write[when, bank] != NONE
-                or cycles.load[cycle, bank] != NONE
-            ):
+            if values.held[bank] >= machine.registers - 1:
+                pressure[bank] = min(pressure[bank], key[wanted[k]])
+                continue
+            if cycles.write[when, bank] != NONE or cycles.load[cycle, bank] != NONE:
                 continue
             row = values.row[value]
             locations.value[located] = value
@@ -392,8 +401,6 @@ def _reload(  # type: ignore[no-untyped-def]
             cycles.write[when, bank] = located
             values.location[value] = located
             values.ready[value] = when
-            values.row[value] = NONE
-            tenants[row, bank] = NONE
             hold(values, bank, value)
             cycles.held[cycle, bank] += 1
             located += 1
@@ -418,12 +425,17 @@ def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _store(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, tenants, row, cycle, key, pressed, remaining, idle
+    machine, graph, cycles, values, locations, row, cycle, key, pressure, remaining, focus
 ):
-    """Stores outputs, and spills where registers run out: ``(outputs stored, values spilled)``."""
+    """Stores outputs, and spills where registers run out: ``(outputs stored, values spilled)``.
+
+    Operands of the operation ``focus`` stay.
+    """
     unstored = 0
+    pressed = False
     for bank in range(machine.banks):
         unstored += values.unstored[bank] > 0
+        pressed |= pressure[bank] < np.inf
     if not pressed and 2 * unstored < machine.banks and remaining > 0:
         return 0, 0
     stored, spilt = 0, 0
@@ -435,44 +447,38 @@ def _store(  # type: ignore[no-untyped-def]
             if value >= graph.leaves and values.pending[value]:
                 if values.location[value] == location:
                     chosen = value
-        elif values.unstored[bank] > 0 or (
-            pressed and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
-        ):
+        elif values.unstored[bank] > 0 or pressure[bank] < np.inf:
             farthest = -np.inf
             for slot in range(machine.registers):
                 value = values.resident[bank, slot]
                 if value == NONE or values.ready[value] > cycle:
                     continue
-                if not pressed and not values.pending[value]:
-                    continue
                 use = _next_use(graph, values, key, value)
+                if not values.pending[value]:
+                    if use <= pressure[bank]:
+                        continue
+                    if focus != NONE and value in (graph.left[focus], graph.right[focus]):
+                        continue
                 if use > farthest:
                     farthest = use
                     chosen = value
         if chosen == NONE:
             continue
         location = values.location[chosen]
+        gone = True
         if values.pending[chosen]:
             values.pending[chosen] = False
             values.unstored[bank] -= 1
             values.uses[chosen] -= 1
             stored += 1
-            values.row[chosen] = row
-            values.lane[chosen] = bank
-            gone = values.uses[chosen] == 0 or (
-                cycles.read[cycle, bank] == NONE
-                and pressed
-                and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
-            )
+            gone = values.uses[chosen] == 0
         else:
             spilt += 1
-            values.row[chosen] = row
-            values.lane[chosen] = bank
-            gone = True
+        values.row[chosen] = row
+        values.lane[chosen] = bank
         cycles.read[cycle, bank] = location
         cycles.store[cycle, bank] = location
         if gone:
             cycles.release[cycle, bank] = True
             let_go(values, bank, chosen)
-        tenants[row, bank] = chosen
     return stored, spilt
