@@ -1,0 +1,21 @@
+"""The DPU's counters and memories in the host's address space."""
+
+from __future__ import annotations
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import COUNTERS, instruction_word_bits
+from hw.lib.memory_map import MemoryMap, Window
+
+
+def memory_map(config: DpuConfig) -> MemoryMap:
+    """``instructions``: the program's bytes in order, lowest byte lowest in each 32-bit word.
+
+    ``data``: one word of the datapath's format for each bank, bank 0 first, in each row.
+    """
+    return MemoryMap(
+        [
+            Window("instructions", config.instruction_words, instruction_word_bits(config) // 32),
+            Window("data", config.data_rows, config.banks, config.width),
+        ],
+        COUNTERS,
+    )

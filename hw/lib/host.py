@@ -1,0 +1,213 @@
+"""The port through which a host drives an accelerator, the same for every target."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.memory_map import (
+    ADDRESS_BITS,
+    CONTROL,
+    MAGIC,
+    STATUS,
+    VERSION,
+    MemoryMap,
+    Register,
+    Window,
+)
+
+REQUEST = data.StructLayout({"data": 32, "address": ADDRESS_BITS, "write": 1})
+"""What the host asks for: ``data`` is ignored unless ``write`` is 1."""
+
+
+class HostSignature(wiring.Signature):
+    """The streams between host and accelerator, as the accelerator sees them.
+
+    Members: ``request``, a stream in of ``REQUEST``; ``response``, a stream out with the 32-bit
+    word of each read, in the order of the reads. Writes have no response.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "request": In(stream.Signature(REQUEST)),
+                "response": Out(stream.Signature(unsigned(32))),
+            }
+        )
+
+
+class WindowSignature(wiring.Signature):
+    """A bus from the host port to one memory.
+
+    Members: ``row`` and ``lane`` of a word; ``write_enable`` and ``write_data`` for it; and
+    ``read_data`` in, the word that ``row`` and ``lane`` named a cycle before.
+    """
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(
+            {
+                "row": Out(window.row_bits),
+                "lane": Out(window.lane_bits),
+                "write_enable": Out(1),
+                "write_data": Out(window.word_bits),
+                "read_data": In(window.word_bits),
+            }
+        )
+
+
+class HostPort(wiring.Component):
+    """Registers, counters and memory windows behind a request and a response stream.
+
+    Requests are served in order, one a cycle, as long as the host takes its responses. A response
+    comes 3 cycles after its request. Addresses without a register or word read as 0, and writes to
+    them are dropped; so do all windows while the accelerator is busy.
+
+    Parameters: ``memory_map``; ``digest``, 32 bits that name the configuration.
+
+    Members
+    -------
+    host
+        to the outside: ``HostSignature``.
+    start, stop, clear
+        out: pulses of one cycle. ``busy``, ``done`` and ``cause`` must show what a pulse did from
+        the next cycle on, so that a host that asks for the status after a start sees it busy.
+    busy, done, cause, detail, cycles
+        in: the state that the registers show. While ``busy`` is 0 the memories are the host's.
+    counters
+        in: a structure of 64-bit numbers, by the names of the memory map; absent if it has none.
+    windows
+        ``windows.NAME``: a ``WindowSignature`` for each window; absent if there are none.
+    """
+
+    def __init__(self, memory_map: MemoryMap, digest: int) -> None:
+        self._map = memory_map
+        self._digest = digest
+        members: dict[str, Any] = {
+            "host": Out(HostSignature()),
+            "start": Out(1),
+            "stop": Out(1),
+            "clear": Out(1),
+            "busy": In(1),
+            "done": In(1),
+            "cause": In(8),
+            "detail": In(32),
+            "cycles": In(64),
+        }
+        if memory_map.counters:
+            members["counters"] = In(data.StructLayout(dict.fromkeys(memory_map.counters, 64)))
+        if memory_map.windows:
+            members["windows"] = Out(
+                wiring.Signature(
+                    {window.name: Out(WindowSignature(window)) for window in memory_map.windows}
+                )
+            )
+        super().__init__(members)
+
+    @property
+    def memory_map(self) -> MemoryMap:
+        return self._map
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.responses = responses = fifo.SyncFIFO(width=32, depth=4)
+        wiring.connect(m, responses.r_stream, wiring.flipped(self.host.response))
+
+        # The request being served: memories see its address, and answer a cycle later.
+        request = Signal(REQUEST)
+        held = Signal()
+        serve = Signal()
+        accept = Signal()
+        m.d.comb += [
+            # At most one answer is on its way, so one place is left for it and one for the next.
+            serve.eq(held & (responses.level < 3)),
+            accept.eq(~held | serve),
+            self.host.request.ready.eq(accept),
+        ]
+        with m.If(accept):
+            m.d.sync += [held.eq(self.host.request.valid), request.eq(self.host.request.payload)]
+
+        read = Signal()
+        write = Signal()
+        m.d.comb += [read.eq(serve & ~request.write), write.eq(serve & request.write)]
+
+        answered = Signal()
+        m.d.sync += answered.eq(read)
+        answers = [
+            self._serve_registers(m, request, read, write),
+            *self._serve_windows(m, request, read, write),
+        ]
+        m.d.comb += [
+            responses.w_en.eq(answered),
+            responses.w_data.eq(functools.reduce(operator.or_, answers)),
+        ]
+        return m
+
+    def _serve_registers(self, m: Module, request: Any, read: Any, write: Any) -> Any:
+        """The word of a register a cycle later, 0 where none was read."""
+        status = Signal(STATUS)
+        m.d.comb += [
+            status.busy.eq(self.busy),
+            status.done.eq(self.done),
+            status.cause.eq(self.cause),
+        ]
+        with m.If(write & (request.address == Register.CONTROL)):
+            control = data.View(CONTROL, request.data[: CONTROL.size])
+            m.d.comb += [
+                self.start.eq(control.start),
+                self.stop.eq(control.stop),
+                self.clear.eq(control.clear),
+            ]
+        values: dict[int, Any] = {
+            Register.MAGIC: MAGIC,
+            Register.VERSION: VERSION,
+            Register.DIGEST: self._digest,
+            Register.STATUS: status.as_value(),
+            Register.DETAIL: self.detail,
+        }
+        counters: dict[int, Any] = {Register.CYCLES_LO: self.cycles}
+        for index, name in enumerate(self._map.counters):
+            counters[self._map.counter_address(index)] = self.counters[name]
+        answer = Signal(32)
+        high = Signal(32)
+        m.d.sync += answer.eq(0)
+        with m.If(read), m.Switch(request.address):
+            for address, value in values.items():
+                with m.Case(address):
+                    m.d.sync += answer.eq(value)
+            for address, value in counters.items():
+                with m.Case(address):
+                    m.d.sync += [answer.eq(value[:32]), high.eq(value[32:])]
+                with m.Case(address + 1):
+                    m.d.sync += answer.eq(high)
+        return answer
+
+    def _serve_windows(self, m: Module, request: Any, read: Any, write: Any) -> list[Any]:
+        """The word of each window a cycle later, 0 where it wasn't read."""
+        words = []
+        for window in self._map.windows:
+            bus = getattr(self.windows, window.name)
+            row_start, base_start = window.lane_bits, window.lane_bits + window.row_bits
+            row = request.address[row_start:base_start]
+            lane = request.address[:row_start]
+            chosen = Signal(name=f"{window.name}_chosen")
+            was_read = Signal(name=f"{window.name}_was_read")
+            m.d.comb += [
+                chosen.eq(
+                    (request.address[base_start:] == window.base >> base_start)
+                    & (row < window.rows)
+                    & (lane < window.words)
+                    & ~self.busy
+                ),
+                bus.row.eq(row),
+                bus.lane.eq(lane),
+                bus.write_enable.eq(write & chosen),
+                bus.write_data.eq(request.data[: window.word_bits]),
+            ]
+            m.d.sync += was_read.eq(read & chosen)
+            words.append(Mux(was_read, bus.read_data, 0))
+        return words
