@@ -70,7 +70,9 @@ def from_networkx(
     """
     if not graph.is_directed():
         prefix = f"{source}: " if source else ""
-        raise WorkloadError(f"{prefix}the graph is undirected: edges must lead to their users")
+        raise WorkloadError(
+            f"{prefix}the graph is undirected: edges must lead from operand to user"
+        )
     reader = _Reader(graph, source, names, lines)
     for node in graph:
         reader.add(node)
