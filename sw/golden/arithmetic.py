@@ -1,0 +1,118 @@
+"""Two-operand arithmetic of ``hw.lib.formats``, as NumPy and ml_dtypes do it.
+
+Floating point is IEEE 754-2019: round to nearest even, with subnormals; maximum and minimum of
+clause 9.6 (NaN prevails, -0 is below +0). Any NaN result is the canonical one. Fixed point: sums
+wrap, products are rounded to nearest even and wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from hw.dpu.isa import PeOp
+from hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
+
+
+class Arithmetic(Protocol):
+    """Operations on arrays of ``numbers``, a NumPy type of the format's own."""
+
+    def numbers(self, words: np.ndarray) -> np.ndarray:
+        """From raw bits (uint32)."""
+
+    def words(self, numbers: np.ndarray) -> np.ndarray:
+        """To raw bits (uint32), NaNs made canonical."""
+
+    def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``left operation right`` for a ``PeOp`` that computes; a NaN may have any payload."""
+
+
+def arithmetic(format: str) -> Arithmetic:
+    """Arithmetic of the format called so; ``ValueError`` if there is none."""
+    kind = parse_format(format)
+    if isinstance(kind, FloatFormat):
+        return _FloatArithmetic(kind, float_dtype(format))
+    return _FixedArithmetic(kind)
+
+
+class _FloatArithmetic:
+    def __init__(self, format: FloatFormat, dtype: np.dtype) -> None:
+        self._format = format
+        self._dtype = dtype
+        self._bits = np.dtype(f"u{dtype.itemsize}")
+        self._operations: dict[int, Callable[..., np.ndarray]] = {
+            PeOp.ADD: np.add,
+            PeOp.SUB: np.subtract,
+            PeOp.MUL: np.multiply,
+            PeOp.MAX: self._maximum,
+            PeOp.MIN: self._minimum,
+        }
+
+    def numbers(self, words: np.ndarray) -> np.ndarray:
+        return words.astype(self._bits).view(self._dtype)
+
+    def words(self, numbers: np.ndarray) -> np.ndarray:
+        bits = numbers.view(self._bits).astype(np.uint32)
+        return np.where(self._is_nan(numbers), np.uint32(self._format.canonical_nan), bits)
+
+    def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return self._operations[operation](left, right)
+
+    def _maximum(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return self._select(left, right, self._rank(left) >= self._rank(right))
+
+    def _minimum(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return self._select(left, right, self._rank(left) <= self._rank(right))
+
+    def _select(self, left: np.ndarray, right: np.ndarray, takes_left: np.ndarray) -> np.ndarray:
+        takes_left = self._is_nan(left) | takes_left & ~self._is_nan(right)
+        return np.where(takes_left, left, right)
+
+    def _is_nan(self, numbers: np.ndarray) -> np.ndarray:
+        bits = numbers.view(self._bits)
+        return bits & bits.dtype.type((1 << self._format.width - 1) - 1) > self._format.infinity
+
+    def _rank(self, numbers: np.ndarray) -> np.ndarray:
+        """Integers in the order of the numbers, -0 below +0."""
+        bits = numbers.view(self._bits).astype(np.int64)
+        sign = 1 << (self._format.width - 1)
+        return np.where(bits & sign, sign - 1 - bits, bits)
+
+
+class _FixedArithmetic:
+    """Numbers are int64, in units of the last place."""
+
+    def __init__(self, format: FixedFormat) -> None:
+        self._format = format
+        self._operations: dict[int, Callable[..., np.ndarray]] = {
+            PeOp.ADD: lambda left, right: self._wrap(left + right),
+            PeOp.SUB: lambda left, right: self._wrap(left - right),
+            PeOp.MUL: lambda left, right: self._wrap(self._round(left * right)),
+            PeOp.MAX: np.maximum,
+            PeOp.MIN: np.minimum,
+        }
+
+    def numbers(self, words: np.ndarray) -> np.ndarray:
+        return self._wrap(words.astype(np.int64))
+
+    def words(self, numbers: np.ndarray) -> np.ndarray:
+        return (numbers & (1 << self._format.width) - 1).astype(np.uint32)
+
+    def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return self._operations[operation](left, right)
+
+    def _wrap(self, numbers: np.ndarray) -> np.ndarray:
+        sign = 1 << (self._format.width - 1)
+        return ((numbers & 2 * sign - 1) ^ sign) - sign
+
+    def _round(self, products: np.ndarray) -> np.ndarray:
+        """Drops the second ``fraction`` bits after the point, to nearest even."""
+        places = self._format.fraction
+        if places == 0:
+            return products
+        down = products >> places
+        # Half a unit rounds up only if that makes the result even.
+        return down + ((products & (1 << places) - 1) + (down & 1) > 1 << (places - 1))

@@ -1,0 +1,63 @@
+"""Data words: raw bits, in uint32, of numbers in one of ``hw.lib.formats``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.formats import FloatFormat, parse_format
+
+
+def to_words(values: np.ndarray, format: str) -> np.ndarray:
+    """The words (uint32) nearest to float64 ``values``, ties to even; any shape.
+
+    Floating point: subnormals are kept, what is too large becomes infinity, NaN becomes the
+    canonical NaN. Fixed point: raises ``ValueError`` naming the first index of a value that is NaN
+    or that the format doesn't hold.
+    """
+    values = np.asarray(values, np.float64)
+    kind = parse_format(format)
+    if isinstance(kind, FloatFormat):
+        return _float_words(values, kind)
+    scaled = np.rint(np.ldexp(values, kind.fraction))
+    limit = 1 << (kind.width - 1)
+    wrong = ~((scaled >= -limit) & (scaled < limit))
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        low, high = -limit / (1 << kind.fraction), (limit - 1) / (1 << kind.fraction)
+        raise ValueError(
+            f"value [{', '.join(map(str, first))}] = {values[first]}: "
+            f"{format} holds {low} to {high}"
+        )
+    return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
+
+
+def from_words(words: np.ndarray, format: str) -> np.ndarray:
+    """The numbers (float64, exact) that ``words`` (uint32) stand for; any shape."""
+    kind = parse_format(format)
+    bits = words.astype(np.int64)
+    if not isinstance(kind, FloatFormat):
+        sign = 1 << (kind.width - 1)
+        return np.ldexp(((bits ^ sign) - sign).astype(np.float64), -kind.fraction)
+    exponent = bits >> kind.fraction & (1 << kind.exponent) - 1
+    fraction = bits & (1 << kind.fraction) - 1
+    hidden = np.where(exponent > 0, 1 << kind.fraction, 0)
+    scale = np.maximum(exponent, 1) - kind.bias - kind.fraction
+    magnitude = np.ldexp((hidden + fraction).astype(np.float64), scale)
+    special = np.where(fraction == 0, np.inf, np.nan)
+    magnitude = np.where(exponent == (1 << kind.exponent) - 1, special, magnitude)
+    negative = (bits >> (kind.width - 1)).astype(bool)
+    return np.where(negative, -magnitude, magnitude)
+
+
+def _float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
+    magnitude = np.abs(np.where(np.isfinite(values), values, 0.0))
+    # magnitude = m * 2**power with 1 <= m < 2; below the normal range the power stays.
+    least = 1 - kind.bias
+    power = np.where(magnitude > 0, np.maximum(np.frexp(magnitude)[1] - 1, least), least)
+    power = power.astype(np.int64)
+    significand = np.rint(np.ldexp(magnitude, kind.fraction - power)).astype(np.int64)
+    # The hidden bit, and a carry out of rounding, add to the exponent field.
+    bits = (power + kind.bias - 1 << kind.fraction) + significand
+    bits = np.where((bits > kind.infinity) | np.isinf(values), kind.infinity, bits)
+    bits |= np.signbit(values).astype(np.int64) << (kind.width - 1)
+    return np.where(np.isnan(values), kind.canonical_nan, bits).astype(np.uint32)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hw.lib.formats import FLOAT_FORMATS, float_dtype
+from sw.golden.words import from_words, to_words
+
+FLOATS = list(FLOAT_FORMATS)
+SMALL = [name for name, format in FLOAT_FORMATS.items() if format.width <= 16]
+
+
+def values_of_all_words(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Every word of a format, and the numbers as its NumPy type has them."""
+    words = np.arange(1 << FLOAT_FORMATS[name].width, dtype=np.uint32)
+    dtype = float_dtype(name)
+    with np.errstate(invalid="ignore"):
+        return words, words.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_all_words_stand_for_their_numbers_and_back(name: str):
+    words, expected = values_of_all_words(name)
+    found = from_words(words, name)
+    assert np.array_equal(found, expected, equal_nan=True)
+    number = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found[number]), np.signbit(expected[number]))
+    canonical = np.where(np.isnan(expected), FLOAT_FORMATS[name].canonical_nan, words)
+    assert to_words(expected, name).tolist() == canonical.tolist()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_halfway_values_go_to_even_and_their_neighbours_to_the_nearer(name: str):
+    words, numbers = values_of_all_words(name)
+    below = words[np.isfinite(numbers) & np.isfinite(np.roll(numbers, -1)) & (numbers >= 0)]
+    below = below[below < FLOAT_FORMATS[name].infinity - 1]
+    middle = (from_words(below, name) + from_words(below + 1, name)) / 2
+    assert to_words(middle, name).tolist() == (below + (below & 1)).tolist()
+    assert to_words(np.nextafter(middle, 0), name).tolist() == below.tolist()
+    assert to_words(np.nextafter(middle, np.inf), name).tolist() == (below + 1).tolist()
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_float32_and_float16_are_numpys(values: list[float]):
+    array = np.array(values)
+    with np.errstate(all="ignore"):
+        for name in ("float32", "float16"):
+            dtype = float_dtype(name)
+            expected = array.astype(dtype)
+            bits = expected.view(f"u{dtype.itemsize}").astype(np.uint32)
+            bits = np.where(np.isnan(expected), FLOAT_FORMATS[name].canonical_nan, bits)
+            assert to_words(array, name).tolist() == bits.tolist()
+            back = from_words(bits, name)
+            assert np.array_equal(back, expected.astype(np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("float32", 1.0, 0x3F800000),
+        ("float32", -0.0, 0x80000000),
+        ("float32", 2.0**-149, 1),
+        ("float32", 2.0**-150, 0),
+        ("float32", -np.inf, 0xFF800000),
+        ("float32", 3.5e38, 0x7F800000),
+        ("float32", -np.nan, 0x7FC00000),
+        # Rounding to float32 first would make it a tie, and then 1.0.
+        ("bfloat16", 1 + 2**-8 + 2**-40, 0x3F81),
+        ("float16", 65519.9, 0x7BFF),
+        ("float16", 65520.0, 0x7C00),
+        ("float8_e5m2", 57344.0, 0x7B),
+        ("float8_e4m3", 240.0, 0x77),
+        ("float8_e4m3", 248.0, 0x78),
+        ("fixed16.8", 1.0, 0x0100),
+        ("fixed16.8", -1 / 256, 0xFFFF),
+        ("fixed16.8", 1.5 / 256, 0x0002),
+        ("fixed16.8", 0.5 / 256, 0x0000),
+        ("fixed16.8", -128.0, 0x8000),
+        ("fixed32.0", 2.0**31 - 1, 0x7FFFFFFF),
+    ],
+)
+def test_corners(name: str, value: float, word: int):
+    assert to_words(np.array([value]), name).tolist() == [word]
+
+
+def test_all_words_of_a_fixed_format_come_back():
+    words = np.arange(1 << 12, dtype=np.uint32)
+    numbers = from_words(words, "fixed12.5")
+    assert numbers.min() == -64
+    assert numbers.max() == 64 - 1 / 32
+    assert to_words(numbers, "fixed12.5").tolist() == words.tolist()
+
+
+@pytest.mark.parametrize("value", [7.5, 8.0, -8.6, np.nan, np.inf])
+def test_values_that_a_fixed_format_does_not_hold_are_refused(value: float):
+    text = f"value [1] = {value}: fixed4.0 holds -8.0 to 7.0"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        to_words(np.array([7.4, value]), "fixed4.0")
