@@ -6,11 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.host import WindowSignature
 from hw.lib.memory_map import Window
+from hw.lib.ram import Ram
 
 
 class RowSignature(wiring.Signature):
@@ -37,9 +37,9 @@ class RowSignature(wiring.Signature):
 class SharedMemory(wiring.Component):
     """A single-port memory of rows, which belongs to the core while ``busy``, else to the host.
 
-    Each word of a row is a memory of its own with one address, one write enable, and either a read
-    or a write in a cycle: every FPGA tool maps that to block RAM. What it holds before the first
-    write is undefined. Latency: 1 cycle. Throughput: one row a cycle.
+    Each word of a row is a ``Ram`` of its own, so every FPGA tool finds block RAM with a write
+    enable for each word. Words are undefined until they are written. Latency: 1 cycle. Throughput:
+    one row a cycle.
 
     Parameters: ``window``, which gives rows, words and bits.   Members: ``busy``; ``core``, a
     ``RowSignature`` in; ``host``, a ``WindowSignature`` in.
@@ -62,17 +62,14 @@ class SharedMemory(wiring.Component):
         m.d.comb += row.eq(Mux(self.busy, core.row, host.row))
 
         for word in range(window.words):
-            memory = Memory(shape=unsigned(window.word_bits), depth=window.rows, init=[])
-            m.submodules[f"word_{word}"] = memory
-            reader, writer = memory.read_port(), memory.write_port()
+            m.submodules[f"word_{word}"] = ram = Ram(window.rows, window.word_bits)
             host_writes = host.write_enable & (host.lane == word)
             m.d.comb += [
-                reader.addr.eq(row),
-                reader.en.eq(Mux(self.busy, core.read_enable, 1) & ~writer.en),
-                writer.addr.eq(row),
-                writer.en.eq(Mux(self.busy, core.write_enable[word], host_writes)),
-                writer.data.eq(Mux(self.busy, core.write_data[word], host.write_data)),
-                core.read_data[word].eq(reader.data),
+                ram.address.eq(row),
+                ram.read_enable.eq(core.read_enable | ~self.busy),
+                ram.write_enable.eq(Mux(self.busy, core.write_enable[word], host_writes)),
+                ram.write_data.eq(Mux(self.busy, core.write_data[word], host.write_data)),
+                core.read_data[word].eq(ram.read_data),
             ]
 
         lane = Signal(window.lane_bits)
