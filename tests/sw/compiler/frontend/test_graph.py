@@ -129,7 +129,10 @@ def test_negation_is_zero_less_the_operand() -> None:
     graph.add_edges_from([("0", "m"), ("m", "k")])
     workload = from_networkx(graph)
     check(workload.dag)
-    assert evaluate(workload.dag, workload.inputs).tolist() == [4.0]
+    graph.nodes["m"]["output"] = True
+    both = from_networkx(graph)
+    assert both.output_names == ["m", "k"]
+    assert evaluate(both.dag, both.inputs).tolist() == [-4.0, 4.0]
     assert sorted(workload.dag.names) == ["0", "0'", "k", "m"]
 
 

@@ -133,6 +133,11 @@ def test_graphml_with_defaults_parallel_edges_and_operands_in_the_order_of_the_f
     assert results(workload) == {"r": 11.0, "d": -2.0}
 
 
+def test_graphml_without_parallel_edges_keeps_the_order_of_the_file_too(tmp_path: Path) -> None:
+    text = GRAPHML.replace('<edge source="b" target="r"/><edge source="a"', '<edge source="a"')
+    assert results(read_graphml(graphml(tmp_path, text))) == {"r": 8.0, "d": -2.0}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [

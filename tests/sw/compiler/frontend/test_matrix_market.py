@@ -76,6 +76,9 @@ def test_an_upper_unit_system_by_hand() -> None:
     assert workload.input_names == ["b[1]", "b[2]", "U[1,2]"]
     assert workload.output_names == ["x[1]", "x[2]"]
     assert evaluate(workload.dag, workload.inputs).tolist() == [31.0, 7.0]
+    first, second = workload.dag.outputs.tolist()
+    assert workload.place(first) == "small.mtx:3: node x[1]"
+    assert workload.place(second) == "small.mtx:5: node x[2]"
     assert workload.dag.operations == 2
 
 
