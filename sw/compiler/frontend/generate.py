@@ -41,7 +41,7 @@ def probabilistic_circuit(operations: int, seed: int) -> str:
         circuit.part(list(range(1, variables + 1)), decisions=1)
         if circuit.operations >= operations:
             return "\n".join([f"psdd {len(circuit.lines)}", *circuit.lines]) + "\n"
-        variables += 1 + variables // 16
+        variables += 1 + variables * (operations - circuit.operations) // circuit.operations
 
 
 class _Circuit:
