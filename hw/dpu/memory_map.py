@@ -1,9 +1,9 @@
-"""The DPU's counters and memories in the host's address space."""
+"""The DPU's counters, errors and memories in the host's address space."""
 
 from __future__ import annotations
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, instruction_word_bits
+from hw.dpu.isa import COUNTERS, ErrorCause, instruction_word_bits
 from hw.lib.memory_map import MemoryMap, Window
 
 
@@ -18,4 +18,5 @@ def memory_map(config: DpuConfig) -> MemoryMap:
             Window("data", config.data_rows, config.banks, config.width),
         ],
         COUNTERS,
+        ErrorCause,
     )

@@ -86,14 +86,17 @@ class Window:
 
 
 class MemoryMap:
-    """Names and addresses of an accelerator's counters and windows.
+    """Names and addresses of an accelerator's counters and windows, and its causes of errors.
 
     Every window gets the lowest base above the one before that is a multiple of its size. Raises
     ``ConfigError`` where the windows need more than 2**31 words.
     """
 
-    def __init__(self, windows: Iterable[Window], counters: Iterable[str] = ()) -> None:
+    def __init__(
+        self, windows: Iterable[Window], counters: Iterable[str], causes: type[enum.IntEnum]
+    ) -> None:
         self.counters = tuple(counters)
+        self.causes = causes
         end = self.counter_address(len(self.counters))
         placed = []
         for window in windows:

@@ -1,0 +1,202 @@
+"""The driver of every accelerator, in simulation as on boards.
+
+``HostDriver`` speaks to the registers and windows of ``hw.lib.host`` through a ``Port``::
+
+    with Simulator(verilog, "dpu_d3_b64") as port:
+        driver = HostDriver(port, memory_map(config), config.digest)
+        driver.write_window("instructions", rows)
+        status = driver.run(max_cycles=10_000)
+        words = driver.read_window("data", row=4, rows=2)
+        driver.cycles(), driver.counters()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.lib.errors import GnarlError
+from hw.lib.memory_map import CONTROL, MAGIC, STATUS, VERSION, MemoryMap, Register, Window
+
+Words = npt.NDArray[np.uint32]
+
+
+class HostError(GnarlError):
+    """The hardware is not what the driver is for, or does not answer as it should."""
+
+
+class HostTimeoutError(HostError):
+    """An accelerator that is still busy after the cycles it was given."""
+
+
+class AcceleratorError(HostError):
+    """A run that the accelerator ended with an error; ``status`` has its cause and detail."""
+
+    def __init__(self, text: str, status: Status) -> None:
+        self.status = status
+        super().__init__(text)
+
+
+class Port(Protocol):
+    """A way to an accelerator's host port. Addresses and counts are in 32-bit words."""
+
+    def write_words(self, address: int, words: Words) -> None:
+        """Writes ``words``, uint32 [n], to ``address`` and the addresses that follow."""
+
+    def read_words(self, address: int, count: int) -> Words:
+        """What ``count`` addresses from ``address`` on hold, uint32 [count]."""
+
+    def wait_idle(self, max_cycles: int) -> bool:
+        """Waits until the status register says that the accelerator is not busy.
+
+        False if it still is after ``max_cycles`` clock cycles, or a little later.
+        """
+
+
+@dataclass(frozen=True)
+class Status:
+    """What an accelerator is doing, or how it ended. ``cause`` 0: without an error."""
+
+    busy: bool
+    done: bool
+    cause: int
+    detail: int
+
+
+class HostDriver:
+    """An accelerator behind ``port``: the one that ``memory_map`` and ``digest`` belong to.
+
+    ``digest`` is the configuration's, hexadecimal. Raises ``HostError`` where the hardware has no
+    host port, one of another version, or another configuration.
+    """
+
+    def __init__(self, port: Port, memory_map: MemoryMap, digest: str) -> None:
+        self._port = port
+        self._map = memory_map
+        magic, version, found = (int(word) for word in port.read_words(Register.MAGIC, 3))
+        if magic != MAGIC:
+            raise HostError(f"no accelerator: word 0 is {magic:#010x}, must be {MAGIC:#010x}")
+        if version != VERSION:
+            raise HostError(f"host port of version {version}: must be version {VERSION}")
+        if found != int(digest[:8], 16):
+            raise HostError(
+                f"hardware of another configuration: its digest begins with {found:08x}, "
+                f"must begin with {digest[:8]}"
+            )
+
+    def start(self) -> None:
+        """Begins a run; ignored by an accelerator that stands with an error."""
+        self._control("start")
+
+    def stop(self) -> None:
+        """Ends a run before its time."""
+        self._control("stop")
+
+    def clear(self) -> None:
+        """Brings the accelerator's core to its state after reset; memories stay as they are."""
+        self._control("clear")
+
+    def status(self) -> Status:
+        word, detail = (int(word) for word in self._port.read_words(Register.STATUS, 2))
+        fields = STATUS.from_bits(word)
+        return Status(bool(fields.busy), bool(fields.done), fields.cause, detail)
+
+    def wait(self, max_cycles: int) -> Status:
+        """The status once the accelerator isn't busy; ``HostTimeoutError`` if that takes longer."""
+        idle = self._port.wait_idle(max_cycles)
+        status = self.status()
+        if not idle and status.busy:
+            raise HostTimeoutError(
+                f"still busy after {max_cycles} cycles of waiting: status {self._describe(status)}"
+            )
+        return status
+
+    def run(self, max_cycles: int) -> Status:
+        """Starts, and waits for the end. Raises ``AcceleratorError``, ``HostTimeoutError``."""
+        self.start()
+        status = self.wait(max_cycles)
+        if status.cause or not status.done:
+            raise AcceleratorError(
+                f"stopped after {self.cycles()} cycles: {self._describe(status)}", status
+            )
+        return status
+
+    def cycles(self) -> int:
+        """Cycles of the last run, from start to its end, or so far."""
+        return self._wide(Register.CYCLES_LO)
+
+    def counters(self) -> dict[str, int]:
+        """The target's own counters, by name."""
+        return {
+            name: self._wide(self._map.counter_address(index))
+            for index, name in enumerate(self._map.counters)
+        }
+
+    def write_window(self, name: str, words: npt.ArrayLike, row: int = 0) -> None:
+        """Writes whole rows of a memory, from ``row`` on: uint32 [rows, words of a row].
+
+        Raises ``HostError`` while the accelerator is busy, and where rows or values don't fit.
+        """
+        window = self._map.window(name)
+        values = np.asarray(words)
+        if values.ndim != 2 or values.shape[1] != window.words:
+            raise HostError(
+                f"window {name}: must be written in rows of {window.words} words, "
+                f"not as an array of {values.shape}"
+            )
+        if values.size and (values.min() < 0 or int(values.max()) >> window.word_bits):
+            raise HostError(f"window {name}: words must be 0 to 2**{window.word_bits} - 1")
+        self._require_rows(name, row, len(values))
+        for address, part in self._spans(window, row, np.ascontiguousarray(values, np.uint32)):
+            self._port.write_words(address, part.reshape(-1))
+
+    def read_window(self, name: str, row: int, rows: int) -> Words:
+        """``rows`` rows of a memory, from ``row`` on: uint32 [rows, words of a row].
+
+        Raises ``HostError`` while the accelerator is busy, and for rows that are not there.
+        """
+        window = self._map.window(name)
+        self._require_rows(name, row, rows)
+        values = np.empty((rows, window.words), np.uint32)
+        for address, part in self._spans(window, row, values):
+            part[:] = self._port.read_words(address, part.size).reshape(part.shape)
+        return values
+
+    @staticmethod
+    def _spans(window: Window, row: int, values: Words) -> Iterator[tuple[int, Words]]:
+        """Rows that lie at adjoining addresses: all at once, or one by one for the gaps between."""
+        step = len(values) if window.words == window.stride else 1
+        for first in range(0, len(values), max(1, step)):
+            yield window.base + (row + first) * window.stride, values[first : first + step]
+
+    def _control(self, bit: str) -> None:
+        word = CONTROL.const({bit: 1}).as_value().value
+        self._port.write_words(Register.CONTROL, np.array([word], np.uint32))
+
+    def _wide(self, address: int) -> int:
+        low, high = (int(word) for word in self._port.read_words(address, 2))
+        return high << 32 | low
+
+    def _require_rows(self, name: str, row: int, rows: int) -> None:
+        window = self._map.window(name)
+        if row < 0 or rows < 0 or row + rows > window.rows:
+            raise HostError(
+                f"window {name}: has rows 0 to {window.rows - 1}, "
+                f"asked for {row} to {row + rows - 1}"
+            )
+        if self.status().busy:
+            raise HostError(f"window {name}: the accelerator is busy, its memories are its own")
+
+    def _describe(self, status: Status) -> str:
+        """E.g. ``busy`` or ``error 4 (WRITE_TO_FULL_BANK), detail 17``."""
+        if status.cause:
+            return f"error {status.cause} ({self._cause(status.cause)}), detail {status.detail}"
+        return "busy" if status.busy else "done" if status.done else "idle, never done"
+
+    def _cause(self, number: int) -> str:
+        names = {cause.value: cause.name for cause in self._map.causes}
+        return names.get(number, "no known cause")

@@ -1,0 +1,131 @@
+"""Verilated simulation of an accelerator in this process, driven through its host port.
+
+``Simulator`` is a ``sw.runtime.host.Port``. Its loops over words and cycles are C++; Python does
+one call for a whole transfer or run. Building takes seconds to minutes the first time, see
+``sw.runtime.verilate``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sw.runtime.host import HostError, Words
+from sw.runtime.verilate import SHIM_FOLDER, build
+
+_CYCLES_A_CALL = 1 << 16
+"""Longest stretch in C++, where an interrupt from the keyboard has to wait."""
+
+
+class SimulationError(HostError):
+    """A simulation that cannot go on: the design ended it, or its host port doesn't answer."""
+
+
+class Simulator:
+    """Simulates module ``top`` of ``verilog``, which has the host port of ``hw.lib.host``.
+
+    The design is reset here. ``wave`` names an FST file to write, complete after ``close``; a
+    design that was built without waves is built again. Raises ``BuildError`` as
+    ``verilate.build`` does.
+
+    Every method raises ``SimulationError`` once the design stops the simulation (``$finish``,
+    ``$stop``, a failed assertion), where the port doesn't answer, and after ``close``.
+    """
+
+    def __init__(self, verilog: str, top: str, *, wave: Path | None = None) -> None:
+        shim = (SHIM_FOLDER / "host_port.cpp").read_text()
+        self._top = top
+        self._library = _load(build(verilog, top, shim, trace=wave is not None))
+        handle = self._library.simulator_open(str(wave).encode() if wave else None)
+        self._live_handle = handle
+        self._close = weakref.finalize(self, self._library.simulator_close, handle)
+
+    def reset(self) -> None:
+        """One cycle of reset: registers start anew, memories keep what they hold."""
+        self._library.simulator_reset(self._handle())
+        self._require_running()
+
+    def step(self, cycles: int) -> None:
+        """Lets ``cycles`` clock cycles pass."""
+        for start in range(0, cycles, _CYCLES_A_CALL):
+            self._library.simulator_step(self._handle(), min(_CYCLES_A_CALL, cycles - start))
+            self._require_running()
+
+    def write_words(self, address: int, words: Words) -> None:
+        """See ``Port``. One word a cycle."""
+        words = np.ascontiguousarray(words, np.uint32)
+        sent = self._library.simulator_write(self._handle(), address, words.ctypes.data, len(words))
+        self._require_running()
+        if sent != len(words):
+            raise SimulationError(f"{self._top}: the host port stopped taking requests")
+
+    def read_words(self, address: int, count: int) -> Words:
+        """See ``Port``. One word a cycle, and three more cycles a call."""
+        words = np.empty(count, np.uint32)
+        received = self._library.simulator_read(self._handle(), address, words.ctypes.data, count)
+        self._require_running()
+        if received != count:
+            raise SimulationError(f"{self._top}: the host port stopped answering")
+        return words
+
+    def wait_idle(self, max_cycles: int) -> bool:
+        """See ``Port``: false if the accelerator is still busy after ``max_cycles``."""
+        end = self.cycles + max_cycles
+        while True:
+            left = max(0, end - self.cycles)
+            idle = self._library.simulator_wait_idle(self._handle(), min(_CYCLES_A_CALL, left))
+            self._require_running()
+            if idle < 0:
+                raise SimulationError(f"{self._top}: the host port stopped answering")
+            if idle or self.cycles >= end:
+                return bool(idle)
+
+    @property
+    def cycles(self) -> int:
+        """Clock cycles simulated so far, those of resets included."""
+        return self._library.simulator_cycles(self._handle())
+
+    def close(self) -> None:
+        """Ends the simulation, and completes the wave file. Again: does nothing."""
+        self._close()
+
+    def __enter__(self) -> Simulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _handle(self) -> int:
+        if not self._close.alive:
+            raise SimulationError(f"{self._top}: the simulation was closed")
+        return self._live_handle
+
+    def _require_running(self) -> None:
+        if not self._library.simulator_running(self._live_handle):
+            raise SimulationError(
+                f"{self._top}: the design stopped the simulation in cycle {self.cycles}"
+            )
+
+
+def _load(path: Path) -> Any:
+    library = ctypes.CDLL(str(path))
+    handle, words = ctypes.c_void_p, ctypes.c_void_p
+    address, count, status = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int
+    for name, result, arguments in (
+        ("open", handle, [ctypes.c_char_p]),
+        ("close", None, [handle]),
+        ("reset", None, [handle]),
+        ("running", status, [handle]),
+        ("cycles", count, [handle]),
+        ("step", None, [handle, count]),
+        ("write", count, [handle, address, words, count]),
+        ("read", count, [handle, address, words, count]),
+        ("wait_idle", status, [handle, count]),
+    ):
+        function = getattr(library, f"simulator_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
