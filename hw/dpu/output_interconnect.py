@@ -1,0 +1,108 @@
+"""The interconnect from PEs, crossbar and data memory to the register banks."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
+from hw.dpu.topology import pe_list, writers
+from hw.lib.cut_points import named
+
+
+class OutputInterconnect(wiring.Component):
+    """Gathers what each register bank is to write in a cycle. Source: DPU-v2, III.C and figure 6.
+
+    An instruction's write sources travel along with its words: a copy writes
+    ``config.layer_latency(0)`` cycles after issue, a PE of layer l ``config.layer_latency(l)``
+    cycles. Words, results and loads must come in those very cycles.
+
+    Members:
+
+    * ``issue``, ``write_source`` [banks]: of the instruction that issues, as in ``isa``; sources
+      that name no writer write nothing.
+    * ``copies`` [banks]: the crossbar's lanes; ``results`` [pes]: in order of ``topology``.
+    * ``load_enable`` (a bit for each bank), ``loads`` [banks]: words from the data memory.
+    * ``clear``: forgets the instructions under way.
+    * ``write_enable`` (a bit for each bank), ``words`` [banks]: to the banks.
+    * ``conflict`` (a bit for each bank): two or more words come for it; ``words`` means nothing.
+    """
+
+    def __init__(self, config: DpuConfig) -> None:
+        self._config = config
+        banks = config.banks
+        words = data.ArrayLayout(config.width, banks)
+        super().__init__(
+            {
+                "issue": In(1),
+                "write_source": In(data.ArrayLayout(write_source_bits(config), banks)),
+                "copies": In(words),
+                "results": In(data.ArrayLayout(config.width, config.pes)),
+                "load_enable": In(banks),
+                "loads": In(words),
+                "clear": In(1),
+                "write_enable": Out(banks),
+                "words": Out(words),
+                "conflict": Out(banks),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        config = self._config
+        sources = self._travel(m)
+        for bank in range(config.banks):
+            offers = [(self.load_enable[bank], self.loads[bank])]
+            active, source = sources[config.layer_latency(0)]
+            offers.append((active & (source[bank] == WRITE_COPY), self.copies[bank]))
+            for layer, first, pes in self._writers_by_layer(bank):
+                active, source = sources[config.layer_latency(layer)]
+                number = named(m, f"number_{bank}_{layer}", source[bank] - first)
+                chosen = (source[bank] >= first) & (source[bank] < first + len(pes))
+                words = Array(self.results[pe] for pe in pes)
+                offers.append((active & chosen, words[number[: (len(pes) - 1).bit_length()]]))
+            asked = named(m, f"asked_{bank}", Cat(ask for ask, _ in offers))
+            gated = (Mux(asked[place], word, 0) for place, (_, word) in enumerate(offers))
+            m.d.comb += [
+                self.write_enable[bank].eq(asked.any()),
+                self.words[bank].eq(_any_of(list(gated))),
+                self.conflict[bank].eq((asked & (asked - 1)[: len(asked)]).any()),
+            ]
+        return m
+
+    def _writers_by_layer(self, bank: int) -> list[tuple[int, int, list[int]]]:
+        """Layer, first write source, and PEs of that and the next write sources."""
+        pes = pe_list(self._config)
+        numbered = enumerate(writers(self._config, bank), FIRST_WRITER)
+        found = []
+        for layer, group in groupby(numbered, key=lambda writer: pes[writer[1]].layer):
+            sources, numbers = zip(*group, strict=True)
+            found.append((layer, sources[0], list(numbers)))
+        return found
+
+    def _travel(self, m: Module) -> list[tuple[Value, Any]]:
+        """Whether an instruction is there, and its write sources, so many cycles after issue."""
+        stages: list[tuple[Value, Any]] = [(self.issue, self.write_source)]
+        for cycle in range(1, self._config.layer_latency(self._config.depth) + 1):
+            active = Signal(name=f"active_{cycle}")
+            source = Signal(
+                self.write_source.shape(), name=f"write_source_{cycle}", reset_less=True
+            )
+            m.d.sync += [active.eq(stages[-1][0] & ~self.clear), source.eq(stages[-1][1])]
+            stages.append((active, source))
+        return stages
+
+
+def _any_of(words: list[Value]) -> Value:
+    """Bitwise or, as a balanced tree."""
+    while len(words) > 1:
+        words = [
+            words[place] | words[place + 1] if place + 1 < len(words) else words[place]
+            for place in range(0, len(words), 2)
+        ]
+    return words[0]

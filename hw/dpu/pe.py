@@ -1,0 +1,50 @@
+"""A processing element of the trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dpu.isa import PeOp
+from hw.lib.arithmetic import ArithmeticUnit
+from hw.lib.formats import NumberFormat
+
+
+class Pe(wiring.Component):
+    """``o`` = ``left`` ``operation`` ``right``, one operation a cycle. Source: DPU-v2, III.A.
+
+    Parameters: ``format`` of the words; ``stages`` >= 1, pipeline registers, the one at the output
+    included.
+
+    Members: ``left``, ``right``, ``o``: words; ``operation``: a ``PeOp``, with the operands.
+    """
+
+    def __init__(self, format: NumberFormat, stages: int) -> None:
+        self._unit = ArithmeticUnit(format, stages)
+        super().__init__(
+            {
+                "left": In(format.width),
+                "right": In(format.width),
+                "operation": In(PeOp),
+                "o": Out(format.width),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Cycles from operands to result."""
+        return self._unit.latency
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.unit = unit = self._unit
+        m.d.comb += [
+            unit.left.eq(self.left),
+            unit.right.eq(self.right),
+            unit.operation.eq(self.operation),
+            self.o.eq(unit.o),
+        ]
+        return m

@@ -1,0 +1,72 @@
+"""A tree of processing elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dpu.isa import PeOp
+from hw.dpu.pe import Pe
+from hw.lib.formats import NumberFormat
+
+
+class PeTree(wiring.Component):
+    """A binary tree of PEs, every one's result in reach. Source: DPU-v2, section III.A.
+
+    PEs are numbered as ``hw.dpu.topology`` numbers those of one tree. Operations come with the
+    operands of layer 1 and travel along with their layer. One set of operands a cycle, no reset.
+
+    Parameters: ``format`` of the words; ``depth`` in layers; ``pe_stages``, pipeline registers in a
+    PE.
+
+    Members: ``words`` [2**depth]: operands of layer 1; ``operation`` [2**depth - 1]: for each PE;
+    ``results`` [2**depth - 1]: of each PE, ``latency(layer)`` cycles later.
+    """
+
+    def __init__(self, format: NumberFormat, depth: int, pe_stages: int) -> None:
+        self._format = format
+        self._depth = depth
+        self._pe_stages = pe_stages
+        pes = (1 << depth) - 1
+        super().__init__(
+            {
+                "words": In(data.ArrayLayout(format.width, pes + 1)),
+                "operation": In(data.ArrayLayout(PeOp, pes)),
+                "results": Out(data.ArrayLayout(format.width, pes)),
+            }
+        )
+
+    def latency(self, layer: int) -> int:
+        """Cycles from the operands of layer 1 to the results of ``layer`` (1 to depth)."""
+        return layer * self._pe_stages
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        operands = [self.words[lane] for lane in range(1 << self._depth)]
+        number = 0
+        for layer in range(1, self._depth + 1):
+            results = []
+            for place in range(len(operands) // 2):
+                m.submodules[f"pe_{layer}_{place}"] = pe = Pe(self._format, self._pe_stages)
+                m.d.comb += [
+                    pe.left.eq(operands[2 * place]),
+                    pe.right.eq(operands[2 * place + 1]),
+                    pe.operation.eq(self._operation(m, number, self.latency(layer - 1))),
+                    self.results[number].eq(pe.o),
+                ]
+                results.append(pe.o)
+                number += 1
+            operands = results
+        return m
+
+    def _operation(self, m: Module, pe: int, cycles: int) -> Any:
+        """The operation of a PE, ``cycles`` later than it came."""
+        operation = self.operation[pe]
+        for cycle in range(cycles):
+            after = Signal(PeOp, name=f"operation_{pe}_{cycle}", reset_less=True)
+            m.d.sync += after.eq(operation)
+            operation = after
+        return operation
