@@ -26,7 +26,7 @@ class Control(wiring.Component):
     ``done``; clear also forgets all that the last run left. Clear comes before stop, stop before
     start.
 
-    Parameters: ``drain_cycles`` between the issue of a ``HALT`` and ``done``, at least 1.
+    Parameters: ``drain_cycles`` from the issue of a ``HALT`` to ``done``, at least 2.
 
     Members
     -------
@@ -70,6 +70,7 @@ class Control(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         state = Signal(State)
+        # Of the cycles of draining, the one in which HALT issues is the first.
         left = Signal(range(self._drain_cycles))
         m.d.comb += [
             self.begin.eq(
@@ -83,7 +84,7 @@ class Control(wiring.Component):
                 with m.If(self.begin):
                     m.d.sync += [state.eq(State.RUN), self.done.eq(0)]
             with m.Case(State.RUN):
-                m.d.sync += left.eq(self._drain_cycles - 1)
+                m.d.sync += left.eq(self._drain_cycles - 2)
                 with m.If(self.halt):
                     m.d.sync += state.eq(State.DRAIN)
             with m.Case(State.DRAIN):

@@ -28,7 +28,8 @@ class Core(wiring.Component):
     """Trees of PEs around banks of registers, one instruction a cycle. Source: DPU-v2, figure 5.
 
     Nothing waits for anything: the program must fit the latencies of ``DpuConfig``. A run takes
-    ``InstructionFetch.latency`` cycles, one for each instruction, and ``config.drain_cycles``.
+    ``InstructionFetch.latency`` cycles, one for each instruction before its ``HALT``, and
+    ``config.drain_cycles``.
 
     Members: ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
     ``counters``: as ``hw.lib.host.HostPort`` has them; ``windows.instructions``,
