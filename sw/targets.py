@@ -42,20 +42,24 @@ class Target:
         ``build(config) -> wiring.Component``, the top of the hardware with the common host port.
     memory_map
         ``memory_map(config) -> hw.lib.host.MemoryMap``, the windows behind the host port.
-    load
-        ``load(source, seed=0) -> workload`` from a file, or from what the target's users have.
     compile
-        ``compile(workload, config, *, seed=0, …) -> Program``.
+        ``compile(workload, config, *, seed=0, progress=None, …) -> Program``.
+    schema
+        ``sw.runtime.sections.Schema`` of its programs.
+    model
+        ``model(config, image, wanted) -> MachineRun``, an interpreter of the binary.
     runtime
-        module with ``image``, ``results``, ``model`` and ``golden``: see ``sw.runtime.dpu``.
+        module of what devices and reports need besides, the golden model among it. It has the
+        functions of ``sw.runtime.dpu``.
     """
 
     name: str
     configuration: str
     build: str
     memory_map: str
-    load: str
     compile: str
+    schema: str
+    model: str
     runtime: str
 
     def part(self, name: str) -> Any:
@@ -71,8 +75,9 @@ TARGETS: dict[str, Target] = {
         configuration="hw.dpu.config:DpuConfig",
         build="hw.dpu.top:build",
         memory_map="hw.dpu.memory_map:memory_map",
-        load="sw.compiler.frontend.workload:load",
         compile="sw.compiler.dpu:compile",
+        schema="sw.runtime.dpu_sections:DPU_SCHEMA",
+        model="sw.runtime.dpu:model",
         runtime="sw.runtime.dpu",
     ),
 }

@@ -18,13 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from hw.lib.errors import ProgramError
-from sw.runtime.dpu_sections import DPU_SCHEMA
-from sw.runtime.sections import check_sections
+from sw.runtime.sections import Schema, check_sections
+from sw.targets import TARGETS
 
 FORMAT_VERSION = 1
-
-SCHEMAS = {"dpu": DPU_SCHEMA}
-"""What the sections are, by target."""
 
 _MANIFEST = "manifest.json"
 _MANIFEST_FIELDS: dict[str, type] = {
@@ -81,10 +78,10 @@ class Program:
 
     def check(self) -> None:
         """Raises ``ProgramError`` naming the first field or section that is not as it must be."""
-        if self.target not in SCHEMAS:
-            raise ProgramError(f"target {self.target!r}: there are {', '.join(SCHEMAS)}")
+        if self.target not in TARGETS:
+            raise ProgramError(f"target {self.target!r}: there are {', '.join(TARGETS)}")
         sizes = {"inputs": len(self.input_names), "outputs": len(self.output_names)}
-        check_sections(SCHEMAS[self.target], self.sections, self.config, sizes)
+        check_sections(_schema(self.target), self.sections, self.config, sizes)
 
     def require(self, config: Configuration) -> None:
         """Raises ``ProgramError`` naming what differs if the program is not for ``config``."""
@@ -114,7 +111,7 @@ class Program:
         try:
             with zipfile.ZipFile(temporary, "w") as archive:
                 _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
-                for section in SCHEMAS[self.target].sections:
+                for section in _schema(self.target).sections:
                     octets = io.BytesIO()
                     array = np.asarray(self.sections[section.name], order="C")
                     np.lib.format.write_array(octets, array, allow_pickle=False)
@@ -138,6 +135,10 @@ class Program:
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error
         return program
+
+
+def _schema(target: str) -> Schema:
+    return TARGETS[target].part("schema")
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:

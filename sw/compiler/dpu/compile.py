@@ -18,7 +18,7 @@ from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, schedule
-from sw.runtime.dpu_sections import dag_sections
+from sw.runtime import dpu_sections  # as a module: it imports this package
 from sw.runtime.program import Program
 
 if TYPE_CHECKING:  # frontends import the compiler's input format
@@ -137,6 +137,6 @@ def _program(
             "tree_left": binary.left,
             "tree_right": binary.right,
             "output_value": binary.outputs,
-            **dag_sections(dag),
+            **dpu_sections.dag_sections(dag),
         },
     )

@@ -1,0 +1,46 @@
+"""Progress on a console."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+PATIENCE_S = 2.0
+"""Seconds after which a stage shows itself."""
+
+
+class ConsoleStages:
+    """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[Callable[[float], None]]:
+        bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
+        task = bar.add_task(name, total=None)
+        timer = threading.Timer(PATIENCE_S, bar.start)
+        timer.daemon = True
+        begin = time.perf_counter()
+        timer.start()
+        try:
+            yield lambda share: bar.update(task, total=1.0, completed=share)
+        finally:
+            timer.cancel()
+            timer.join()
+            bar.stop()
+        elapsed = time.perf_counter() - begin
+        if elapsed > PATIENCE_S:
+            self._console.print(f"{name}: {elapsed:.1f} s", style="dim")

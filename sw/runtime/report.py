@@ -1,0 +1,180 @@
+"""What a run tells: one JSON object for programs, a page for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+VERSION = 1
+"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+
+_BAR = 28
+"""Characters of the longest bar."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+_SHOWN_OUTPUTS = 4
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Counts drawn as bars, each as a share of ``whole``. A bar is ``(label, count)``."""
+
+    title: str
+    bars: Sequence[tuple[str, int]]
+    whole: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run.
+
+    config, target, workload, backend
+        names; ``backend`` is ``rtl``, ``model`` or ``cuda``.
+    digest, overrides
+        of the configuration: its digest, and the fields that differ from its file's.
+    cycles, counters
+        as the machine counted them.
+    ops
+        operations of the workload, as its source has them.
+    utilisation
+        share of the units that compute in the mean cycle, 0 to 1; ``unit`` is their plural.
+    bit_exact, difference, max_rel_error
+        see ``sw.runtime.verify``.
+    statistics
+        the compiler's whole numbers, by name.
+    outputs
+        values by name.
+    seconds
+        how long each stage took, by its name: ``compile``, ``simulate`` and others.
+    charts
+        of the target's own figures; for people only, as they show what is in the other fields.
+    """
+
+    config: str
+    target: str
+    workload: str
+    backend: str
+    digest: str
+    overrides: Mapping[str, Any]
+    cycles: int
+    counters: Mapping[str, int]
+    ops: int
+    utilisation: float
+    unit: str
+    bit_exact: bool
+    difference: str
+    max_rel_error: float
+    statistics: Mapping[str, int]
+    outputs: Mapping[str, float]
+    seconds: Mapping[str, float]
+    charts: Sequence[Chart]
+
+    @property
+    def ops_per_cycle(self) -> float:
+        return self.ops / self.cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """For ``--json``. Times are 0.0 for stages that this run left out.
+
+        JSON has no infinity and no NaN: such a number is null.
+        """
+        return {
+            "version": VERSION,
+            "config": self.config,
+            "target": self.target,
+            "workload": self.workload,
+            "backend": self.backend,
+            "digest": self.digest,
+            "overrides": dict(self.overrides),
+            "cycles": self.cycles,
+            "ops": self.ops,
+            "ops_per_cycle": self.ops_per_cycle,
+            "utilisation": self.utilisation,
+            "bit_exact": self.bit_exact,
+            "difference": self.difference or None,
+            "max_rel_error": _finite(self.max_rel_error),
+            **{f"{name}_s": self.seconds.get(name, 0.0) for name in ("compile", "simulate")},
+            "seconds": dict(self.seconds),
+            "counters": dict(self.counters),
+            "statistics": dict(self.statistics),
+            "outputs": {name: _finite(value) for name, value in self.outputs.items()},
+        }
+
+    def print(self, console: Console) -> None:
+        """The page for people."""
+        console.print(Group(*self._parts()))
+
+    def _parts(self) -> list[RenderableType]:
+        overrides = "".join(f" {name}={value}" for name, value in self.overrides.items())
+        title = Text.assemble(
+            (self.workload, "bold"), " on ", (self.config + overrides, "bold"), f", {self.backend}"
+        )
+        summary = Text("   ").join(
+            [
+                Text.assemble((f"{self.cycles:,}", "bold cyan"), " cycles"),
+                Text.assemble((f"{self.ops:,}", "bold cyan"), " operations"),
+                Text.assemble((f"{self.ops_per_cycle:.2f}", "bold cyan"), " operations a cycle"),
+                Text.assemble(
+                    (f"{100 * self.utilisation:.1f} %", "bold cyan"), f" of {self.unit} busy"
+                ),
+            ]
+        )
+        parts: list[RenderableType] = [Text(), title]
+        parts += [Padding(line, (0, 0, 0, 2)) for line in (summary, self._verdict())]
+        parts += [_drawn(chart) for chart in self.charts]
+        parts += [self._outputs(), self._times(), Text()]
+        return parts
+
+    def _verdict(self) -> Text:
+        error = f"error against float64 {self.max_rel_error:.1e}"
+        if self.bit_exact:
+            return Text(f"✔ bit-exact, {error}", "green")
+        return Text(f"✘ {self.difference}, {error}", "bold red")
+
+    def _outputs(self) -> RenderableType:
+        shown = [f"{name} = {value:g}" for name, value in self.outputs.items()][:_SHOWN_OUTPUTS]
+        more = len(self.outputs) - len(shown)
+        return _titled("Outputs", Text(", ".join(shown) + (f", and {more:,} more" if more else "")))
+
+    def _times(self) -> RenderableType:
+        stages = [f"{name} {_duration(seconds)}" for name, seconds in self.seconds.items()]
+        return _titled("Time", Text(" · ".join(stages)))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
+def _titled(title: str, body: RenderableType) -> RenderableType:
+    return Group(Text(), Text(title, "bold"), Padding(body, (0, 0, 0, 2)))
+
+
+def _drawn(chart: Chart) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_column(style="cyan")
+    largest = max([count for _, count in chart.bars] + [chart.whole, 1])
+    for label, count in chart.bars:
+        share = f"{100 * count / chart.whole:.0f} %" if chart.whole else ""
+        table.add_row(label, f"{count:,}", share, bar(count / largest))
+    return _titled(chart.title, table)
+
+
+def bar(share: float) -> str:
+    """A bar of block characters; ``share`` is 0 to 1."""
+    eighths = round(share * _BAR * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

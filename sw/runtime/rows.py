@@ -1,0 +1,49 @@
+"""What travels to and from a machine: rows of its memories, and its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of one memory window.
+
+    numbers
+        int64 [n], ascending.
+    words
+        uint32 [n, words of a row].
+    """
+
+    numbers: np.ndarray
+    words: np.ndarray
+
+    def spans(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Runs of neighbours: number of the first row, and words uint32 [rows, words of a row]."""
+        for first, last in row_spans(self.numbers):
+            yield int(self.numbers[first]), self.words[first:last]
+
+    def at(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """The words at places of rows that are all here: uint32 [k] for int [k], int [k]."""
+        return self.words[np.searchsorted(self.numbers, rows), words]
+
+
+@dataclass(frozen=True)
+class MachineRun:
+    """What a machine returned: rows by window, its cycle counter, and the target's counters."""
+
+    memory: dict[str, Rows]
+    cycles: int
+    counters: dict[str, int]
+
+
+def row_spans(numbers: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of neighbours in ascending ``numbers``: index of the first, and one past the last."""
+    if not len(numbers):
+        return []
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    edges = [0, *breaks.tolist(), len(numbers)]
+    return list(zip(edges[:-1], edges[1:], strict=True))

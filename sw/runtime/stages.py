@@ -1,0 +1,41 @@
+"""How long work tells how far it is, and how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol
+
+
+class Stages(Protocol):
+    """Called with a stage's name when it begins; it ends with the ``with`` block.
+
+    What the block gets is to be called with the share done, 0 to 1, as often as one likes; stages
+    that cannot tell never call it.
+    """
+
+    def __call__(self, name: str) -> AbstractContextManager[Callable[[float], None]]: ...
+
+
+def quiet(name: str) -> AbstractContextManager[Callable[[float], None]]:
+    """``Stages`` that tell nobody."""
+    return nullcontext(lambda share: None)
+
+
+class TimedStages:
+    """Passes ``stages`` on. ``seconds``: how long each has taken in all, by its name."""
+
+    def __init__(self, stages: Stages) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stages = stages
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[Callable[[float], None]]:
+        begin = time.perf_counter()
+        try:
+            with self._stages(name) as advance:
+                yield advance
+        finally:
+            elapsed = time.perf_counter() - begin
+            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed

@@ -1,0 +1,103 @@
+"""A picture of what a machine does, cycle by cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+
+from sw.runtime.atomic import atomic_path
+
+_SPANS = 120
+"""The picture shows averages over spans of cycles, at most so many."""
+
+_SIZE = (11, 5.5)
+"""Inches."""
+
+_PALETTE = ("#1f6f8b", "#4da3bd", "#99cbd9", "#e09f3e", "#7a9e5f", "#b56576", "#d9d9d9", "#f2f2f2")
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What goes on in each of ``n`` cycles.
+
+    unit
+        what computes, in the plural: ``PEs``.
+    capacity
+        how many there are.
+    busy
+        int [n], how many of them compute in each cycle.
+    kinds
+        for each kind of instruction, most useful first, bool [n]: whether one issues in a cycle.
+        Kinds exclude one another; a cycle may have none.
+    """
+
+    unit: str
+    capacity: int
+    busy: np.ndarray
+    kinds: Mapping[str, np.ndarray]
+
+    @property
+    def cycles(self) -> int:
+        return len(self.busy)
+
+
+def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
+    """Writes a PNG: above, the share of units that are busy; below, the mix of instructions.
+
+    The file appears whole or not at all. O(cycles).
+    """
+    # Not at the top: it takes half a second, which no other command should wait for.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    edges = span_edges(activity.cycles)
+    cycles = activity.cycles
+
+    busy = 100 * span_means(activity.busy, edges) / activity.capacity
+    mean = 100 * float(activity.busy.mean()) / activity.capacity
+    above.stairs(busy, edges, fill=True, color=_PALETTE[1], alpha=0.85)
+    above.axhline(mean, color=_PALETTE[3], linestyle="--", linewidth=1.2)
+    above.annotate(
+        f"mean {mean:.0f} %",
+        (1.01, mean),
+        xycoords=("axes fraction", "data"),
+        verticalalignment="center",
+        annotation_clip=False,
+        color="#a05f00",
+    )
+    above.set(ylabel=f"{activity.unit} busy, % of {activity.capacity}", ylim=(0, 100))
+    above.set_title(title, loc="left", fontsize=11)
+
+    floor = np.zeros(len(edges) - 1)
+    for (kind, issued), color in zip(activity.kinds.items(), cycle(_PALETTE), strict=False):
+        top = floor + 100 * span_means(issued, edges)
+        count = int(np.count_nonzero(issued))
+        label = f"{kind} {100 * count / cycles:.0f} %"
+        below.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
+        floor = top
+    below.set(xlabel="cycle", ylabel="instructions, % of cycles", ylim=(0, 100), xlim=(0, cycles))
+    below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+        axes.set_axisbelow(True)
+    with atomic_path(path) as temporary:
+        # No software version inside: equal runs draw equal bytes.
+        figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})
+
+
+def span_edges(cycles: int) -> np.ndarray:
+    """First cycle of each span, and the end of the last: int64 [spans + 1], spans of equal size."""
+    size = max(1, -(-cycles // _SPANS))
+    return np.append(np.arange(0, cycles, size), cycles)
+
+
+def span_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Mean of the values in each span, float64 [spans]."""
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    return np.diff(sums[edges]) / np.diff(edges)

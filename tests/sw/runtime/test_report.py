@@ -1,0 +1,151 @@
+"""The page and the JSON object of a run; and the comparison that they report."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from sw.runtime.report import Chart, Report, bar
+from sw.runtime.verify import max_relative_error, verify
+
+REPORT = Report(
+    config="dpu_d3_b64",
+    target="dpu",
+    workload="tretail",
+    backend="rtl",
+    digest="0123",
+    overrides={"registers": 64},
+    cycles=512,
+    counters={"exec": 300, "copy": 31},
+    ops=8192,
+    utilisation=0.25,
+    unit="PEs",
+    bit_exact=True,
+    difference="",
+    max_rel_error=2.5e-7,
+    statistics={"spills": 0},
+    outputs={"root": 0.5, "rest": float("inf")},
+    seconds={"compile": 3.25, "simulate": 0.04},
+    charts=[Chart("Instructions, % of cycles", [("exec", 256), ("nop", 64)], 512)],
+)
+
+
+def page(report: Report) -> str:
+    text = io.StringIO()
+    report.print(Console(file=text, width=100, color_system=None))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def test_the_page() -> None:
+    assert page(REPORT) == "\n".join(
+        [
+            "",
+            "tretail on dpu_d3_b64 registers=64, rtl",
+            "  512 cycles   8,192 operations   16.00 operations a cycle   25.0 % of PEs busy",
+            "  ✔ bit-exact, error against float64 2.5e-07",
+            "",
+            "Instructions, % of cycles",
+            "  exec  256  50 %  ██████████████",
+            "  nop    64  12 %  ███▌",
+            "",
+            "Outputs",
+            "  root = 0.5, rest = inf",
+            "",
+            "Time",
+            "  compile 3.2 s · simulate 40 ms",
+            "",
+        ]
+    )
+
+
+def test_a_difference_is_on_the_page() -> None:
+    text = page(replace(REPORT, bit_exact=False, difference="1 of 2 outputs differ"))
+    assert "\n  ✘ 1 of 2 outputs differ, error against float64 2.5e-07\n" in text
+
+
+def test_many_outputs_are_cut_short() -> None:
+    text = page(replace(REPORT, outputs={f"x{k}": k / 2 for k in range(1234)}))
+    assert "\n  x0 = 0, x1 = 0.5, x2 = 1, x3 = 1.5, and 1,230 more\n" in text
+
+
+def test_the_json_object() -> None:
+    text = json.dumps(REPORT.to_json(), allow_nan=False)
+    assert json.loads(text) == {
+        "version": 1,
+        "config": "dpu_d3_b64",
+        "target": "dpu",
+        "workload": "tretail",
+        "backend": "rtl",
+        "digest": "0123",
+        "overrides": {"registers": 64},
+        "cycles": 512,
+        "ops": 8192,
+        "ops_per_cycle": 16.0,
+        "utilisation": 0.25,
+        "bit_exact": True,
+        "difference": None,
+        "max_rel_error": 2.5e-7,
+        "compile_s": 3.25,
+        "simulate_s": 0.04,
+        "seconds": {"compile": 3.25, "simulate": 0.04},
+        "counters": {"exec": 300, "copy": 31},
+        "statistics": {"spills": 0},
+        "outputs": {"root": 0.5, "rest": None},
+    }
+
+
+def test_a_stage_that_was_left_out_took_no_time() -> None:
+    assert replace(REPORT, seconds={}).to_json()["compile_s"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"), [(0, ""), (1, "█" * 28), (0.5, "█" * 14), (1 / 224, "▏"), (1 / 32, "▉")]
+)
+def test_bars(share: float, drawn: str) -> None:
+    assert bar(share) == drawn
+
+
+def test_equal_bits_are_exact() -> None:
+    words, values = np.array([1, 2], np.uint32), np.array([0.5, 2.0])
+    found = verify(["a", "b"], words, words.copy(), values, np.array([0.5, 4.0]))
+    assert (found.bit_exact, found.difference, found.max_rel_error) == (True, "", 0.5)
+
+
+def test_the_first_difference_is_named() -> None:
+    words = np.array([1, 2, 0x3F800000], np.uint32)
+    found = verify(["a", "b", "c"], words, np.array([1, 3, 4], np.uint32), np.zeros(3), np.zeros(3))
+    assert not found.bit_exact
+    assert found.difference == (
+        "2 of 3 outputs differ; the first is b: 0x00000002, must be 0x00000003"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "error"),
+    [
+        (1.0, 1.0, 0.0),
+        (-1.5, -1.0, 0.5),
+        (0.0, 2.0, 1.0),
+        (0.0, 0.0, 0.0),
+        (-0.0, 0.0, 0.0),
+        (1e-30, 0.0, np.inf),
+        (np.inf, np.inf, 0.0),
+        (np.inf, -np.inf, np.inf),
+        (np.inf, 1.0, np.inf),
+        (1.0, np.inf, np.inf),
+        (np.nan, np.nan, 0.0),
+        (np.nan, 1.0, np.inf),
+        (1.0, np.nan, np.inf),
+    ],
+)
+def test_relative_errors(value: float, reference: float, error: float) -> None:
+    assert max_relative_error(np.array([value]), np.array([reference])) == error
+
+
+def test_no_outputs_have_no_error() -> None:
+    assert max_relative_error(np.zeros(0), np.zeros(0)) == 0.0
