@@ -145,5 +145,5 @@ COUNTERS = ("exec", "copy", "load", "store", "nop")
 load, store (an ``EXEC_LOAD`` counts as ``exec`` and ``load``), and do nothing."""
 
 START_CYCLES = 3
-"""Cycles from a start until the first instruction issues; from then on one issues in each cycle. The
-cycle counter also counts ``config.drain_cycles`` from the issue of a ``HALT`` on."""
+"""Cycles from a start until the first instruction issues; from then on one issues in each cycle.
+The cycle counter also counts ``config.drain_cycles`` from the issue of a ``HALT`` on."""
