@@ -51,8 +51,9 @@ from sw.compiler.dpu.state import (
 WANTED = 8
 """Operations for which spilled operands are loaded again at a time."""
 
-FOCUS_CYCLES = 32
-"""Cycles without any progress after which everything goes to the most urgent operation."""
+FOCUS_CYCLES = 8
+"""Cycles without any progress, beyond the longest latency, after which everything goes to the most
+urgent operation."""
 
 STUCK_CYCLES = 2000
 """Cycles without any progress after which a schedule is given up."""
@@ -147,6 +148,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
     idle = 0
     cycle = 0
     short_of_loads = False
+    focus, crowded = NONE, False
     while remaining > 0 or unstored > 0:
         if cycle + 64 >= len(cycles.memory):
             cycles = grown_cycles(cycles, 2 * len(cycles.memory))
@@ -156,21 +158,30 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
         waiting = _collect(graph, values, scratch, key, cycle, ready, waiting)
 
         set_aside, parts, clashing, wants = 0, 0, 0, 0
+        again = False
         pressure[:] = np.inf
         before = scratch.finished[0] - unstored
         failures = 0
-        runs = machine.overlap or not _memory_turn(
-            machine, cycles, values, cycle, load_window, short_of_loads, idle, remaining
+        focused = idle > machine.latency[machine.depth] + FOCUS_CYCLES
+        if not focused:
+            focus, crowded = NONE, False
+        depth = 1 if focused else machine.depth
+        runs = machine.overlap or not (
+            cycle % 2 if focused else _memory_turn(machine, values, short_of_loads, remaining)
         )
         short_of_loads = False
         lanes = banks if runs else 0
-        while waiting > 0 and lanes > 1 and failures < attempts:
-            operation, waiting = heap.pop(ready, waiting, key)
-            if values.done[operation]:
-                continue
-            top, levels, whole = _climb(
-                graph, values, scratch, cycle, operation, machine.depth, key
-            )
+        while waiting > 0 and lanes > 1 and failures < (1 if focused else attempts):
+            if focus == NONE or values.done[focus]:
+                operation, waiting = heap.pop(ready, waiting, key)
+                if values.done[operation]:
+                    continue
+                again = False
+            else:
+                operation, again = focus, True
+            if focused:
+                focus, crowded = operation, False
+            top, levels, whole = _climb(graph, values, scratch, cycle, operation, depth, key)
             if levels == NOT_READY or levels == AWAY:
                 if levels == AWAY and wants < WANTED:
                     wanted[wants] = operation
@@ -198,6 +209,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
             else:
                 if why == NO_REGISTER:
                     _press(machine, values, pressure, key[operation])
+                crowded |= why == NO_REGISTER or why == SAME_BANK
                 short_of_loads |= why == NO_LOAD
                 if why == SAME_BANK and clashing < 16:
                     clashes[clashing] = scratch.clash
@@ -210,9 +222,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
             if values.done[operation]:
                 continue
             if lanes > 1:
-                top, levels, whole = _climb(
-                    graph, values, scratch, cycle, operation, machine.depth, key
-                )
+                top, levels, whole = _climb(graph, values, scratch, cycle, operation, depth, key)
                 if levels > 0:
                     why, located, used = _place_or_less(
                         machine, graph, cycles, values, locations, located, scratch, cycle,
@@ -228,7 +238,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
             if not values.done[operation]:
                 waiting = heap.push(ready, waiting, operation, key)
         for k in range(set_aside):
-            if not values.done[aside[k]]:
+            if not values.done[aside[k]] and not (again and aside[k] == focus):
                 waiting = heap.push(ready, waiting, aside[k], key)
 
         for k in range(clashing):
@@ -239,17 +249,19 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                 )  # fmt: skip
                 if moved:
                     copies += 1
+                    crowded = False
                     break
 
         if cycles.memory[cycle] == MEMORY_IDLE and (machine.overlap or not cycles.busy[cycle]):
-            if idle > FOCUS_CYCLES:
-                wants = min(wants, 1)
+            if focus != NONE:
+                wanted[0], wants = focus, 1
             reloaded, located = _reload(
                 machine, graph, cycles, values, locations, located, cycle, key, wanted, wants,
                 pressure,
             )  # fmt: skip
             if not reloaded:
-                focus = wanted[0] if wants > 0 else NONE
+                if focus != NONE and (crowded or pressure.min() < np.inf):
+                    pressure[:] = -np.inf
                 stored, spilt = _store(
                     machine, graph, cycles, values, locations, rows, cycle, key, pressure,
                     remaining, focus,
@@ -348,11 +360,9 @@ def _place_or_less(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _memory_turn(machine, cycles, values, cycle, window, short, idle, remaining):  # type: ignore[no-untyped-def]
+def _memory_turn(machine, values, short, remaining):  # type: ignore[no-untyped-def]
     """Without overlap: whether this cycle is left to the memory."""
-    if remaining == 0:
-        return True
-    if short:
+    if remaining == 0 or short:
         return True
     unstored = 0
     for bank in range(machine.banks):
@@ -447,7 +457,10 @@ def _store(  # type: ignore[no-untyped-def]
             if value >= graph.leaves and values.pending[value]:
                 if values.location[value] == location:
                     chosen = value
-        elif values.unstored[bank] > 0 or pressure[bank] < np.inf:
+        elif values.unstored[bank] > 0 or (
+            pressure[bank] < np.inf
+            and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
+        ):
             farthest = -np.inf
             for slot in range(machine.registers):
                 value = values.resident[bank, slot]
