@@ -119,7 +119,7 @@ class CocotbPort:
 
 async def open_port(dut: Any, *, stalls: float = 0.0) -> CocotbPort:
     """Starts the clock and resets; cycles begin, here and after each call, at the falling edge."""
-    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    Clock(dut.clk, 10, unit="ns").start()
     port = CocotbPort(dut, stalls=stalls)
     await port.reset()
     return port

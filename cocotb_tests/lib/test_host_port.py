@@ -101,7 +101,7 @@ async def a_stop_ends_a_run_that_takes_too_long(dut):
     port = await open_port(dut)
 
     def use(driver: HostDriver) -> None:
-        driver.write_window("table", np.zeros((ROWS, WORDS)))
+        driver.write_window("table", np.zeros((ROWS, WORDS), int))
         text = error_text(lambda: driver.run(3), HostTimeoutError)
         assert text == "still busy after 3 cycles of waiting: status busy"
         driver.stop()

@@ -44,15 +44,16 @@ class HostSignature(wiring.Signature):
 class WindowSignature(wiring.Signature):
     """A bus from the host port to one memory.
 
-    Members: ``row`` and ``lane`` of a word; ``write_enable`` and ``write_data`` for it; and
-    ``read_data`` in, the word that ``row`` and ``lane`` named a cycle before.
+    Members: ``row`` and ``lane`` of a word, of at least one bit each; ``write_enable`` and
+    ``write_data`` for it; and ``read_data`` in, the word that ``row`` and ``lane`` named a cycle
+    before.
     """
 
     def __init__(self, window: Window) -> None:
         super().__init__(
             {
-                "row": Out(window.row_bits),
-                "lane": Out(window.lane_bits),
+                "row": Out(max(1, window.row_bits)),
+                "lane": Out(max(1, window.lane_bits)),
                 "write_enable": Out(1),
                 "write_data": Out(window.word_bits),
                 "read_data": In(window.word_bits),

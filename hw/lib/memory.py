@@ -25,7 +25,7 @@ class RowSignature(wiring.Signature):
         words = data.ArrayLayout(unsigned(window.word_bits), window.words)
         super().__init__(
             {
-                "row": Out(window.row_bits),
+                "row": Out(max(1, window.row_bits)),
                 "read_enable": Out(1),
                 "write_enable": Out(window.words),
                 "write_data": Out(words),
@@ -58,7 +58,7 @@ class SharedMemory(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         window, core, host = self._window, self.core, self.host
-        row = Signal(window.row_bits)
+        row = Signal.like(host.row)
         m.d.comb += row.eq(Mux(self.busy, core.row, host.row))
 
         for word in range(window.words):
@@ -72,7 +72,7 @@ class SharedMemory(wiring.Component):
                 core.read_data[word].eq(ram.read_data),
             ]
 
-        lane = Signal(window.lane_bits)
+        lane = Signal.like(host.lane)
         m.d.sync += lane.eq(host.lane)
         with m.Switch(lane):
             for word in range(window.words):

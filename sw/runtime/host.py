@@ -148,8 +148,10 @@ class HostDriver:
                 f"window {name}: must be written in rows of {window.words} words, "
                 f"not as an array of {values.shape}"
             )
-        if values.size and (values.min() < 0 or int(values.max()) >> window.word_bits):
-            raise HostError(f"window {name}: words must be 0 to 2**{window.word_bits} - 1")
+        if values.dtype.kind not in "iu" or np.any((values < 0) | (values >> window.word_bits)):
+            raise HostError(
+                f"window {name}: words must be whole numbers from 0 to 2**{window.word_bits} - 1"
+            )
         self._require_rows(name, row, len(values))
         for address, part in self._spans(window, row, np.ascontiguousarray(values, np.uint32)):
             self._port.write_words(address, part.reshape(-1))

@@ -30,13 +30,15 @@ class Simulator:
 
     The design is reset here. ``wave`` names an FST file to write, complete after ``close``; a
     design that was built without waves is built again. Raises ``BuildError`` as
-    ``verilate.build`` does.
+    ``verilate.build`` does, ``SimulationError`` where the file cannot be written.
 
     Every method raises ``SimulationError`` once the design stops the simulation (``$finish``,
     ``$stop``, a failed assertion), where the port doesn't answer, and after ``close``.
     """
 
     def __init__(self, verilog: str, top: str, *, wave: Path | None = None) -> None:
+        if wave is not None:
+            _require_writable(wave)
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = top
         self._library = _load(build(verilog, top, shim, trace=wave is not None))
@@ -109,6 +111,13 @@ class Simulator:
             raise SimulationError(
                 f"{self._top}: the design stopped the simulation in cycle {self.cycles}"
             )
+
+
+def _require_writable(path: Path) -> None:
+    try:
+        path.open("wb").close()
+    except OSError as error:
+        raise SimulationError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _load(path: Path) -> Any:
