@@ -161,6 +161,12 @@ def test_stored_banks_are_those_of_the_mask():
     assert row(result, 3) == [30, 21, 32, 33, 34, 35, 36, 37]
 
 
+def test_a_machine_without_overlap_stores_what_it_reads():
+    config = DpuConfig(depth=2, banks=8, registers=8, data_rows=16, overlap=False)
+    result = simulate([load(2, 0, 1), NOP, store(3, {1: 0})], config)
+    assert row(result, 3) == [30, 21, 32, 33, 34, 35, 36, 37]
+
+
 class TestForwarding:
     """A word can be read in the very cycle in which it is written, not a cycle earlier."""
 
