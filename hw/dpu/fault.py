@@ -10,14 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.decoder import illegal_layout
-from hw.dpu.isa import ErrorCause, Opcode
+from hw.dpu.isa import OPERATION_DETAIL, WRITE_SOURCE_DETAIL, ErrorCause, Opcode
 from hw.lib.lowest_one import lowest_one, position
-
-OPERATION_DETAIL = 0x100
-"""Detail of an illegal PE operation, plus the PE's number."""
-
-WRITE_SOURCE_DETAIL = 0x200
-"""Detail of an illegal write source, plus the bank."""
 
 
 def fault_layout(config: DpuConfig) -> data.StructLayout:

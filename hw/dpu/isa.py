@@ -48,7 +48,7 @@ class PeOp(IntEnum, metaclass=EnumType, shape=3):
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
-    """Why the machine stopped. ``detail`` is the bank, the row, or the opcode (or PE number)."""
+    """Why the machine stopped. ``detail`` is the bank, the row or address, or the opcode."""
 
     NONE = 0
     ILLEGAL_OPCODE = 1
@@ -57,6 +57,12 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     WRITE_TO_FULL_BANK = 4
     WRITE_CONFLICT = 5
 
+
+OPERATION_DETAIL = 0x100
+"""Detail of an illegal PE operation, plus the PE's number."""
+
+WRITE_SOURCE_DETAIL = 0x200
+"""Detail of an illegal write source, plus the bank."""
 
 WRITE_NONE = 0
 WRITE_COPY = 1

@@ -10,6 +10,8 @@ from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
     FIRST_WRITER,
+    OPERATION_DETAIL,
+    WRITE_SOURCE_DETAIL,
     ErrorCause,
     Opcode,
     PeOp,
@@ -95,10 +97,14 @@ def illegal_fields(config: DpuConfig, fetched: Fetched) -> dict[int, Fault]:
     addressed = columns["read_enable"] | columns["valid_reset"]
     source = crossed & (columns["source"] >= config.banks)
     read_address = addressed & (columns["read_address"] >= config.registers)
-    out_of_range = ErrorCause.ADDRESS_OUT_OF_RANGE
+    illegal, out_of_range = ErrorCause.ILLEGAL_OPCODE, ErrorCause.ADDRESS_OUT_OF_RANGE
     checks = [
-        (ErrorCause.ILLEGAL_OPCODE, 0x100, exec_ & (columns["operation"] >= len(PeOp))),
-        (ErrorCause.ILLEGAL_OPCODE, 0x200, exec_ & (columns["write_source"] >= limits)),
+        (illegal, OPERATION_DETAIL, exec_ & (columns["operation"] >= len(PeOp))),
+        (
+            ErrorCause.ILLEGAL_OPCODE,
+            WRITE_SOURCE_DETAIL,
+            exec_ & (columns["write_source"] >= limits),
+        ),
         (out_of_range, None, moved & (columns["row"][:, None] >= config.data_rows)),
         (out_of_range, 0, source | read_address),
     ]
