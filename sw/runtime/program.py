@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,19 +105,13 @@ class Program:
             **{name: getattr(self, name) for name in _MANIFEST_FIELDS if name != "version"},
         }
         _check_manifest(manifest)
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with zipfile.ZipFile(temporary, "w") as archive:
-                _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
-                for section in _schema(self.target).sections:
-                    octets = io.BytesIO()
-                    array = np.asarray(self.sections[section.name], order="C")
-                    np.lib.format.write_array(octets, array, allow_pickle=False)
-                    _write(archive, f"{section.name}.npy", octets.getvalue())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+            _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
+            for section in SCHEMAS[self.target].sections:
+                octets = io.BytesIO()
+                array = np.asarray(self.sections[section.name], order="C")
+                np.lib.format.write_array(octets, array, allow_pickle=False)
+                _write(archive, f"{section.name}.npy", octets.getvalue())
 
     @classmethod
     def load(cls, path: str | Path, config: Configuration | None = None) -> Program:
