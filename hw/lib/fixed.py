@@ -12,7 +12,7 @@ from hw.lib.cut_points import CutPoints, check_stages, named
 from hw.lib.formats import FixedFormat
 from hw.lib.operation import Operation
 
-MULTIPLY_DEPTHS = (0, 9, 0, 5)
+MULTIPLY_DEPTHS = (0, 12, 0, 5)
 """Operands, product, a multiplier block's own register, rounding; for ``CutPoints``."""
 
 

@@ -113,7 +113,7 @@ class FloatAdder(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         format = self._format
-        cut = CutPoints(m, self._stages, [6, 6, 7, 7, *FINISH_DEPTHS])
+        cut = CutPoints(m, self._stages, [10, 8, 9, 10, *FINISH_DEPTHS])
 
         larger = named(m, "a_is_larger", self.a[:-1] >= self.b[:-1])
         s = cut(a=self.a, b=self.b, subtract=self.subtract, a_is_larger=larger)

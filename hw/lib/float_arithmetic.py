@@ -22,7 +22,7 @@ def compute_float(
 
     What needs no rounding, and what is NaN or infinite from the start, takes the bypass.
     """
-    cut = CutPoints(m, stages, [6, 8, 9, 8, *FINISH_DEPTHS])
+    cut = CutPoints(m, stages, [10, 9, 12, 11, *FINISH_DEPTHS])
     larger = named(m, "left_is_larger", left[:-1] >= right[:-1])
     s = cut(left=left, right=right, operation=operation, left_is_larger=larger)
 

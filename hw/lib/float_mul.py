@@ -70,7 +70,7 @@ class FloatMultiplier(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         format = self._format
-        cut = CutPoints(m, self._stages, [4, 9, 0, *FINISH_DEPTHS])
+        cut = CutPoints(m, self._stages, [4, 12, 0, *FINISH_DEPTHS])
 
         a = decode(m, format, self.a, "a")
         b = decode(m, format, self.b, "b")

@@ -1,0 +1,145 @@
+# amaranth: UnusedElaboratable=no
+"""The arithmetic unit's operations, in every kind of format, on Verilator."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from hw.dpu.isa import PeOp
+from hw.lib.arithmetic import ArithmeticUnit, Operation
+from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
+from sw.runtime.lint import lint
+from tests.support import floats
+from tests.support.fixed import ExactFixed, fixed_operands
+from tests.support.numbers import RationalFloat, crossed
+from tests.support.units import Units, assert_same_words, convert
+
+DEPTHS = (1, 2, 4, 8)
+COMPUTED = {
+    Operation.ADD: "add",
+    Operation.SUB: "subtract",
+    Operation.MUL: "multiply",
+    Operation.MAX: "maximum",
+    Operation.MIN: "minimum",
+}
+"""Operations by the names of the exact references' methods."""
+
+
+@cache
+def units(format: NumberFormat) -> Units:
+    return Units({f"unit_{depth}": ArithmeticUnit(format, depth) for depth in DEPTHS})
+
+
+def check(
+    format: NumberFormat,
+    operation: Operation,
+    left: npt.NDArray[np.uint64],
+    right: npt.NDArray[np.uint64],
+    expected: npt.NDArray[np.uint64],
+) -> None:
+    model = units(format)
+    results = model.run(left=left, right=right, operation=operation.value)
+    for depth in DEPTHS:
+        assert model.latency(f"unit_{depth}") == depth
+        what = f"{operation.name} {depth}"
+        assert_same_words(results[f"unit_{depth}_o"], expected, (left, right), what)
+
+
+def test_operations_have_the_numbers_that_instructions_use() -> None:
+    assert {op.name: op.value for op in Operation} == {op.name: op.value for op in PeOp}
+
+
+@pytest.mark.parametrize(("name", "kind"), floats.NUMPY_CASES)
+def test_same_bits_as_numpy(name: str, kind: str) -> None:
+    a, b = floats.operands(name, kind)
+    left, right = floats.numbers(name, a), floats.numbers(name, b)
+    with np.errstate(all="ignore"):
+        expected = {
+            Operation.ADD: left + right,
+            Operation.SUB: left - right,
+            Operation.MUL: left * right,
+            Operation.MAX: floats.maximum(left, right),
+            Operation.MIN: floats.minimum(left, right),
+        }
+    for operation, values in expected.items():
+        check(floats.FORMATS[name], operation, a, b, floats.words(name, values))
+
+
+@pytest.mark.parametrize("format", floats.ODD_FORMATS, ids=str)
+def test_all_pairs_of_odd_formats_are_exact_and_rounded_once(format: FloatFormat) -> None:
+    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
+    reference = RationalFloat(format)
+    for operation, method in COMPUTED.items():
+        function = getattr(reference, method)
+        expected = np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)])
+        check(format, operation, a, b, expected)
+
+
+@pytest.mark.parametrize("name", ["fixed8.0", "fixed8.7", "fixed4.2", "fixed32.16"])
+def test_fixed_point_is_exact(name: str) -> None:
+    format = parse_format(name)
+    assert isinstance(format, FixedFormat)
+    a, b = fixed_operands(format)
+    reference = ExactFixed(format)
+    for operation, method in COMPUTED.items():
+        function = getattr(reference, method)
+        expected = np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)])
+        check(format, operation, a, b, expected)
+
+
+@pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3", "fixed8.0"])
+def test_passing_keeps_every_bit_nans_included(name: str) -> None:
+    a, b = crossed(np.arange(256, dtype=np.uint64))
+    check(parse_format(name), Operation.PASS_LEFT, a, b, a)
+    check(parse_format(name), Operation.PASS_RIGHT, a, b, b)
+
+
+def test_the_operation_may_change_every_cycle() -> None:
+    name = "float16"
+    a, b = floats.operands(name, "random")
+    rng = floats.fresh_rng()
+    operation = rng.integers(0, len(Operation), a.size)
+    left, right = floats.numbers(name, a), floats.numbers(name, b)
+    with np.errstate(all="ignore"):
+        computed = [
+            floats.words(name, values)
+            for values in (
+                left + right,
+                left - right,
+                left * right,
+                floats.maximum(left, right),
+                floats.minimum(left, right),
+            )
+        ]
+    expected = np.choose(operation, [a, b, *computed])
+    results = units(floats.FORMATS[name]).run(left=a, right=b, operation=operation)
+    for depth in DEPTHS:
+        got = results[f"unit_{depth}_o"]
+        assert_same_words(got, expected, (operation, a, b), f"operation {depth}")
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "float8_e4m3", "fixed16.8", "fixed4.0"])
+def test_lint(name: str) -> None:
+    for depth in (1, 8):
+        assert lint(convert(ArithmeticUnit(parse_format(name), depth), "unit"), "unit") == []
+
+
+@pytest.mark.parametrize("stages", [0, -1, "2"])
+def test_an_output_register_is_the_least(stages: int) -> None:
+    text = f"stages = {stages!r}: must be a whole number, at least 1"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        ArithmeticUnit(FloatFormat(8, 23), stages)
+
+
+def test_formats_out_of_range_are_refused() -> None:
+    text = "FloatFormat(exponent=8, fraction=53): exponent must have 2 to 11 bits, fraction 1 to 52"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        ArithmeticUnit(FloatFormat(8, 53), 1)
+    text = "FixedFormat(width=2, fraction=0): width must be 4 to 32 bits, fraction 0 to width - 1"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        ArithmeticUnit(FixedFormat(2, 0), 1)
