@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hw.lib.errors import ProgramError
+from sw.runtime.atomic import atomic_path
 from sw.runtime.sections import Schema, check_sections
 from sw.targets import TARGETS
 
@@ -107,7 +108,7 @@ class Program:
         _check_manifest(manifest)
         with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
             _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
-            for section in SCHEMAS[self.target].sections:
+            for section in _schema(self.target).sections:
                 octets = io.BytesIO()
                 array = np.asarray(self.sections[section.name], order="C")
                 np.lib.format.write_array(octets, array, allow_pickle=False)
