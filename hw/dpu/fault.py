@@ -26,7 +26,7 @@ def fault_layout(config: DpuConfig) -> data.StructLayout:
         {
             "illegal": illegal_layout(config),
             "beyond": 1,
-            "opcode": Opcode,
+            "opcode": Opcode.as_shape(),
             "row": row_bits,
             "address": 32,
             "empty": config.banks,

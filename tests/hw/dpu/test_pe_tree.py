@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import PeOp
+from hw.dpu.pe_tree import PeTree
+from hw.dpu.topology import pe_number
+from hw.lib.formats import FixedFormat
+from tests.hw.dpu.simulate import seeded, simulate
+
+MASK = 0xFFFF
+
+
+def compute(operation: int, left: int, right: int) -> int:
+    return {
+        PeOp.PASS_LEFT: left,
+        PeOp.PASS_RIGHT: right,
+        PeOp.ADD: (left + right) & MASK,
+        PeOp.SUB: (left - right) & MASK,
+    }[PeOp(operation)]
+
+
+def results_of(depth: int, words: list[int], operations: list[int]) -> list[int]:
+    """Results by PE number, as ``topology`` numbers and wires them."""
+    config = DpuConfig(depth=depth, banks=max(8, 1 << depth))
+    results: dict[int, int] = {}
+    below = words
+    for layer in range(1, depth + 1):
+        row = []
+        for place in range(len(below) // 2):
+            number = pe_number(config, 0, layer, place)
+            row.append(compute(operations[number], below[2 * place], below[2 * place + 1]))
+            results[number] = row[-1]
+        below = row
+    return [results[number] for number in range(len(results))]
+
+
+@pytest.mark.parametrize(("depth", "pe_stages"), [(1, 1), (1, 3), (3, 1), (2, 2), (4, 2)])
+def test_every_pe_every_cycle(depth, pe_stages):
+    tree = PeTree(FixedFormat(16, 0), depth, pe_stages)
+    rng = seeded()
+    lanes, pes, count = 1 << depth, (1 << depth) - 1, 30
+    operations = [PeOp.PASS_LEFT, PeOp.PASS_RIGHT, PeOp.ADD, PeOp.SUB]
+    sets = [
+        ([rng.randrange(1 << 16) for _ in range(lanes)], rng.choices(operations, k=pes))
+        for _ in range(count)
+    ]
+    layers = [layer for layer in range(1, depth + 1) for _ in range(1 << (depth - layer))]
+
+    async def process(ctx):
+        log = []
+        for cycle in range(count + tree.latency(depth)):
+            words, operation = sets[min(cycle, count - 1)]
+            ctx.set(tree.words, words)
+            ctx.set(tree.operation, operation)
+            log.append([ctx.get(result) for result in tree.results])
+            await ctx.tick()
+        log.append([ctx.get(result) for result in tree.results])
+        for cycle, (words, operation) in enumerate(sets):
+            expected = results_of(depth, words, operation)
+            found = [log[cycle + tree.latency(layers[pe])][pe] for pe in range(pes)]
+            assert found == expected
+
+    simulate(tree, process)
