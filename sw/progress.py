@@ -34,13 +34,16 @@ class ConsoleStages:
         timer = threading.Timer(PATIENCE_S, bar.start)
         timer.daemon = True
         begin = time.perf_counter()
-        timer.start()
+        if self._console.is_interactive:
+            timer.start()
         try:
             yield lambda share: bar.update(task, total=1.0, completed=share)
         finally:
             timer.cancel()
-            timer.join()
-            bar.stop()
+            if timer.ident is not None:
+                timer.join()
+            if bar.live.is_started:
+                bar.stop()
         elapsed = time.perf_counter() - begin
         if elapsed > PATIENCE_S:
             self._console.print(f"{name}: {elapsed:.1f} s", style="dim")

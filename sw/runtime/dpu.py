@@ -11,7 +11,7 @@ import numpy as np
 
 from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, PeOp, instruction_word_bits
+from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, instruction_word_bits, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError, WorkloadError
@@ -139,39 +139,41 @@ def reference(program: Program, inputs: np.ndarray) -> np.ndarray:
 
 
 def cycle_limit(program: Program) -> int:
-    """Cycles after which a run that has not ended never will: an instruction takes at most one."""
+    """Cycles after which a run that has not ended never will."""
     config = DpuConfig.from_dict(program.config)
-    return len(program.sections["instructions"]) + config.drain_cycles + 16
+    shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
+    longest_run = len(program.sections["instructions"]) // shortest
+    return START_CYCLES + longest_run + config.drain_cycles
 
 
-def activity(program: Program, cycles: int) -> Activity:
-    """What each of the cycles of a run is spent on; only passes and idle PEs are not busy.
+def activity(program: Program) -> Activity:
+    """What each cycle of a run is spent on; PEs that pass a word on are not busy.
 
-    The machine issues an instruction a cycle and never waits, so the program tells all of it. Fetch
-    comes first and takes what is left over of ``cycles``.
+    The machine issues an instruction a cycle and never waits, so the program tells all of it.
     """
     config = DpuConfig.from_dict(program.config)
-    opcodes, columns, _ = disassemble(config, program.sections["instructions"])
-    fetch = cycles - len(opcodes) - config.drain_cycles
-    issue = fetch + np.arange(len(opcodes))
+    issued, columns, _ = disassemble(config, program.sections["instructions"])
+    issue = START_CYCLES + np.arange(len(issued))
+    cycles = START_CYCLES + len(issued) - 1 + config.drain_cycles
     kinds = {}
     for name, opcode in _KINDS.items():
         kinds[name] = np.zeros(cycles, bool)
-        kinds[name][issue[opcodes == opcode]] = True
+        kinds[name][issue[issued == opcode]] = True
     busy = np.zeros(cycles, np.int64)
     layers = np.array([pe.layer for pe in pe_list(config)])
-    computes = columns["operation"] > PeOp.PASS_RIGHT
+    # HALT, the last, computes nothing; so all others are through before the end.
+    computes = columns["operation"][:-1] > PeOp.PASS_RIGHT
     for layer in range(1, config.depth + 1):
         # Pipelined PEs take an operation each cycle: it is counted when it enters.
-        start = issue + config.layer_latency(layer - 1)
-        busy[start[start < cycles]] += computes[:, layers == layer].sum(axis=1)[start < cycles]
+        start = issue[:-1] + config.layer_latency(layer - 1)
+        busy[start] += computes[:, layers == layer].sum(axis=1)
     return Activity("PEs", config.pes, busy, kinds)
 
 
 def charts(program: Program, cycles: int) -> list[Chart]:
     """The figures of a run that its page shows."""
     statistics = program.statistics
-    kinds = activity(program, cycles).kinds
+    kinds = activity(program).kinds
     mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]
     mix.append(("fetch, drain", cycles - sum(count for _, count in mix)))
     bounds = [(label, statistics[name]) for label, name in _BOUNDS.items()]

@@ -22,10 +22,15 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 _SHOWN_OUTPUTS = 4
 
+_INDENT = (0, 0, 0, 2)
+
 
 @dataclass(frozen=True)
 class Chart:
-    """Counts drawn as bars, each as a share of ``whole``. A bar is ``(label, count)``."""
+    """Counts drawn as bars, each as a share of ``whole``; listed only, where that is 0.
+
+    A bar is ``(label, count)``.
+    """
 
     title: str
     bars: Sequence[tuple[str, int]]
@@ -128,7 +133,7 @@ class Report:
             ]
         )
         parts: list[RenderableType] = [Text(), title]
-        parts += [Padding(line, (0, 0, 0, 2)) for line in (summary, self._verdict())]
+        parts += [Padding(line, _INDENT, expand=False) for line in (summary, self._verdict())]
         parts += [_drawn(chart) for chart in self.charts]
         parts += [self._outputs(), self._times(), Text()]
         return parts
@@ -158,19 +163,19 @@ def _duration(seconds: float) -> str:
 
 
 def _titled(title: str, body: RenderableType) -> RenderableType:
-    return Group(Text(), Text(title, "bold"), Padding(body, (0, 0, 0, 2)))
+    return Group(Text(), Text(title, "bold"), Padding(body, _INDENT, expand=False))
 
 
 def _drawn(chart: Chart) -> RenderableType:
     table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column(justify="right")
-    table.add_column(style="cyan")
-    largest = max([count for _, count in chart.bars] + [chart.whole, 1])
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="cyan", no_wrap=True)
     for label, count in chart.bars:
-        share = f"{100 * count / chart.whole:.0f} %" if chart.whole else ""
-        table.add_row(label, f"{count:,}", share, bar(count / largest))
+        share = count / chart.whole if chart.whole else 0.0
+        percent = f"{100 * share:.0f} %" if chart.whole else ""
+        table.add_row(label, f"{count:,}", percent, bar(min(1.0, share)))
     return _titled(chart.title, table)
 
 

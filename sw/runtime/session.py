@@ -70,7 +70,7 @@ def run_once(
             f"{report.workload} on {report.config}: {report.cycles:,} cycles, "
             f"{report.ops_per_cycle:.1f} operations a cycle"
         )
-        draw_timeline(runtime.activity(program, result.cycles), title, timeline)
+        draw_timeline(runtime.activity(program), title, timeline)
     return report
 
 
