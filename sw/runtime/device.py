@@ -18,6 +18,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.program import Program
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.verify import Verification, verify
+from sw.targets import Runtime
 
 Inputs = Sequence[float] | np.ndarray | Mapping[str, float]
 
@@ -72,7 +73,7 @@ class Device:
             configuration = load_configuration(configuration)
         self.configuration = configuration
         self.backend = backend
-        self._runtime = configuration.target.part("runtime")
+        self._runtime: Runtime = configuration.target.part("runtime")
         self._waves = waves
         self._stages = stages
 
@@ -125,6 +126,20 @@ class Device:
                 result.outputs,
                 self._runtime.reference(program, values),
             )
+
+    def diagnose(self, program: Program, inputs: Inputs) -> str:
+        """Why a result differs from the golden model: the first event that differs, if any.
+
+        Runs the program again, on this device and on the model.
+        """
+        leaves = self._runtime.leaf_words(program, input_values(program, inputs))
+        image = self._runtime.image(program, leaves)
+        wanted = self._runtime.written_rows(program)
+        limit = self._runtime.cycle_limit(program)
+        here = self._machine.run(image, wanted, limit)
+        model = BACKENDS["model"](self.configuration, None, self._stages).run(image, wanted, limit)
+        event = self._runtime.first_difference(program, here.memory, model.memory)
+        return event or f"{self.backend} and model store the same words: the program is wrong"
 
     def close(self) -> None:
         """Ends the simulation, and completes the wave file."""

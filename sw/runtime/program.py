@@ -12,14 +12,14 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import ProgramError
 from sw.runtime.atomic import atomic_path
 from sw.runtime.sections import Schema, check_sections
-from sw.targets import TARGETS
+from sw.targets import TARGETS, Configuration
 
 FORMAT_VERSION = 1
 
@@ -35,17 +35,6 @@ _MANIFEST_FIELDS: dict[str, type] = {
     "output_names": list,
     "statistics": dict,
 }
-
-
-class Configuration(Protocol):
-    """What every target's configuration class has."""
-
-    target: str
-
-    @property
-    def digest(self) -> str: ...
-
-    def to_dict(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sw.runtime.report import Report
 from sw.runtime.stages import Stages, TimedStages, quiet
 from sw.runtime.timeline import draw_timeline
 from sw.runtime.verify import Verification
+from sw.targets import Runtime
 
 
 def run_once(
@@ -41,7 +43,7 @@ def run_once(
     Raises ``GnarlError`` for bad input of any kind.
     """
     timed = TimedStages(stages)
-    runtime = configuration.target.part("runtime")
+    runtime: Runtime = configuration.target.part("runtime")
     with ExitStack() as stack:
         if waves is not None:
             waves = stack.enter_context(atomic_path(waves))
@@ -64,6 +66,9 @@ def run_once(
             )
         result = device.run(program, inputs)
         verification = device.verify(program, inputs, result)
+        if not verification.bit_exact:
+            reason = device.diagnose(program, inputs)
+            verification = replace(verification, difference=f"{verification.difference}; {reason}")
     report = _report(configuration, backend, program, result, verification, timed.seconds)
     if timeline is not None:
         title = (
@@ -87,7 +92,7 @@ def _report(
     verification: Verification,
     seconds: dict[str, float],
 ) -> Report:
-    runtime = configuration.target.part("runtime")
+    runtime: Runtime = configuration.target.part("runtime")
     ops = program.statistics["operations"]
     unit, capacity = runtime.units(configuration.config)
     return Report(

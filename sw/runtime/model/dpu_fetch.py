@@ -88,15 +88,13 @@ def fetch(config: DpuConfig, stream: np.ndarray) -> Fetched:
 
 
 def illegal_fields(config: DpuConfig, fetched: Fetched) -> dict[int, Fault]:
-    """The instructions, by number, that a decoder refuses, and why."""
+    """The instructions, by number, that a decoder refuses, and the first reason in its order."""
     exec_ = np.isin(fetched.opcodes, EXECS)[:, None]
     crossed = exec_ | (fetched.opcodes == Opcode.COPY)[:, None]
     moved = np.isin(fetched.opcodes, (*LOADS, *STORES))[:, None]
     columns = fetched.columns
     limits = [FIRST_WRITER + len(writers(config, bank)) for bank in range(config.banks)]
     addressed = columns["read_enable"] | columns["valid_reset"]
-    source = crossed & (columns["source"] >= config.banks)
-    read_address = addressed & (columns["read_address"] >= config.registers)
     illegal, out_of_range = ErrorCause.ILLEGAL_OPCODE, ErrorCause.ADDRESS_OUT_OF_RANGE
     checks = [
         (illegal, OPERATION_DETAIL, exec_ & (columns["operation"] >= len(PeOp))),
@@ -106,7 +104,8 @@ def illegal_fields(config: DpuConfig, fetched: Fetched) -> dict[int, Fault]:
             exec_ & (columns["write_source"] >= limits),
         ),
         (out_of_range, None, moved & (columns["row"][:, None] >= config.data_rows)),
-        (out_of_range, 0, source | read_address),
+        (out_of_range, 0, crossed & (columns["source"] >= config.banks)),
+        (out_of_range, 0, addressed & (columns["read_address"] >= config.registers)),
     ]
     faults: dict[int, Fault] = {}
     for cause, base, wrong in checks:

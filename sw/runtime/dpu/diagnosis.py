@@ -1,0 +1,56 @@
+"""Where a DPU's RTL and its model part ways: the first word stored that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.dpu.assembly import disassemble
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import START_CYCLES, Opcode
+from sw.runtime.program import Program
+from sw.runtime.rows import Rows
+
+
+def written_rows(program: Program) -> dict[str, np.ndarray]:
+    """Rows that the program's instructions store to, by window: int [n], ascending."""
+    _, rows, _ = _stores(program)
+    return {"data": np.unique(rows)}
+
+
+def first_difference(
+    program: Program, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
+) -> str | None:
+    """The first store, of which a word differs in the rows of ``written_rows`` after the end.
+
+    ``None`` if all are equal. Words that a later store overwrites are not seen.
+    """
+    instructions, rows, masks = _stores(program)
+    for instruction, row, mask in zip(instructions.tolist(), rows.tolist(), masks, strict=True):
+        banks = np.flatnonzero(mask)
+        places = np.full(len(banks), row)
+        left, right = rtl["data"].at(places, banks), model["data"].at(places, banks)
+        wrong = np.flatnonzero(left != right)
+        if len(wrong):
+            at = wrong[0]
+            return (
+                f"instruction {instruction} in cycle {START_CYCLES + instruction} stores "
+                f"{int(left[at]):#010x} to row {row}, bank {banks[at]}, "
+                f"the model {int(right[at]):#010x}"
+            )
+    return None
+
+
+def _stores(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each storing instruction its number and row, int [n], and the banks, bool [n, banks]."""
+    config = DpuConfig.from_dict(program.config)
+    opcodes, columns, _ = disassemble(config, program.sections["instructions"])
+    alone, beside = opcodes == Opcode.STORE, opcodes == Opcode.EXEC_STORE
+    # A STORE stores all that it reads.
+    masks = np.zeros((len(opcodes), config.banks), bool)
+    masks[alone] = columns["read_enable"][alone]
+    if beside.any():
+        masks[beside] = columns["store_enable"][beside]
+    numbers = np.flatnonzero(alone | beside)
+    return numbers, columns["row"][numbers].astype(np.int64), masks[numbers]

@@ -1,0 +1,95 @@
+"""Where a run's cycles go, and its instructions as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hw.dpu.assembly import disassemble
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
+from hw.dpu.listing import listing as list_instructions
+from hw.dpu.topology import pe_list
+from hw.lib.errors import ProgramError
+from sw.runtime.program import Program
+from sw.runtime.report import Chart
+from sw.runtime.timeline import Activity
+
+_KINDS = {
+    "exec": Opcode.EXEC,
+    "exec + load": Opcode.EXEC_LOAD,
+    "exec + store": Opcode.EXEC_STORE,
+    "copy": Opcode.COPY,
+    "load": Opcode.LOAD,
+    "store": Opcode.STORE,
+    "nop": Opcode.NOP,
+}
+
+_BOUNDS = {
+    "critical path": "bound_critical_path",
+    "operations / PEs": "bound_operations",
+    "inputs / banks": "bound_inputs",
+}
+
+
+def cycle_limit(program: Program) -> int:
+    """Cycles after which a run that has not ended never will."""
+    config = DpuConfig.from_dict(program.config)
+    shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
+    longest_run = len(program.sections["instructions"]) // shortest
+    return START_CYCLES + longest_run + config.drain_cycles
+
+
+def activity(program: Program) -> Activity:
+    """What each cycle of a run is spent on; PEs that pass a word on are not busy.
+
+    The machine issues an instruction a cycle and never waits, so the program tells all of it.
+    """
+    config = DpuConfig.from_dict(program.config)
+    issued, columns, _ = disassemble(config, program.sections["instructions"])
+    issue = START_CYCLES + np.arange(len(issued))
+    cycles = START_CYCLES + len(issued) - 1 + config.drain_cycles
+    kinds = {}
+    for name, opcode in _KINDS.items():
+        kinds[name] = np.zeros(cycles, bool)
+        kinds[name][issue[issued == opcode]] = True
+    busy = np.zeros(cycles, np.int64)
+    layers = np.array([pe.layer for pe in pe_list(config)])
+    # HALT, the last, computes nothing; so all others are through before the end.
+    computes = columns["operation"][:-1] > PeOp.PASS_RIGHT
+    for layer in range(1, config.depth + 1):
+        # Pipelined PEs take an operation each cycle: it is counted when it enters.
+        start = issue[:-1] + config.layer_latency(layer - 1)
+        busy[start] += computes[:, layers == layer].sum(axis=1)
+    return Activity("PEs", config.pes, busy, kinds)
+
+
+def charts(program: Program, cycles: int) -> list[Chart]:
+    """The figures of a run that its page shows."""
+    statistics = program.statistics
+    kinds = activity(program).kinds
+    mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]
+    mix.append(("fetch, drain", cycles - sum(count for _, count in mix)))
+    bounds = [(label, statistics[name]) for label, name in _BOUNDS.items()]
+    moved = [("bank conflicts, copied", statistics["copies"]), ("spilled", statistics["spills"])]
+    factor = cycles / max(1, statistics["lower_bound"])
+    return [
+        Chart("Instructions, % of cycles", mix, cycles),
+        Chart(f"Lower bounds, % of cycles: {factor:.2f} times the largest", bounds, cycles),
+        Chart("Words moved between banks and memory", moved, 0),
+    ]
+
+
+def listing(program: Program) -> Iterator[str]:
+    """The program's instructions, a line each. Raises ``ProgramError`` for a damaged stream."""
+    config = DpuConfig.from_dict(program.config)
+    try:
+        yield from list_instructions(config, program.sections["instructions"])
+    except ValueError as error:
+        raise ProgramError(f"{program.workload}: {error}") from error
+
+
+def units(config: DpuConfig) -> tuple[str, int]:
+    """What computes, in the plural, and how many there are."""
+    return "PEs", config.pes

@@ -1,0 +1,60 @@
+"""From a program and values to the contents of memories, and back to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import instruction_word_bits
+from hw.lib.errors import WorkloadError
+from sw.golden.words import to_words
+from sw.runtime.program import Program
+from sw.runtime.rows import Rows
+
+
+def leaf_words(program: Program, inputs: np.ndarray) -> np.ndarray:
+    """The words, uint32, of all inputs (float64 [n_inputs]) and then all constants.
+
+    Raises ``WorkloadError`` that names an input or constant which the format does not hold.
+    """
+    values = np.concatenate([inputs, program.sections["constants"]])
+    try:
+        return to_words(values, program.format)
+    except ValueError as error:
+        raise WorkloadError(f"{program.workload}: {error}") from error
+
+
+def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
+    """What to write before a start, by window."""
+    config = DpuConfig.from_dict(program.config)
+    row_bytes = instruction_word_bits(config) // 8
+    stream = program.sections["instructions"]
+    padded = np.zeros(-(-len(stream) // row_bytes) * row_bytes, np.uint8)
+    padded[: len(stream)] = stream
+    instructions = padded.view("<u4").reshape(-1, row_bytes // 4)
+
+    rows, place = np.unique(program.sections["word_row"], return_inverse=True)
+    data = np.zeros((len(rows), config.banks), np.uint32)
+    data[place, program.sections["word_bank"]] = leaves[program.sections["word_value"]]
+    return {
+        "instructions": Rows(np.arange(len(instructions)), instructions),
+        "data": Rows(rows, data),
+    }
+
+
+def result_rows(program: Program) -> dict[str, np.ndarray]:
+    """What to read after the end: rows by window, int [n], ascending."""
+    rows = program.sections["output_row"]
+    return {"data": np.unique(rows[rows >= 0])}
+
+
+def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> np.ndarray:
+    """The words, uint32 [k], of the outputs, from the rows that ``result_rows`` asks for."""
+    row, bank = program.sections["output_row"], program.sections["output_bank"]
+    stored = row >= 0
+    words = np.empty(len(row), np.uint32)
+    words[stored] = memory["data"].at(row[stored], bank[stored])
+    words[~stored] = leaves[bank[~stored]]
+    return words

@@ -1,0 +1,34 @@
+"""Workloads and input values from what people have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from sw.compiler.frontend.rebind import values_from_file
+from sw.compiler.frontend.workload import DagWorkload, from_networkx, load
+from sw.runtime.dpu_sections import dag_of
+from sw.runtime.program import Program
+
+
+def workload(source: Any, seed: int = 0) -> DagWorkload:
+    """The workload in a file, or that a directed networkx graph describes, or ``source`` itself.
+
+    ``seed`` is for input values that the source lacks.
+    """
+    if isinstance(source, DagWorkload):
+        return source
+    if isinstance(source, nx.Graph):
+        return from_networkx(source, seed=seed)
+    return load(source, seed)
+
+
+def input_values(
+    program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
+) -> np.ndarray:
+    """Input values, float64 [n_inputs], from a file; see ``rebind.values_from_file``."""
+    dag = dag_of(program.sections)
+    return values_from_file(path, dag, program.input_names, defaults, seed)
