@@ -66,9 +66,9 @@ CAUSE_TEXTS = {
         f"the opcode; {OPERATION_DETAIL:#x} + PE; {WRITE_SOURCE_DETAIL:#x} + bank",
     ),
     ErrorCause.ADDRESS_OUT_OF_RANGE: (
-        "the instruction doesn't end within the memory; or its row, a register that it reads or "
-        "frees, or a lane's bank doesn't exist",
-        "the instruction's byte address; the row; the bank or lane",
+        "the instruction doesn't end within the memory; or its row, the bank of a lane, or a "
+        "register that it reads or frees doesn't exist",
+        "the instruction's byte address; the row; the lane; the bank",
     ),
     ErrorCause.READ_OF_EMPTY_REGISTER: ("a register is read that holds no word", "the bank"),
     ErrorCause.WRITE_TO_FULL_BANK: ("a word comes to a bank without empty register", "the bank"),

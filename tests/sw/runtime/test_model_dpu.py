@@ -411,11 +411,11 @@ class TestPrecedence:
         )
         fails([instruction], ErrorCause.ILLEGAL_OPCODE, 0x100, 0, config=ODD)
 
-    def test_a_row_before_a_lane_and_the_lowest_of_lanes_and_banks(self):
+    def test_a_row_before_a_lane_and_a_lane_before_a_register(self):
         instruction = Instruction(Opcode.EXEC_LOAD, reads={2: 9}, lanes={1: 13}, row=15)
         fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 15, 0, config=ODD)
         instruction = Instruction(Opcode.EXEC, reads={2: 9}, lanes={4: 13})
-        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 2, 0, config=ODD)
+        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 4, 0, config=ODD)
 
     def test_a_read_before_writes_of_the_same_cycle(self):
         clash = Instruction(Opcode.EXEC_LOAD, results={2: (0, 1, 1)}, row=1, banks=[2])
