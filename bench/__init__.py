@@ -1,0 +1,1 @@
+"""What is measured, and the records and pictures of it: a command for each module."""

@@ -1,0 +1,1 @@
+"""The questions that ``bench.dpu`` answers, one module each."""

@@ -1,0 +1,151 @@
+"""The paper's 48 points of D, B and R: what each does with the same workloads.
+
+Source: DPU-v2, section V, figure 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bench.dpu_parts.measure import METRICS, Job, measure
+from bench.lib.inputs import existing, generated
+from bench.lib.jobs import Failure, run_jobs
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Record, records, rows
+from bench.lib.request import Request
+from bench.lib.tables import Cells
+
+BENCH = "dpu.points"
+
+CONFIG = "dpu_d3_b64"
+MEMORIES = ("instruction_words=32768", "data_rows=8192")
+"""Memories that hold the longest program, which is that of the smallest machine."""
+
+DEPTHS = (1, 2, 3)
+BANKS = (8, 16, 32, 64)
+REGISTERS = (16, 32, 64, 128)
+
+WORKLOADS = ("dag/tretail.psdd", "dag/HB_bp_200_L.mtx")
+
+# Those also run on RTL: each D, each R, and small B, for their simulators are built in seconds.
+RTL_POINTS = ((1, 8, 16), (2, 8, 32), (3, 8, 128), (1, 16, 64), (3, 16, 32), (2, 32, 64))
+QUICK_POINTS = ((1, 8, 16), (3, 16, 32))
+
+PROCESSES = 2
+
+_KEPT = ("operations", "cycles", "ops_per_cycle", "copies", "spills", "lower_bound", "bit_exact")
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every point on the workloads; whether all went well.
+
+    With the backend ``rtl``, ``RTL_POINTS`` run on RTL and model, the others on the model only.
+    Without the workloads, two generated ones.
+    """
+    files = existing(request, BENCH, WORKLOADS)
+    if len(files) < len(WORKLOADS):
+        files = generated(request, BENCH)
+    points = QUICK_POINTS if request.quick else tuple(product(DEPTHS, BANKS, REGISTERS))
+    # Simulators are built first, so that no processor waits for the last of them.
+    points = tuple(sorted(points, key=lambda point: point not in RTL_POINTS))
+    jobs = []
+    for depth, banks, registers in points:
+        shape = (f"depth={depth}", f"banks={banks}", f"registers={registers}")
+        backend = request.backend if (depth, banks, registers) in RTL_POINTS else "model"
+        for file in files[: 1 if request.quick else None]:
+            jobs.append(Job(file, CONFIG, shape + MEMORIES, backend, request.seed))
+    results = run_jobs(measure, jobs, title=BENCH, console=request.console, processes=PROCESSES)
+
+    found: list[Record] = []
+    well = True
+    for job, values in zip(jobs, results, strict=True):
+        if isinstance(values, Failure):
+            well = False
+            continue
+        well = well and bool(values["bit_exact"])
+        config: Any = job.configuration().config
+        labels = {
+            "workload": job.workload,
+            "depth": config.depth,
+            "banks": config.banks,
+            "registers": config.registers,
+            "backend": job.backend,
+        }
+        kept = {name: values[name] for name in _KEPT}
+        found += records(BENCH, labels, kept, METRICS, job.setting())
+    return found, well
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """By title: cycles, a row for each workload, D and R, a column for each B; ``*`` where RTL ran
+    too."""
+    table = rows(found)
+    cycles = {
+        (workload, depth, banks, registers): f"{row['cycles']:,}{' *' * (backend == 'rtl')}"
+        for (workload, depth, banks, registers, backend), row in table.items()
+    }
+    names = sorted({(workload, depth, registers) for workload, depth, _, registers, _ in table})
+    all_banks = sorted({banks for _, _, banks, _, _ in table})
+    body = [
+        [workload, str(depth), str(registers)]
+        + [cycles.get((workload, depth, banks, registers), "") for banks in all_banks]
+        for workload, depth, registers in names
+    ]
+    header = ["workload", "D", "R", *(f"B = {banks}" for banks in all_banks)]
+    return {"Cycles": Cells(header, body, names=3)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """How many points are right, and the fastest, in a line each."""
+    table = rows(found)
+    exact = sum(row["bit_exact"] for row in table.values())
+    on_rtl = [labels[1:4] for labels in table if labels[-1] == "rtl"]
+    points = mean_cycles(found)
+    depth, banks, registers = min(points, key=lambda point: points[point])
+    return (
+        f"bit-exact: {exact} of {len(table)} runs at {len(points)} points, "
+        f"{len(dict.fromkeys(on_rtl))} of the points on RTL too\n"
+        f"fewest cycles an operation: D = {depth}, B = {banks}, R = {registers}"
+    )
+
+
+def mean_cycles(found: Sequence[Record]) -> dict[tuple[int, int, int], float]:
+    """Cycles an operation, mean over workloads, by (D, B, R)."""
+    values: dict[tuple[int, int, int], list[float]] = {}
+    for (_, depth, banks, registers, _), row in rows(found).items():
+        each = values.setdefault((depth, banks, registers), [])
+        each.append(row["cycles"] / row["operations"])
+    return {point: fmean(each) for point, each in values.items()}
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles an operation over B, a panel for each D and a line for each R; the best marked."""
+    points = mean_cycles(found)
+    best = min(points, key=lambda point: points[point])
+    depths = sorted({depth for depth, _, _ in points})
+    all_registers = sorted({registers for _, _, registers in points})
+    all_banks = sorted({banks for _, banks, _ in points})
+    figure, panels = subplots(len(depths), (10, 4.2), sharey=True)
+    for axes, depth in zip(panels, depths, strict=True):
+        for registers, color in zip(all_registers, PALETTE, strict=False):
+            line = [
+                (banks, points[depth, banks, registers])
+                for banks in all_banks
+                if (depth, banks, registers) in points
+            ]
+            if line:
+                axes.plot(*zip(*line, strict=True), "o-", color=color, label=f"R = {registers}")
+        axes.set_title(f"D = {depth}", loc="left", fontsize=11)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(all_banks, [str(banks) for banks in all_banks])
+        axes.set(xlabel="B, banks")
+        if depth == best[0]:
+            axes.plot(best[1], points[best], "o", markersize=13, fillstyle="none", color="black")
+    panels[0].set(ylabel="cycles/operation, mean of workloads")
+    panels[-1].legend(frameon=False)
+    save(figure, path)

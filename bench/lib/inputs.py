@@ -1,0 +1,33 @@
+"""Real inputs, where they are on disk, and generated ones in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.lib.records import ROOT
+from bench.lib.request import Request
+from sw.compiler.frontend.generate import write_examples
+
+FOLDER = ROOT.parent / "shared" / "workloads"
+"""Where real inputs lie if a user says nothing else."""
+
+
+def existing(request: Request, title: str, paths: Sequence[str]) -> list[Path]:
+    """The files of ``paths``, below the folder of real inputs, that are there; says which aren't."""
+    files = [request.workloads / path for path in paths]
+    for file in files:
+        if not file.is_file():
+            _tell(request, f"{title}: {file} is absent: skipped")
+    return [file for file in files if file.is_file()]
+
+
+def generated(request: Request, title: str) -> list[Path]:
+    """The project's own examples, a circuit and a triangular system, in the output folder."""
+    files = write_examples(request.output / "examples")
+    _tell(request, f"{title}: generated instead: {', '.join(map(str, files))}")
+    return files
+
+
+def _tell(request: Request, text: str) -> None:
+    request.console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)

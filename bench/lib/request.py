@@ -1,0 +1,34 @@
+"""What a user asked of a benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Request:
+    """What every part of a benchmark is told.
+
+    workloads
+        folder of the real inputs.
+    output
+        folder for results, pictures and generated inputs.
+    backend
+        ``rtl`` or ``model``.
+    seed
+        for inputs and compilers.
+    quick
+        whether a few small cases are enough.
+    console
+        for progress, and what went wrong.
+    """
+
+    workloads: Path
+    output: Path
+    backend: str
+    seed: int
+    quick: bool
+    console: Console

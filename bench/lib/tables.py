@@ -1,0 +1,52 @@
+"""Tables for consoles and for Markdown, from the same cells; sections of files between markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from bench.lib.records import ResultsError
+from sw.runtime.atomic import write_text
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Texts: ``header`` [n], and ``body``, each of whose rows is [n]; the first ``names`` columns
+    are names, the others figures."""
+
+    header: Sequence[str]
+    body: Sequence[Sequence[str]]
+    names: int = 1
+
+    def for_console(self, title: str) -> Table:
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for at, name in enumerate(self.header):
+            table.add_column(name, justify="left" if at < self.names else "right")
+        for row in self.body:
+            table.add_row(*row)
+        return table
+
+    def to_markdown(self) -> str:
+        rule = ["---" if at < self.names else "---:" for at in range(len(self.header))]
+        lines = [self.header, rule, *self.body]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def replace_section(path: Path, name: str, text: str) -> None:
+    """Puts ``text`` between the lines ``<!-- NAME:begin -->`` and ``<!-- NAME:end -->`` of a file.
+
+    Raises ``ResultsError`` if it lacks them.
+    """
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    try:
+        content = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
+    before, found, rest = content.partition(f"{begin}\n")
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ResultsError(f"{path}: must have a line {begin} and, after it, a line {end}")
+    write_text(path, f"{before}{begin}\n{text.strip()}\n{end}{after}")
