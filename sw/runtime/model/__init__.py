@@ -1,0 +1,1 @@
+"""Interpreters of compiled programs, one for each target, with the hardware's rules as errors."""
