@@ -20,9 +20,7 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
         the longest chain of dependent operations, with every node's operands combined in the best
         order, through PE trees one after the other.
     """
-    levels = int(
-        _levels(dag.offsets, dag.operands, dag.reassociate)[dag.outputs].max(initial=0)
-    )
+    levels = int(_levels(dag.offsets, dag.operands, dag.reassociate)[dag.outputs].max(initial=0))
     whole, rest = divmod(levels, config.depth)
     path = whole * config.layer_latency(config.depth)
     path += config.layer_latency(rest) if rest else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,29 +18,33 @@ from sw.compiler.dpu.bounds import lower_bounds
 from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
-from sw.compiler.dpu.schedule import Policy, Schedule, schedule
+from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from sw.runtime import dpu_sections  # as a module: it imports this package
 from sw.runtime.program import Program
 
 if TYPE_CHECKING:  # frontends import the compiler's input format
     from sw.compiler.frontend.dag_workload import DagWorkload
 
-SEARCHED_OPERATIONS = 2_000_000
+SEARCHED_OPERATIONS = 400_000
 """Operations scheduled, over all policies that are tried."""
 
+MOST_TRIES = 16
 
-def policies(dag: Dag, config: DpuConfig, seed: int) -> list[Policy]:
-    """The policies to try, most promising first: fewer for larger DAGs, two at least."""
+
+def policies(operations: int, config: DpuConfig) -> list[Policy]:
+    """The policies to try for a DAG of so many operations, two at least."""
     registers = config.banks * config.registers
-    windows = [registers, 0, 4 * registers, registers // 4]
     grid = [
-        Policy(window=window, eager=eager, hurry=hurry, attempts=attempts)
-        for attempts in (24, 64)
-        for eager in (True, False)
-        for hurry in (1.0, np.inf)
-        for window in windows
+        Policy(window=registers, attempts=64, hurry=np.inf),
+        Policy(window=0, attempts=256),
+        Policy(window=registers // 4, attempts=64, hurry=np.inf),
+        Policy(window=4 * registers, attempts=256),
+        Policy(window=0, attempts=512, hurry=np.inf),
+        Policy(window=registers, attempts=256),
+        Policy(window=0, attempts=256, eager=0.0),
+        Policy(window=registers, attempts=64, hurry=np.inf, eager=0.0),
     ]
-    return grid[: max(2, SEARCHED_OPERATIONS // max(dag.operations, 1))]
+    return grid[: max(2, SEARCHED_OPERATIONS // max(operations, 1))]
 
 
 def compile(  # noqa: A001
@@ -55,32 +60,65 @@ def compile(  # noqa: A001
     Raises ``CapacityError`` naming what the configuration has too little of.
     """
     dag = workload.dag
-    tries = policies(dag, config, seed)
-    best: tuple[int, int] | None = None
-    chosen: tuple[BinaryDag, Schedule, MemoryLayout] | None = None
-    failure: CapacityError | None = None
+    search = _Search(dag, config, progress)
+    grid = policies(dag.operations, config)
+    total = min(max(len(grid), SEARCHED_OPERATIONS // max(dag.operations, 1)), MOST_TRIES)
+    search.run(grid, total)
+    if search.best is None:
+        raise search.failure or CapacityError("no policy was tried")
+    winner = grid[search.best[1]]
+    variants = range(seed * MOST_TRIES + 1, seed * MOST_TRIES + 1 + total - len(grid))
+    search.run([replace(winner, jitter=jitter) for jitter in variants], total)
+    return _program(workload, config, search.binary, search.schedule, search.layout)
 
-    def attempt(number: int) -> tuple[BinaryDag, Schedule, MemoryLayout]:
-        policy = tries[number]
-        binary = binarise(dag, config, hurry=policy.hurry)
-        result = schedule(binary, config, policy)
-        return binary, result, memory_layout(result, binary, config)
 
-    with ThreadPoolExecutor(2) as pool:
-        running = {pool.submit(attempt, number): number for number in range(len(tries))}
-        for done, future in enumerate(as_completed(running)):
-            try:
-                found = future.result()
-                rank = (found[1].length, running[future])
-                if best is None or rank < best:
-                    best, chosen = rank, found
-            except CapacityError as error:
-                failure = failure or error
-            if progress:
-                progress((done + 1) / len(tries))
-    if chosen is None:
-        raise failure or CapacityError("no policy was tried")
-    return _program(workload, config, *chosen)
+class _Search:
+    """The shortest of several schedules; of equally short ones, the first in order."""
+
+    binary: BinaryDag
+    schedule: Schedule
+    layout: MemoryLayout
+
+    def __init__(
+        self, dag: Dag, config: DpuConfig, progress: Callable[[float], None] | None
+    ) -> None:
+        self.dag, self.config, self.progress = dag, config, progress
+        self.limit = np.array([np.iinfo(np.int64).max])
+        self.best: tuple[int, int] | None = None
+        self.failure: CapacityError | None = None
+        self.started = 0
+        self.finished = 0
+
+    def attempt(self, policy: Policy) -> tuple[BinaryDag, Schedule, MemoryLayout]:
+        """All passes under one policy."""
+        binary = binarise(self.dag, self.config, hurry=policy.hurry)
+        result = schedule(binary, self.config, policy, self.limit)
+        layout = memory_layout(result, binary, self.config)
+        self.limit[0] = min(self.limit[0], result.length)
+        return binary, result, layout
+
+    def run(self, tries: list[Policy], total: int) -> None:
+        """Tries policies on two cores; what is longer than the best so far ends early."""
+        with ThreadPoolExecutor(2) as pool:
+            running = {
+                pool.submit(self.attempt, policy): self.started + number
+                for number, policy in enumerate(tries)
+            }
+            for future in as_completed(running):
+                try:
+                    found = future.result()
+                    rank = (found[1].length, running[future])
+                    if self.best is None or rank < self.best:
+                        self.best = rank
+                        self.binary, self.schedule, self.layout = found
+                except TooLongError:
+                    pass
+                except CapacityError as error:
+                    self.failure = self.failure or error
+                self.finished += 1
+                if self.progress:
+                    self.progress(self.finished / total)
+        self.started += len(tries)
 
 
 def _program(

@@ -55,8 +55,14 @@ FOCUS_CYCLES = 8
 """Cycles without any progress, beyond the longest latency, after which everything goes to the most
 urgent operation."""
 
+JITTER = 0.01
+"""Largest relative change of an urgency by ``Policy.jitter``."""
+
 STUCK_CYCLES = 2000
 """Cycles without any progress after which a schedule is given up."""
+
+
+STUCK, OVER_LIMIT = -1, -2
 
 
 @dataclass(frozen=True)
@@ -71,16 +77,20 @@ class Policy:
     attempts
         cones that may fail to find room in a cycle before the cycle is closed.
     eager
-        whether inputs of a tree that would stay idle run parts of groups.
+        how many cycles less urgent than the most urgent an operation may be for idle tree inputs to
+        run a part of its group.
     hurry
         see ``binarise``.
+    jitter
+        seed of a random change of every urgency by up to ``JITTER``; 0 for none.
     """
 
     window: int = 0
     load_window: int = 16
     attempts: int = 24
-    eager: bool = True
+    eager: float = np.inf
     hurry: float = 1.0
+    jitter: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,13 +106,26 @@ class Schedule:
     copies: int
 
 
-def schedule(binary: BinaryDag, config: DpuConfig, policy: Policy) -> Schedule:
+class TooLongError(Exception):
+    """The schedule exceeds the limit that it was given."""
+
+
+def schedule(
+    binary: BinaryDag, config: DpuConfig, policy: Policy, limit: np.ndarray | None = None
+) -> Schedule:
     """Binary DAG → what happens in each cycle. O(operations · banks).
 
-    Raises ``CapacityError`` if the registers do not suffice.
+    limit
+        int64 [1], cycles beyond which ``TooLongError`` ends the attempt; others may lower it
+        meanwhile.
+
+    Raises ``CapacityError`` if no progress is possible.
     """
     g = graph(binary)
     key = -height(binary, config)
+    if policy.jitter:
+        random = np.random.default_rng(policy.jitter)
+        key *= 1.0 + JITTER * random.random(len(key))
     if policy.window:
         key += (depth_first(binary) // policy.window) * (1.0 + float(-key.min(initial=0.0)))
     length, cycles, values, locations, rows, spills, copies = _run(
@@ -112,9 +135,12 @@ def schedule(binary: BinaryDag, config: DpuConfig, policy: Policy) -> Schedule:
         config.pes,
         policy.load_window,
         policy.attempts,
-        policy.eager,
+        float(policy.eager),
+        np.array([np.iinfo(np.int64).max]) if limit is None else limit,
     )
-    if length < 0:
+    if length == OVER_LIMIT:
+        raise TooLongError
+    if length == STUCK:
         raise CapacityError(
             f"registers = {config.registers}: too few to schedule this DAG; "
             "a configuration with more registers or banks is needed"
@@ -123,7 +149,7 @@ def schedule(binary: BinaryDag, config: DpuConfig, policy: Policy) -> Schedule:
 
 
 @njit(cache=True, nogil=True)
-def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignore[no-untyped-def]
+def _run(machine, graph, key, pes, load_window, attempts, eager, limit):  # type: ignore[no-untyped-def]
     banks = machine.banks
     values = new_values(graph, banks, machine.registers)
     scratch = new_scratch(machine.depth, banks, len(values.location))
@@ -159,6 +185,7 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
 
         set_aside, parts, clashing, wants = 0, 0, 0, 0
         again = False
+        most_urgent = key[ready[0]] if waiting > 0 else 0.0
         pressure[:] = np.inf
         before = scratch.finished[0] - unstored
         failures = 0
@@ -191,13 +218,13 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
                 failures += 1
                 continue
             if not whole and idle == 0:
-                if eager:
+                if key[operation] <= most_urgent + eager and parts < 2 * attempts:
                     partial[parts] = operation
                     parts += 1
                 else:
                     aside[set_aside] = operation
                     set_aside += 1
-                failures += not eager or parts > 2 * attempts
+                    failures += 1
                 if parts + set_aside >= len(aside) - 2:
                     break
                 continue
@@ -275,8 +302,10 @@ def _run(machine, graph, key, pes, load_window, attempts, eager):  # type: ignor
         remaining = len(graph.op) - scratch.finished[0]
         idle = 0 if scratch.finished[0] - unstored > before else idle + 1
         if idle > STUCK_CYCLES:
-            return -1, cycles, values, locations, rows, spills, copies
+            return STUCK, cycles, values, locations, rows, spills, copies
         cycle += 1
+        if cycle > limit[0]:
+            return OVER_LIMIT, cycles, values, locations, rows, spills, copies
     return cycle, cycles, values, locations, rows, spills, copies
 
 
@@ -458,8 +487,7 @@ def _store(  # type: ignore[no-untyped-def]
                 if values.location[value] == location:
                     chosen = value
         elif values.unstored[bank] > 0 or (
-            pressure[bank] < np.inf
-            and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
+            pressure[bank] < np.inf and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
         ):
             farthest = -np.inf
             for slot in range(machine.registers):
