@@ -170,7 +170,8 @@ def input_values(program: Program, inputs: Inputs) -> np.ndarray:
     """
     names = program.input_names
     if isinstance(inputs, Mapping):
-        unknown = [name for name in inputs if name not in set(names)]
+        known = set(names)
+        unknown = [name for name in inputs if name not in known]
         if unknown:
             raise WorkloadError(f"{program.workload}: no input is called {unknown[0]!r}")
         missing = [name for name in names if name not in inputs]

@@ -22,8 +22,12 @@ def leaf_words(program: Program, inputs: np.ndarray) -> np.ndarray:
     values = np.concatenate([inputs, program.sections["constants"]])
     try:
         return to_words(values, program.format)
-    except ValueError as error:
-        raise WorkloadError(f"{program.workload}: {error}") from error
+    except ValueError:
+        names = [f"input {name}" for name in program.input_names]
+        names += ["constant"] * len(program.sections["constants"])
+        for name, value in zip(names, values.tolist(), strict=True):
+            _require_held(program, name, value)
+        raise
 
 
 def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
@@ -58,3 +62,11 @@ def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) ->
     words[stored] = memory["data"].at(row[stored], bank[stored])
     words[~stored] = leaves[bank[~stored]]
     return words
+
+
+def _require_held(program: Program, name: str, value: float) -> None:
+    try:
+        to_words(np.array(value), program.format)
+    except ValueError as error:
+        held = str(error).partition(": ")[2]
+        raise WorkloadError(f"{program.workload}: {name} = {value}: {held}") from error

@@ -1,0 +1,168 @@
+"""The adder of ``tests.support.adder`` as a target of its own, as another package would add one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import ConfigError, WorkloadError
+from hw.lib.memory_map import MemoryMap
+from sw.golden.words import from_words, to_words
+from sw.runtime.program import Program
+from sw.runtime.report import Chart
+from sw.runtime.rows import MachineRun, Rows
+from sw.runtime.sections import Schema, Section
+from sw.runtime.timeline import Activity
+from sw.targets import Target
+from tests.support import adder
+
+COUNT = adder.ROWS * adder.WORDS
+
+TARGET = Target(
+    name="adder",
+    configuration="tests.support.adder_target:AdderConfig",
+    build="tests.support.adder_target:build",
+    memory_map="tests.support.adder_target:memory_map",
+    compile="tests.support.adder_target:compile_table",
+    schema="tests.support.adder_target:SCHEMA",
+    model="tests.support.adder_target:model",
+    runtime="tests.support.adder_target",
+)
+
+SCHEMA = Schema([Section("order", np.int64, ("inputs",), 0, ("inputs",))], lambda sections, _: None)
+
+
+@dataclass(frozen=True)
+class AdderConfig:
+    """Its hardware has no parameters."""
+
+    target = "adder"
+    digest = adder.DIGEST
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> AdderConfig:
+        if values:
+            raise ConfigError([f"{name} = {values[name]!r}: no such field" for name in values])
+        return cls()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers to add 1 to."""
+
+    name: str
+    inputs: np.ndarray
+
+
+def build(config: AdderConfig) -> adder.Adder:
+    return adder.Adder()
+
+
+def memory_map(config: AdderConfig) -> MemoryMap:
+    return adder.memory_map()
+
+
+def workload(source: Any, seed: int = 0) -> Table:
+    if isinstance(source, Table):
+        return source
+    text = Path(source).read_text(encoding="utf-8").split()
+    if len(text) != COUNT:
+        raise WorkloadError(f"{source}: {len(text)} numbers: must be {COUNT}")
+    return Table(Path(source).stem, np.array(text, np.float64))
+
+
+def compile_table(
+    workload: Table,
+    config: AdderConfig,
+    *,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Program:
+    progress(1.0)
+    return Program(
+        target="adder",
+        config=config.to_dict(),
+        digest=config.digest,
+        format="fixed32.0",
+        workload=workload.name,
+        input_names=[f"a{k}" for k in range(COUNT)],
+        output_names=[f"y{k}" for k in range(COUNT)],
+        statistics={"operations": COUNT},
+        sections={"order": np.arange(COUNT)},
+    )
+
+
+def input_values(
+    program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
+) -> np.ndarray:
+    return workload(path).inputs
+
+
+def leaf_words(program: Program, inputs: np.ndarray) -> np.ndarray:
+    return to_words(inputs, program.format)
+
+
+def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
+    return {"table": Rows(np.arange(adder.ROWS), leaves.reshape(adder.ROWS, adder.WORDS))}
+
+
+def result_rows(program: Program) -> dict[str, np.ndarray]:
+    return {"table": np.arange(adder.ROWS)}
+
+
+def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> np.ndarray:
+    return memory["table"].words.reshape(-1)
+
+
+def model(
+    config: AdderConfig, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray]
+) -> MachineRun:
+    table = adder.expected(image["table"].words)[wanted["table"]]
+    counters = {"starts": 1, "rows": adder.ROWS}
+    return MachineRun({"table": Rows(wanted["table"], table)}, adder.CYCLES, counters)
+
+
+def golden(program: Program, leaves: np.ndarray) -> np.ndarray:
+    return to_words(from_words(leaves, program.format) + 1, program.format)
+
+
+def reference(program: Program, inputs: np.ndarray) -> np.ndarray:
+    return inputs + 1
+
+
+def cycle_limit(program: Program) -> int:
+    return adder.CYCLES
+
+
+written_rows = result_rows
+
+
+def first_difference(
+    program: Program, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
+) -> str | None:
+    wrong = np.argwhere(rtl["table"].words != model["table"].words)
+    return f"row {wrong[0][0]} differs" if len(wrong) else None
+
+
+def units(config: AdderConfig) -> tuple[str, int]:
+    return "adders", adder.WORDS
+
+
+def activity(program: Program) -> Activity:
+    writes = np.arange(adder.CYCLES) % 2 == 1
+    return Activity("adders", adder.WORDS, adder.WORDS * writes, {"write": writes, "read": ~writes})
+
+
+def charts(program: Program, cycles: int) -> list[Chart]:
+    return [Chart("Cycles", [("write", adder.ROWS), ("read", adder.ROWS)], cycles)]
+
+
+def listing(program: Program) -> Iterator[str]:
+    yield "add 1 to all"
