@@ -86,7 +86,8 @@ class CocotbPort:
             # A request that was offered has to stay until it is taken.
             offered = offered or (sent < len(requests) and not self._stall())
             dut.host__request__valid.value = int(offered)
-            dut.host__request__payload.value = requests[sent] if offered else 0
+            if offered:
+                dut.host__request__payload.value = requests[sent]
             ready = not self._stall()
             dut.host__response__ready.value = int(ready)
             await ReadOnly()
@@ -137,8 +138,8 @@ async def use_driver(
 
 
 def read_requests(address: int, count: int) -> list[int]:
-    """Requests to read ``count`` words from ``address`` on."""
-    return [(address + index) << 32 for index in range(count)]
+    """Requests to read ``count`` words from ``address`` on; their data, all ones, is ignored."""
+    return [(address + index) << 32 | 0xFFFFFFFF for index in range(count)]
 
 
 def write_requests(address: int, words: Words) -> list[int]:

@@ -140,7 +140,7 @@ class HostPort(wiring.Component):
         m.d.sync += answered.eq(read)
         answers = [
             self._serve_registers(m, request, read, write),
-            *self._serve_windows(m, request, read, write),
+            *self._serve_windows(m, request, write),
         ]
         m.d.comb += [
             responses.w_en.eq(answered),
@@ -187,8 +187,8 @@ class HostPort(wiring.Component):
                     m.d.sync += answer.eq(high)
         return answer
 
-    def _serve_windows(self, m: Module, request: Any, read: Any, write: Any) -> list[Any]:
-        """The word of each window a cycle later, 0 where it wasn't read."""
+    def _serve_windows(self, m: Module, request: Any, write: Any) -> list[Any]:
+        """The word of each window a cycle later, 0 where the request is for another place."""
         words = []
         for window in self._map.windows:
             bus = getattr(self.windows, window.name)
@@ -196,7 +196,7 @@ class HostPort(wiring.Component):
             row = request.address[row_start:base_start]
             lane = request.address[:row_start]
             chosen = Signal(name=f"{window.name}_chosen")
-            was_read = Signal(name=f"{window.name}_was_read")
+            was_chosen = Signal(name=f"{window.name}_was_chosen")
             m.d.comb += [
                 chosen.eq(
                     (request.address[base_start:] == window.base >> base_start)
@@ -209,6 +209,6 @@ class HostPort(wiring.Component):
                 bus.write_enable.eq(write & chosen),
                 bus.write_data.eq(request.data[: window.word_bits]),
             ]
-            m.d.sync += was_read.eq(read & chosen)
-            words.append(Mux(was_read, bus.read_data, 0))
+            m.d.sync += was_chosen.eq(chosen)
+            words.append(Mux(was_chosen, bus.read_data, 0))
         return words

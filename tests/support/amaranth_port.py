@@ -19,7 +19,8 @@ class AmaranthPort:
 
     ``stalls`` is the share of cycles in which either stream pauses on the host's side. ``set``
     gives an input a value, ``log`` keeps the values of the signals ``watched`` in each cycle,
-    ``taken`` the cycle of each response.
+    ``taken`` the cycle of each response. What the hardware has to ignore isn't 0: the data of
+    reads, and the payload between requests.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class AmaranthPort:
             self.step()
 
     def read_words(self, address: int, count: int) -> Words:
-        self._requests += [(address + n) << 32 for n in range(count)]
+        self._requests += [(address + n) << 32 | 2**32 - 1 for n in range(count)]
         while len(self._words) < count:
             self.step()
         words, self._words = self._words, []
@@ -79,8 +80,9 @@ class AmaranthPort:
             self._values.clear()
             offered = bool(self._requests) and (offered or not self._stall())
             context.set(request.valid, offered)
-            bits = self._requests[0] if offered else 0
-            context.set(request.payload, request.payload.shape().from_bits(bits))
+            if offered:
+                payload = request.payload.shape().from_bits(self._requests[0])
+                context.set(request.payload, payload)
             ready = not self._stall()
             context.set(response.ready, ready)
             if offered and context.get(request.ready):
