@@ -236,7 +236,10 @@ def _combine(  # type: ignore[no-untyped-def]
                     inner[item[head]] = True
         value = item[head]
         value_of[node] = value
-        if value >= leaves and size > 1:
+        if value >= leaves and size == 1:
+            # The node's users share the value of its operand.
+            inner[value] &= single_use[node]
+        elif value >= leaves:
             inner[value] = single_use[node]
             if expected[node] >= 0:
                 late = expected[node] - ready[value]
