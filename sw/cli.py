@@ -38,9 +38,6 @@ class _Gnarl(click.Group):
             status = _refuse(f"gnarl: {error.format_message()}")
         except GnarlError as error:
             status = _refuse(f"gnarl: {error}")
-        except BrokenPipeError:  # the reader of our output has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            status = 0
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             status = _refuse(f"gnarl: {place}{error.strerror or error}")
@@ -48,6 +45,13 @@ class _Gnarl(click.Group):
             click.echo("gnarl: interrupted", err=True)
             status = INTERRUPTED
         sys.exit(status)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
 
 
 def _refuse(text: str) -> int:
@@ -58,7 +62,7 @@ def _refuse(text: str) -> int:
 def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Refuses a file whose folder is not there before any work is done for it."""
     if path is not None and not path.parent.is_dir():
-        raise click.BadParameter(f"{path.parent}: no such folder", context, parameter)
+        raise click.BadParameter(f"{path.parent}: no such folder.", context, parameter)
     return path
 
 
@@ -89,7 +93,7 @@ _no_reassociate = click.option(
 )
 
 
-@click.group(cls=_Gnarl, invoke_without_command=True)
+@click.group("gnarl", cls=_Gnarl, invoke_without_command=True)
 @click.version_option(package_name="gnarl")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -196,8 +200,7 @@ def compile_(
 
     configuration = load_configuration(config, overrides)
     device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))
-    options = {"reassociate": False} if no_reassociate else {}
-    program = device.compile(workload, seed=seed, **options)
+    program = device.compile(workload, seed=seed, reassociate=not no_reassociate)
     program.save(output)
 
 
@@ -276,7 +279,9 @@ def run(
 
 
 @main.command()
-@click.option("--config", default="dpu_d3_b64", show_default=True)
+@click.option(
+    "--config", default="dpu_d3_b64", show_default=True, help="Configuration to run them on."
+)
 @click.option(
     "-o",
     "--output",

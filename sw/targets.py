@@ -113,7 +113,7 @@ class Target:
     memory_map
         ``memory_map(config) -> hw.lib.host.MemoryMap``, the windows behind the host port.
     compile
-        ``compile(workload, config, *, seed=0, progress=None, …) -> Program``.
+        ``compile(workload, config, *, seed=0, reassociate=True, progress=None) -> Program``.
     schema
         ``sw.runtime.sections.Schema`` of its programs.
     model

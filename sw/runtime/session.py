@@ -53,8 +53,7 @@ def run_once(
             defaults = None
         else:
             workload = device.workload(source, seed)
-            options = {} if reassociate else {"reassociate": False}
-            program = device.compile(workload, seed=seed, **options)
+            program = device.compile(workload, seed=seed, reassociate=reassociate)
             defaults = workload.inputs
         if values is not None:
             inputs = runtime.input_values(program, values, defaults, seed)

@@ -83,6 +83,7 @@ def compile_table(
     config: AdderConfig,
     *,
     seed: int = 0,
+    reassociate: bool = True,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Program:
     progress(1.0)

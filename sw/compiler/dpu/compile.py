@@ -52,13 +52,17 @@ def compile(  # noqa: A001
     config: DpuConfig,
     *,
     seed: int = 0,
+    reassociate: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Program:
     """A program for ``config`` that computes the workload's outputs from any values of its inputs.
 
-    Deterministic for a given ``seed``. ``progress`` is called with the share done, 0 to 1.
-    Raises ``CapacityError`` naming what the configuration has too little of.
+    Deterministic for a given ``seed``. ``reassociate`` false forbids what the DAG may allow.
+    ``progress`` is called with the share done, 0 to 1. Raises ``CapacityError`` naming what the
+    configuration has too little of.
     """
+    if not reassociate:
+        workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     dag = workload.dag
     search = _Search(dag, config, progress)
     grid = policies(dag.operations, config)
