@@ -81,6 +81,8 @@ def main(
 
     Example: python -m bench.dpu table --backend model --json table.json
     """
+    if json_file is not None and not json_file.parent.is_dir():
+        raise click.BadParameter(f"{json_file.parent}: no such folder", param_hint="--json")
     output = output or Path("build/bench/quick" if quick else "build/bench")
     try:
         request = Request(folder, output, backend, seed, quick, Console(stderr=True))

@@ -22,8 +22,6 @@ from bench.lib.tables import Cells
 BENCH = "dpu.points"
 
 CONFIG = "dpu_d3_b64"
-MEMORIES = ("instruction_words=32768", "data_rows=8192")
-"""Memories that hold the longest program, which is that of the smallest machine."""
 
 DEPTHS = (1, 2, 3)
 BANKS = (8, 16, 32, 64)
@@ -57,7 +55,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         shape = (f"depth={depth}", f"banks={banks}", f"registers={registers}")
         backend = request.backend if (depth, banks, registers) in RTL_POINTS else "model"
         for file in files[: 1 if request.quick else None]:
-            jobs.append(Job(file, CONFIG, shape + MEMORIES, backend, request.seed))
+            jobs.append(Job(file, CONFIG, shape, backend, request.seed))
     results = run_jobs(measure, jobs, title=BENCH, console=request.console, processes=PROCESSES)
 
     found: list[Record] = []

@@ -26,7 +26,8 @@ def section(found: Mapping[str, Sequence[Record]]) -> str:
     if records := found.get("scaling"):
         blocks += [
             "Time and peak memory to compile generated DAGs, with the compiler's own code already "
-            "translated by numba; the larger the DAG, the fewer schedules the compiler tries.",
+            "translated by numba. It keeps the best of several schedules; of a large DAG, it tries "
+            "fewer.",
             *(cells.to_markdown() for cells in scaling.tables(records).values()),
             _provenance(records, scaling.verdict(records)),
         ]

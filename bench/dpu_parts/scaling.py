@@ -17,7 +17,6 @@ from bench.lib.request import Request
 from bench.lib.tables import Cells
 from sw.compiler.frontend.generate import random_dag
 from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
 
 BENCH = "dpu.scaling"
 
@@ -39,6 +38,8 @@ _METRICS = {
     "operations": Metric("operations", "none"),
     "compile_s": Metric("s", "lower"),
     "compile_us_per_operation": Metric("µs/operation", "lower"),
+    "schedules": Metric("schedules", "none"),
+    "schedule_us_per_operation": Metric("µs/operation/schedule", "lower"),
     "peak_bytes": Metric("bytes", "lower"),
     "instructions": Metric("instructions", "lower"),
     "ops_per_instruction": Metric("operations/instruction", "higher"),
@@ -63,10 +64,14 @@ def measure(point: Point) -> dict[str, float]:
     libraries, the DAG and its generation.
     """
     warm_up()
-    device = Device(load_configuration(CONFIG, OVERRIDES), "model")
+    configuration = load_configuration(CONFIG, OVERRIDES)
+    compile_program = configuration.target.part("compile")
+    shares: list[float] = []
     workload = random_dag(point.operations, point.seed)
     begin = time.perf_counter()
-    program = device.compile(workload, seed=point.seed)
+    program = compile_program(
+        workload, configuration.config, seed=point.seed, progress=shares.append
+    )
     compile_s = time.perf_counter() - begin
     operations = program.statistics["operations"]
     instructions = program.statistics["instructions"]
@@ -74,6 +79,9 @@ def measure(point: Point) -> dict[str, float]:
         "operations": operations,
         "compile_s": compile_s,
         "compile_us_per_operation": 1e6 * compile_s / operations,
+        # The compiler tells its progress after each schedule that it has tried.
+        "schedules": len(shares),
+        "schedule_us_per_operation": 1e6 * compile_s / operations / len(shares),
         "peak_bytes": peak_bytes(),
         "instructions": instructions,
         "ops_per_instruction": operations / instructions,
@@ -112,14 +120,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """By title: a row for each size."""
     header = [
-        *("operations", "compile s", "µs/operation", "peak GiB", "instructions"),
-        "operations/instruction",
+        *("operations", "compile s", "µs/operation", "schedules", "µs/operation/schedule"),
+        *("peak GiB", "instructions", "operations/instruction"),
     ]
     body = [
         [
             f"{row['operations']:,.0f}",
             f"{row['compile_s']:.2f}",
             f"{row['compile_us_per_operation']:.0f}",
+            f"{row['schedules']:.0f}",
+            f"{row['schedule_us_per_operation']:.1f}",
             f"{row['peak_bytes'] / 2**30:.2f}",
             f"{row['instructions']:,.0f}",
             f"{row['ops_per_instruction']:.1f}",
@@ -152,9 +162,13 @@ def draw(found: Sequence[Record], path: Path) -> None:
     total.loglog(operations, linear, "--", color=PALETTE[-1], linewidth=1, label="proportional")
     total.axhline(LIMIT_S, color=PALETTE[3], linewidth=1, label="limit for 1,000,000 operations")
     total.set(xlabel="operations", ylabel="s")
-    per_operation = [row["compile_us_per_operation"] for row in table]
-    each.loglog(operations, per_operation, "o-", color=PALETTE[0])
+    for metric, color, label in (
+        ("compile_us_per_operation", PALETTE[0], "in all"),
+        ("schedule_us_per_operation", PALETTE[1], "for one schedule"),
+    ):
+        each.loglog(operations, [row[metric] for row in table], "o-", color=color, label=label)
     each.set(xlabel="operations", ylabel="µs/operation")
+    each.legend(frameon=False)
     total.legend(frameon=False)
     total.set_title(f"{CONFIG}: time to compile generated DAGs", loc="left", fontsize=11)
     each.set_title("by operation", loc="left", fontsize=11)

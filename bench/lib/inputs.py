@@ -14,7 +14,7 @@ FOLDER = ROOT.parent / "shared" / "workloads"
 
 
 def existing(request: Request, title: str, paths: Sequence[str]) -> list[Path]:
-    """The files of ``paths``, below the folder of real inputs, that are there; says which aren't."""
+    """The files of ``paths``, below the folder of real inputs; says which are absent."""
     files = [request.workloads / path for path in paths]
     for file in files:
         if not file.is_file():

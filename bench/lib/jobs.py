@@ -61,7 +61,9 @@ def run_jobs(
     )
     results: dict[int, Result | Failure] = {}
     with (
-        Progress(*columns, console=console, transient=True) as progress,
+        Progress(
+            *columns, console=console, transient=True, disable=not console.is_interactive
+        ) as progress,
         # Spawned, for a process forked from this one would start with all of its memory.
         ProcessPoolExecutor(
             processes, get_context("spawn"), max_tasks_per_child=1 if fresh else None
