@@ -133,3 +133,43 @@ def neighbours(graph, values, locations, value, weight):  # type: ignore[no-unty
         seen += 1
         if seen == 4:
             break
+
+
+@njit(cache=True, nogil=True)
+def climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore[no-untyped-def]
+    """The largest cone over ``operation`` that can run: ``(root, levels, whole)``.
+
+    Prefers cones whose root is a group's (``whole``). Leaves the cone in ``scratch`` and the roots
+    below it in ``scratch.path``, lowest first.
+    """
+    kind, node = scratch.kind, scratch.node
+    levels = expand(graph, values, cycle, operation, depth, kind, node)
+    if levels < 0:
+        return operation, levels, False
+    root, height, top, whole = operation, levels, 0, -1
+    scratch.path[0] = operation
+    if graph.group[operation] == operation:
+        whole = 0
+    while height < depth:
+        value = graph.leaves + root
+        best = -1
+        first = graph.user_offsets[value]
+        for k in range(first, min(first + 8, graph.user_offsets[value + 1])):
+            user = graph.users[k]
+            if values.done[user] or (best >= 0 and key[user] >= key[best]):
+                continue
+            if expand(graph, values, cycle, user, depth, kind, node) > 0:
+                best = user
+        if best < 0:
+            break
+        root = best
+        top += 1
+        scratch.path[top] = root
+        height = expand(graph, values, cycle, root, depth, kind, node)
+        if graph.group[root] == root:
+            whole = top
+    if whole >= 0 and whole < top:
+        top = whole
+    root = scratch.path[top]
+    levels = expand(graph, values, cycle, root, depth, kind, node)
+    return top, levels, whole >= 0

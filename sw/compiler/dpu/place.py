@@ -53,8 +53,8 @@ class Scratch(NamedTuple):
     path: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def new_scratch(depth, banks, values):  # type: ignore[no-untyped-def]
+def new_scratch(depth: int, banks: int, values: int) -> Scratch:
+    """Working memory for a tree of ``depth`` levels and so many values."""
     places = 1 << (depth + 1)
     return Scratch(
         np.zeros(places, np.uint8),

@@ -17,15 +17,15 @@ from hw.dpu.config import DpuConfig
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import heap
 from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.cone import AWAY, NOT_READY, OPERATION, expand
+from sw.compiler.dpu.cone import AWAY, climb, expand
 from sw.compiler.dpu.order import depth_first, height
 from sw.compiler.dpu.place import (
+    NO_LANES,
     NO_LOAD,
     NO_REGISTER,
     PLACED,
     SAME_BANK,
     SPARE_REGISTERS,
-    arrive,
     move,
     new_scratch,
     place,
@@ -45,6 +45,7 @@ from sw.compiler.dpu.state import (
     let_go,
     machine,
     new_cycles,
+    new_locations,
     new_values,
 )
 
@@ -62,7 +63,8 @@ STUCK_CYCLES = 2000
 """Cycles without any progress after which a schedule is given up."""
 
 
-STUCK, OVER_LIMIT = -1, -2
+_DONE, _NO_ROOM, _STUCK, _OVER_LIMIT = range(4)
+_CYCLE, _LOCATED, _WAITING, _UNSTORED, _ROWS, _SPILLS, _COPIES = range(7)
 
 
 @dataclass(frozen=True)
@@ -128,58 +130,82 @@ def schedule(
         key *= 1.0 + JITTER * random.random(len(key))
     if policy.window:
         key += (depth_first(binary) // policy.window) * (1.0 + float(-key.min(initial=0.0)))
-    length, cycles, values, locations, rows, spills, copies = _run(
-        machine(config),
-        g,
-        key,
-        config.pes,
-        policy.load_window,
-        policy.attempts,
-        float(policy.eager),
-        np.array([np.iinfo(np.int64).max]) if limit is None else limit,
-    )
-    if length == OVER_LIMIT:
+    hardware = machine(config)
+    values = new_values(g, config.banks, config.registers)
+    scratch = new_scratch(config.depth, config.banks, len(values.location))
+    cycles = new_cycles(1024, config.banks, config.pes)
+    locations = new_locations(4096)
+    ready = np.empty(binary.operations + 1, np.int32)
+    tally = np.zeros(7, np.int64)
+    for operation in np.flatnonzero(values.missing == 0):
+        tally[_WAITING] = heap.push(ready, tally[_WAITING], operation, key)
+    tally[_UNSTORED] = len(g.outputs)
+    if limit is None:
+        limit = np.array([np.iinfo(np.int64).max])
+    while True:
+        status = _walk(
+            hardware,
+            g,
+            key,
+            cycles,
+            values,
+            locations,
+            scratch,
+            ready,
+            tally,
+            policy.load_window,
+            policy.attempts,
+            float(policy.eager),
+            limit,
+        )
+        if status != _NO_ROOM:
+            break
+        cycles = grown_cycles(cycles, 2 * len(cycles.memory))
+        locations = grown_locations(locations, 2 * len(locations.value) + 32 * config.banks)
+    if status == _OVER_LIMIT:
         raise TooLongError
-    if length == STUCK:
+    if status == _STUCK:
         raise CapacityError(
             f"registers = {config.registers}: too few to schedule this DAG; "
             "a configuration with more registers or banks is needed"
         )
-    return Schedule(length, cycles, values, locations, rows, spills, copies)
+    return Schedule(
+        int(tally[_CYCLE]),
+        cycles,
+        values,
+        locations,
+        int(tally[_ROWS]),
+        int(tally[_SPILLS]),
+        int(tally[_COPIES]),
+    )
 
 
 @njit(cache=True, nogil=True)
-def _run(machine, graph, key, pes, load_window, attempts, eager, limit):  # type: ignore[no-untyped-def]
+def _walk(  # type: ignore[no-untyped-def]
+    machine, graph, key, cycles, values, locations, scratch, ready, tally,
+    load_window, attempts, eager, limit,
+):  # fmt: skip
+    """Fills cycles until all is done, or as far as there is room in the arrays; the status.
+
+    ``ready`` is the heap of operations whose operands are computed; ``tally`` holds the counts that
+    a later call goes on from.
+    """
     banks = machine.banks
-    values = new_values(graph, banks, machine.registers)
-    scratch = new_scratch(machine.depth, banks, len(values.location))
-    cycles = new_cycles(1024, banks, pes)
-    locations = Locations(np.empty(4096, np.int32), np.empty(4096, np.uint8))
-    located = 0
-    remaining = len(graph.op)
-    unstored = len(graph.outputs)
-    ready = np.empty(remaining + 1, np.int32)
-    waiting = 0
-    for k in range(remaining):
-        if values.missing[k] == 0:
-            waiting = heap.push(ready, waiting, k, key)
-    aside = np.empty(8 * attempts + 8 * banks, np.int32)
-    partial = np.empty(8 * attempts + 8 * banks, np.int32)
+    cycle, located, waiting, unstored, rows, spills, copies = tally
+    remaining = len(graph.op) - scratch.finished[0]
+    aside = np.empty(4 * attempts + 4 * banks, np.int32)
+    partial = np.empty(2 * attempts, np.int32)
     clashes = np.empty((16, 2), np.int32)
     wanted = np.empty(WANTED, np.int32)
     pressure = np.empty(banks, np.float64)
-    rows = 0
-    spills = 0
-    copies = 0
     idle = 0
-    cycle = 0
     short_of_loads = False
     focus, crowded = NONE, False
+    status = _DONE
     while remaining > 0 or unstored > 0:
-        if cycle + 64 >= len(cycles.memory):
-            cycles = grown_cycles(cycles, 2 * len(cycles.memory))
-        if located + 16 * banks >= len(locations.value):
-            locations = grown_locations(locations, 2 * len(locations.value) + 16 * banks)
+        if cycle + 64 >= len(cycles.memory) or located + 16 * banks >= len(locations.value):
+            status = _NO_ROOM
+            break
         cycles.held[cycle] = values.held
         waiting = _collect(graph, values, scratch, key, cycle, ready, waiting)
 
@@ -198,8 +224,20 @@ def _run(machine, graph, key, pes, load_window, attempts, eager, limit):  # type
         )
         short_of_loads = False
         lanes = banks if runs else 0
-        while waiting > 0 and lanes > 1 and failures < (1 if focused else attempts):
-            if focus == NONE or values.done[focus]:
+        # Whole groups come from the heap first; then, from ``partial``, parts of groups.
+        part = -1
+        while lanes > 1:
+            if part >= 0:
+                if part == parts:
+                    break
+                operation = partial[part]
+                part += 1
+                if values.done[operation]:
+                    continue
+            elif waiting == 0 or failures >= (1 if focused else attempts):
+                part = 0
+                continue
+            elif focus == NONE or values.done[focus]:
                 operation, waiting = heap.pop(ready, waiting, key)
                 if values.done[operation]:
                     continue
@@ -208,76 +246,55 @@ def _run(machine, graph, key, pes, load_window, attempts, eager, limit):  # type
                 operation, again = focus, True
             if focused:
                 focus, crowded = operation, False
-            top, levels, whole = _climb(graph, values, scratch, cycle, operation, depth, key)
-            if levels == NOT_READY or levels == AWAY:
-                if levels == AWAY and wants < WANTED:
-                    wanted[wants] = operation
-                    wants += 1
-                aside[set_aside] = operation
-                set_aside += 1
-                failures += 1
-                continue
-            if not whole and idle == 0:
-                if key[operation] <= most_urgent + eager and parts < 2 * attempts:
+            top, levels, whole = climb(graph, values, scratch, cycle, operation, depth, key)
+            why = NO_LANES
+            if levels == AWAY and part < 0 and wants < WANTED:
+                wanted[wants] = operation
+                wants += 1
+            if levels > 0:
+                urgent = key[operation] <= most_urgent + eager
+                if not whole and idle == 0 and part < 0 and urgent and parts < len(partial):
                     partial[parts] = operation
                     parts += 1
-                else:
-                    aside[set_aside] = operation
-                    set_aside += 1
-                    failures += 1
-                if parts + set_aside >= len(aside) - 2:
-                    break
-                continue
-            why, located, used = _place_or_less(
-                machine, graph, cycles, values, locations, located, scratch, cycle, top, load_window
-            )
-            if why == PLACED:
-                lanes -= used
-            else:
-                if why == NO_REGISTER:
-                    _press(machine, values, pressure, key[operation])
-                crowded |= why == NO_REGISTER or why == SAME_BANK
-                short_of_loads |= why == NO_LOAD
-                if why == SAME_BANK and clashing < 16:
-                    clashes[clashing] = scratch.clash
-                    clashing += 1
-                aside[set_aside] = operation
-                set_aside += 1
-                failures += 1
-        for k in range(parts):
-            operation = partial[k]
-            if values.done[operation]:
-                continue
-            if lanes > 1:
-                top, levels, whole = _climb(graph, values, scratch, cycle, operation, depth, key)
-                if levels > 0:
+                    continue
+                if whole or idle > 0 or part >= 0:
                     why, located, used = _place_or_less(
                         machine, graph, cycles, values, locations, located, scratch, cycle,
                         top, load_window,
                     )  # fmt: skip
-                    if why == PLACED:
-                        lanes -= used
-                    elif why == SAME_BANK and clashing < 16:
-                        clashes[clashing] = scratch.clash
-                        clashing += 1
-                    elif why == NO_REGISTER:
-                        _press(machine, values, pressure, key[operation])
-            if not values.done[operation]:
-                waiting = heap.push(ready, waiting, operation, key)
+            if why == PLACED:
+                lanes -= used
+                continue
+            if why == NO_REGISTER:
+                _press(machine, values, pressure, key[operation])
+            crowded |= why == NO_REGISTER or why == SAME_BANK
+            short_of_loads |= why == NO_LOAD
+            if why == SAME_BANK and clashing < len(clashes):
+                clashes[clashing] = scratch.clash
+                clashing += 1
+            if part < 0:
+                failures += 1
+                if not again:
+                    aside[set_aside] = operation
+                    set_aside += 1
+        for k in range(parts):
+            if not values.done[partial[k]]:
+                waiting = heap.push(ready, waiting, partial[k], key)
         for k in range(set_aside):
-            if not values.done[aside[k]] and not (again and aside[k] == focus):
+            if not values.done[aside[k]]:
                 waiting = heap.push(ready, waiting, aside[k], key)
 
-        for k in range(clashing):
-            for side in range(2):
-                moved, located = move(
-                    machine, graph, cycles, values, locations, located, scratch, cycle,
-                    clashes[k, side],
-                )  # fmt: skip
-                if moved:
-                    copies += 1
-                    crowded = False
-                    break
+        moved = False
+        for k in range(2 * clashing):
+            if moved and k % 2:
+                continue
+            moved, located = move(
+                machine, graph, cycles, values, locations, located, scratch, cycle,
+                clashes[k // 2, k % 2],
+            )  # fmt: skip
+            if moved:
+                copies += 1
+                crowded = False
 
         if cycles.memory[cycle] == MEMORY_IDLE and (machine.overlap or not cycles.busy[cycle]):
             if focus != NONE:
@@ -301,12 +318,15 @@ def _run(machine, graph, key, pes, load_window, attempts, eager, limit):  # type
                     spills += spilt
         remaining = len(graph.op) - scratch.finished[0]
         idle = 0 if scratch.finished[0] - unstored > before else idle + 1
-        if idle > STUCK_CYCLES:
-            return STUCK, cycles, values, locations, rows, spills, copies
         cycle += 1
+        if idle > STUCK_CYCLES:
+            status = _STUCK
+            break
         if cycle > limit[0]:
-            return OVER_LIMIT, cycles, values, locations, rows, spills, copies
-    return cycle, cycles, values, locations, rows, spills, copies
+            status = _OVER_LIMIT
+            break
+    tally[:] = np.array([cycle, located, waiting, unstored, rows, spills, copies])
+    return status
 
 
 @njit(cache=True, nogil=True)
@@ -323,46 +343,6 @@ def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignor
                 waiting = heap.push(ready, waiting, user, key)
         value = scratch.next_arrival[value]
     return waiting
-
-
-@njit(cache=True, nogil=True)
-def _climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore[no-untyped-def]
-    """The largest cone over ``operation`` that can run: ``(root, levels, whole)``.
-
-    Prefers cones whose root is a group's (``whole``). Leaves the cone in ``scratch`` and the roots
-    below it in ``scratch.path``, lowest first.
-    """
-    kind, node = scratch.kind, scratch.node
-    levels = expand(graph, values, cycle, operation, depth, kind, node)
-    if levels < 0:
-        return operation, levels, False
-    root, height, top, whole = operation, levels, 0, -1
-    scratch.path[0] = operation
-    if graph.group[operation] == operation:
-        whole = 0
-    while height < depth:
-        value = graph.leaves + root
-        best = -1
-        first = graph.user_offsets[value]
-        for k in range(first, min(first + 8, graph.user_offsets[value + 1])):
-            user = graph.users[k]
-            if values.done[user] or (best >= 0 and key[user] >= key[best]):
-                continue
-            if expand(graph, values, cycle, user, depth, kind, node) > 0:
-                best = user
-        if best < 0:
-            break
-        root = best
-        top += 1
-        scratch.path[top] = root
-        height = expand(graph, values, cycle, root, depth, kind, node)
-        if graph.group[root] == root:
-            whole = top
-    if whole >= 0 and whole < top:
-        top = whole
-    root = scratch.path[top]
-    levels = expand(graph, values, cycle, root, depth, kind, node)
-    return top, levels, whole >= 0
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""What the scheduler knows of the machine, cycle by cycle, as arrays that compiled loops can use."""
+"""What the scheduler knows of the machine, cycle by cycle, as arrays for compiled loops."""
 
 from __future__ import annotations
 
@@ -128,46 +128,31 @@ class Cycles(NamedTuple):
     busy: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def new_cycles(count, banks, pes):  # type: ignore[no-untyped-def]
+def new_cycles(count: int, banks: int, pes: int) -> Cycles:
     """Empty ``Cycles``."""
     return Cycles(
-        np.full((count, banks), NONE, np.int32),
-        np.full((count, banks), NONE, np.int32),
-        np.full((count, banks), NONE, np.int32),
-        np.full((count, banks), NONE, np.int32),
-        np.zeros((count, banks), np.bool_),
-        np.zeros((count, banks), np.uint8),
-        np.zeros((count, banks), np.bool_),
-        np.zeros((count, pes), np.uint8),
-        np.zeros((count, banks), np.uint8),
-        np.zeros((count, banks), np.int16),
-        np.zeros((count, banks), np.int16),
-        np.zeros(count, np.uint8),
-        np.full(count, NONE, np.int32),
-        np.zeros(count, np.bool_),
+        read=np.full((count, banks), NONE, np.int32),
+        load=np.full((count, banks), NONE, np.int32),
+        store=np.full((count, banks), NONE, np.int32),
+        write=np.full((count, banks), NONE, np.int32),
+        release=np.zeros((count, banks), np.bool_),
+        source=np.zeros((count, banks), np.uint8),
+        used=np.zeros((count, banks), np.bool_),
+        operation=np.zeros((count, pes), np.uint8),
+        write_source=np.zeros((count, banks), np.uint8),
+        held=np.zeros((count, banks), np.int16),
+        passing=np.zeros((count, banks), np.int16),
+        memory=np.zeros(count, np.uint8),
+        row=np.full(count, NONE, np.int32),
+        busy=np.zeros(count, np.bool_),
     )
 
 
-@njit(cache=True, nogil=True)
-def grown_cycles(old, count):  # type: ignore[no-untyped-def]
+def grown_cycles(old: Cycles, count: int) -> Cycles:
     """The same cycles with room for ``count``."""
     new = new_cycles(count, old.read.shape[1], old.operation.shape[1])
-    size = len(old.memory)
-    new.read[:size] = old.read
-    new.load[:size] = old.load
-    new.store[:size] = old.store
-    new.write[:size] = old.write
-    new.release[:size] = old.release
-    new.source[:size] = old.source
-    new.used[:size] = old.used
-    new.operation[:size] = old.operation
-    new.write_source[:size] = old.write_source
-    new.held[:size] = old.held
-    new.passing[:size] = old.passing
-    new.memory[:size] = old.memory
-    new.row[:size] = old.row
-    new.busy[:size] = old.busy
+    for there, here in zip(new, old, strict=True):
+        there[: len(here)] = here
     return new
 
 
@@ -216,45 +201,39 @@ class Locations(NamedTuple):
     bank: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def grown_locations(old, count):  # type: ignore[no-untyped-def]
-    value = np.empty(count, np.int32)
-    bank = np.empty(count, np.uint8)
-    value[: len(old.value)] = old.value
-    bank[: len(old.bank)] = old.bank
-    return Locations(value, bank)
+def new_locations(count: int) -> Locations:
+    """Room for ``count`` locations."""
+    return Locations(np.empty(count, np.int32), np.empty(count, np.uint8))
 
 
-@njit(cache=True, nogil=True)
-def new_values(graph, banks, registers):  # type: ignore[no-untyped-def]
+def grown_locations(old: Locations, count: int) -> Locations:
+    """The same locations with room for ``count``."""
+    new = new_locations(count)
+    for there, here in zip(new, old, strict=True):
+        there[: len(here)] = here
+    return new
+
+
+def new_values(graph: Graph, banks: int, registers: int) -> Values:
     """Nothing computed yet."""
     count = len(graph.op)
     total = graph.leaves + count
-    uses = np.empty(total, np.int32)
-    for value in range(total):
-        uses[value] = graph.user_offsets[value + 1] - graph.user_offsets[value]
     pending = np.zeros(total, np.bool_)
-    for value in graph.outputs:
-        pending[value] = True
-        uses[value] += 1
-    missing = np.zeros(count, np.int8)
-    for k in range(count):
-        if graph.left[k] >= graph.leaves:
-            missing[k] += 1
-        if graph.right[k] >= graph.leaves and graph.right[k] != graph.left[k]:
-            missing[k] += 1
+    pending[graph.outputs] = True
+    computed = np.stack([graph.left, graph.right]) >= graph.leaves
+    missing = computed.sum(axis=0) - (computed[0] & (graph.left == graph.right))
     return Values(
-        np.full(total, NONE, np.int32),
-        np.zeros(total, np.int64),
-        uses,
-        pending,
-        np.full(total, NONE, np.int32),
-        np.full(total, NONE, np.int32),
-        np.zeros(count, np.bool_),
-        missing,
-        np.full((banks, registers), NONE, np.int32),
-        np.zeros(banks, np.int64),
-        np.zeros(banks, np.int64),
+        location=np.full(total, NONE, np.int32),
+        ready=np.zeros(total, np.int64),
+        uses=(np.diff(graph.user_offsets) + pending).astype(np.int32),
+        pending=pending,
+        row=np.full(total, NONE, np.int32),
+        lane=np.full(total, NONE, np.int32),
+        done=np.zeros(count, np.bool_),
+        missing=missing.astype(np.int8),
+        resident=np.full((banks, registers), NONE, np.int32),
+        held=np.zeros(banks, np.int64),
+        unstored=np.zeros(banks, np.int64),
     )
 
 
