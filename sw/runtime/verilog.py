@@ -23,12 +23,10 @@ def generate(configuration: NamedConfiguration) -> str:
     The same configuration gives the same bytes.
     """
     # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
-    from amaranth.back.verilog import convert
+    from hw.lib.verilog import to_verilog
 
     component = configuration.target.part("build")(configuration.config)
-    return convert(
-        component, name=module_name(configuration), emit_src=False, strip_internal_attrs=True
-    )
+    return to_verilog(component, module_name(configuration))
 
 
 def verilog(configuration: NamedConfiguration) -> str:
