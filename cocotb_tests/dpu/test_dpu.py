@@ -37,7 +37,7 @@ async def random_programs_end_as_in_the_model(dut):
     port = await open_port(dut)
 
     def use(machine: Machine) -> None:
-        for _ in range(10):
+        for _ in range(20):
             machine.run_and_check(random_program(machine.config, generator(), 300))
 
     await use_machine(port, tested_config(), use)
@@ -50,7 +50,7 @@ async def damaged_programs_stop_as_in_the_model(dut):
 
     def use(machine: Machine) -> set[ErrorCause]:
         causes = set()
-        for _ in range(60):
+        for _ in range(150):
             rng = generator()
             intact = random_program(config, rng, 60)
             stream = intact.stream.copy()
