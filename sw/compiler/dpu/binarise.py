@@ -10,6 +10,7 @@ from numba import njit
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from sw.compiler.dpu.dag import Dag, Op
+from sw.compiler.dpu.simplify import needed_nodes
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def binarise(
 
     O(operands · log(operands of a node)).
     """
-    needed = _needed(dag.offsets, dag.operands, dag.outputs, dag.size)
+    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
     inputs = np.flatnonzero(dag.op == Op.INPUT)
     constants = np.flatnonzero(dag.op == Op.CONST)
     value_of = np.full(dag.size, -1, np.int32)
@@ -95,18 +96,6 @@ def binarise(
         total,
     )
     return BinaryDag(leaves, op, left, right, group, value_of, value_of[dag.outputs])
-
-
-@njit(cache=True, nogil=True)
-def _needed(offsets, operands, outputs, size):  # type: ignore[no-untyped-def]
-    needed = np.zeros(size, np.bool_)
-    for node in outputs:
-        needed[node] = True
-    for node in range(size - 1, -1, -1):
-        if needed[node]:
-            for k in range(offsets[node], offsets[node + 1]):
-                needed[operands[k]] = True
-    return needed
 
 
 @njit(cache=True, nogil=True)

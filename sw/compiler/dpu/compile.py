@@ -19,6 +19,7 @@ from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
+from sw.compiler.dpu.simplify import simplify
 from sw.runtime import dpu_sections  # as a module: it imports this package
 from sw.runtime.program import Program
 
@@ -63,7 +64,7 @@ def compile(  # noqa: A001
     """
     if not reassociate:
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
-    dag = workload.dag
+    dag = simplify(workload.dag)
     search = _Search(dag, config, progress)
     grid = policies(dag.operations, config)
     total = min(max(len(grid), SEARCHED_OPERATIONS // max(dag.operations, 1)), MOST_TRIES)
@@ -73,7 +74,7 @@ def compile(  # noqa: A001
     winner = grid[search.best[1]]
     variants = range(seed * MOST_TRIES + 1, seed * MOST_TRIES + 1 + total - len(grid))
     search.run([replace(winner, jitter=jitter) for jitter in variants], total)
-    return _program(workload, config, search.binary, search.schedule, search.layout)
+    return _program(workload, dag, config, search.binary, search.schedule, search.layout)
 
 
 class _Search:
@@ -127,6 +128,7 @@ class _Search:
 
 def _program(
     workload: DagWorkload,
+    simple: Dag,
     config: DpuConfig,
     binary: BinaryDag,
     result: Schedule,
@@ -146,6 +148,7 @@ def _program(
     used_inputs = len(np.unique(layout.word_value))
     statistics = {
         "operations": binary.operations,
+        "source_operations": dag.operations,
         "instructions": len(opcode),
         "instruction_bytes": len(stream),
         "memory_rows": layout.rows,
@@ -156,7 +159,7 @@ def _program(
         "nops": count[Opcode.NOP],
         "spills": result.spills,
         "lanes": result.cycles.used[: result.length].sum(),
-        **lower_bounds(dag, config, used_inputs),
+        **lower_bounds(simple, config, used_inputs),
     }
     return Program(
         target=config.target,
