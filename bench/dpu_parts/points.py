@@ -129,21 +129,25 @@ def draw(found: Sequence[Record], path: Path) -> None:
     all_banks = sorted({banks for _, banks, _ in points})
     figure, panels = subplots(len(depths), (10, 4.2), sharey=True)
     for axes, depth in zip(panels, depths, strict=True):
-        for registers, color in zip(all_registers, PALETTE, strict=False):
+        for at, registers in enumerate(all_registers):
             line = [
                 (banks, points[depth, banks, registers])
                 for banks in all_banks
                 if (depth, banks, registers) in points
             ]
             if line:
-                axes.plot(*zip(*line, strict=True), "o-", color=color, label=f"R = {registers}")
+                # Smaller and smaller, for the lines often lie on one another.
+                style = {"color": PALETTE[at], "markersize": 11 - 2 * at, "linewidth": 1}
+                axes.plot(*zip(*line, strict=True), "o-", label=f"R = {registers}", **style)
         axes.set_title(f"D = {depth}", loc="left", fontsize=11)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:.2g}")
         axes.set_xticks(all_banks, [str(banks) for banks in all_banks])
         axes.set(xlabel="B, banks")
         if depth == best[0]:
-            axes.plot(best[1], points[best], "o", markersize=13, fillstyle="none", color="black")
+            axes.plot(best[1], points[best], "o", markersize=16, fillstyle="none", color="black")
     panels[0].set(ylabel="cycles/operation, mean of workloads")
     panels[-1].legend(frameon=False)
     save(figure, path)

@@ -191,7 +191,7 @@ def draw(found: Sequence[Record], path: Path) -> None:
     axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
     axes.set(ylabel="cycles / reference cycles")
     axes.set_title(f"{CONFIG}: cycles against the paper's compiler", loc="left", fontsize=11)
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(series))
+    figure.legend(frameon=False, loc="outside lower center", ncols=len(series))
     save(figure, path)
 
 
