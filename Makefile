@@ -48,8 +48,9 @@ lint: $(STAMP)  ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(STAMP)  ## rewrite the generated pages in docs/ and tables in README.md
-	$(BIN)/python docs/generate.py
+docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
+	$(BIN)/python -m hw.dpu.manual
+	$(BIN)/python -m sw.manual
 
 clean:  ## remove build/; .venv stays
 	rm -rf build

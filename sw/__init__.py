@@ -1,1 +1,1 @@
-"""Compilers, golden models and the runtime. Nothing here imports RTL generators but the targets table."""
+"""Compilers, golden models and the runtime; only the table of targets knows RTL generators."""

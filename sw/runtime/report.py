@@ -122,11 +122,11 @@ class Report:
         title = Text.assemble(
             (self.workload, "bold"), " on ", (self.config + overrides, "bold"), f", {self.backend}"
         )
-        summary = Text("   ").join(
+        summary = Text(" · ").join(
             [
                 Text.assemble((f"{self.cycles:,}", "bold cyan"), " cycles"),
                 Text.assemble((f"{self.ops:,}", "bold cyan"), " operations"),
-                Text.assemble((f"{self.ops_per_cycle:.2f}", "bold cyan"), " operations a cycle"),
+                Text.assemble((f"{self.ops_per_cycle:.2f}", "bold cyan"), " a cycle"),
                 Text.assemble(
                     (f"{100 * self.utilisation:.1f} %", "bold cyan"), f" of {self.unit} busy"
                 ),
@@ -135,8 +135,10 @@ class Report:
         parts: list[RenderableType] = [Text(), title]
         parts += [Padding(line, _INDENT, expand=False) for line in (summary, self._verdict())]
         parts += [_drawn(chart) for chart in self.charts]
-        parts += [self._outputs(), self._times(), Text()]
-        return parts
+        parts.append(self._outputs())
+        if self.seconds:
+            parts.append(self._times())
+        return [*parts, Text()]
 
     def _verdict(self) -> Text:
         error = f"error against float64 {self.max_rel_error:.1e}"

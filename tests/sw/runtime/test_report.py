@@ -46,7 +46,7 @@ def test_the_page() -> None:
         [
             "",
             "tretail on dpu_d3_b64 registers=64, rtl",
-            "  512 cycles   8,192 operations   16.00 operations a cycle   25.0 % of PEs busy",
+            "  512 cycles · 8,192 operations · 16.00 a cycle · 25.0 % of PEs busy",
             "  ✔ bit-exact, error against float64 2.5e-07",
             "",
             "Instructions, % of cycles",
@@ -97,6 +97,10 @@ def test_the_json_object() -> None:
         "statistics": {"spills": 0},
         "outputs": {"root": 0.5, "rest": None},
     }
+
+
+def test_a_page_without_times() -> None:
+    assert page(replace(REPORT, seconds={})).endswith("Outputs\n  root = 0.5, rest = inf\n")
 
 
 def test_a_stage_that_was_left_out_took_no_time() -> None:
