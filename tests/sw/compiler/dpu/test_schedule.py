@@ -1,0 +1,184 @@
+"""Cycles in which everything fits, everything has arrived, and everything gets done."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import WRITE_COPY
+from hw.lib.errors import CapacityError
+from sw.compiler.dpu import schedule as module
+from sw.compiler.dpu.binarise import BinaryDag, binarise
+from sw.compiler.dpu.check import check_instructions
+from sw.compiler.dpu.dag import Dag, Op
+from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
+from sw.compiler.dpu.state import (
+    MEMORY_IDLE,
+    MEMORY_LOAD,
+    MEMORY_RELOAD,
+    MEMORY_STORE,
+    NONE,
+)
+from sw.compiler.frontend.builder import DagBuilder
+from tests.support.dags import SHAPES, dags, seeded_dag, shape
+from tests.sw.compiler.dpu.passes import SMALL, Passes, built, configs, run_passes
+
+windows = st.sampled_from([0, 0, 64, 1000])
+
+
+def require_sound(binary: BinaryDag, found: Schedule, config: DpuConfig) -> None:
+    """Every rule of the machine that a schedule can break, by the arrays alone."""
+    cycles, values = found.cycles, found.values
+    assert values.done.all()
+    assert not values.pending.any()
+    length = found.length
+    # Nothing is issued beyond the end; results may still be on their way.
+    assert (cycles.memory[length:] == MEMORY_IDLE).all()
+    assert not cycles.busy[length:].any()
+    assert (cycles.read[length:] == NONE).all()
+
+    # A stay in a register begins with its one write, in its own bank.
+    at, bank = np.nonzero(cycles.write != NONE)
+    stay = cycles.write[at, bank]
+    assert len(np.unique(stay)) == len(stay)
+    assert np.array_equal(found.locations.bank[stay], bank)
+    written = np.full(len(found.locations.bank), -1, np.int64)
+    written[stay] = at
+    # It is read when it is there, no more after its release, and released no more than once.
+    read_at, read_bank = np.nonzero(cycles.read != NONE)
+    read = cycles.read[read_at, read_bank]
+    assert np.array_equal(found.locations.bank[read], read_bank)
+    assert (written[read] >= 0).all()
+    assert (written[read] <= read_at).all()
+    last = cycles.release[read_at, read_bank]
+    assert len(np.unique(read[last])) == last.sum()
+    released = np.full(len(written), np.iinfo(np.int64).max)
+    released[read[last]] = read_at[last]
+    assert (read_at <= released[read]).all()
+    assert not (cycles.release & (cycles.read == NONE)).any()
+    # No bank ever holds more than its registers.
+    change = np.zeros((len(cycles.memory) + 1, config.banks), np.int64)
+    np.add.at(change, (written[stay], bank), 1)
+    np.add.at(change, (released[read[last]] + 1, read_bank[last]), -1)
+    assert change.cumsum(axis=0).max() <= config.registers
+
+    loads = np.isin(cycles.memory, (MEMORY_LOAD, MEMORY_RELOAD))
+    stores = cycles.memory == MEMORY_STORE
+    assert np.array_equal((cycles.load != NONE).any(axis=1), loads)
+    assert np.array_equal((cycles.store != NONE).any(axis=1), stores)
+    assert (cycles.read[cycles.store != NONE] == cycles.store[cycles.store != NONE]).all()
+    if not config.overlap:
+        assert not (cycles.busy & (loads | stores)).any()
+
+    assert found.copies == (cycles.write_source == WRITE_COPY).sum()
+    outputs = np.unique(binary.outputs[binary.outputs >= binary.leaves])
+    assert (cycles.store != NONE).sum() == found.spills + len(outputs)
+    assert (values.row[outputs] >= 0).all()
+    assert stores.sum() == found.memory_rows
+
+
+def require_right(found: Passes) -> None:
+    require_sound(found.binary, found.schedule, found.config)
+    check_instructions(found.opcode, found.columns, found.layout, found.binary, found.config)
+
+
+@settings(max_examples=100, deadline=None)
+@given(dags(max_nodes=1000), configs(), windows)
+def test_any_dag_on_any_machine(dag: Dag, config: DpuConfig, window: int):
+    require_right(run_passes(dag, config, window))
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("name", SHAPES)
+def test_odd_shapes(name: str, overlap: bool):
+    for banks, depth, interconnect in ((8, 1, "single"), (8, 3, "layered"), (16, 4, "crossbar")):
+        config = DpuConfig(
+            depth=depth,
+            banks=banks,
+            registers=8,
+            output_interconnect=interconnect,
+            overlap=overlap,
+        )
+        require_right(run_passes(shape(name), config))
+
+
+def wide(builder: DagBuilder) -> None:
+    """150 products that all live until the last, in an order that helps no one."""
+    inputs = [builder.input() for _ in range(30)]
+    random = np.random.default_rng(1)
+    products = [
+        builder.operation(Op.MUL, [inputs[a], inputs[b]]) for a, b in random.integers(30, size=(150, 2))
+    ]
+    total = builder.operation(Op.MAX, products)
+    for product in random.permutation(products).tolist():
+        total = builder.operation(Op.ADD, [total, product])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("overlap", [True, False])
+def test_values_that_find_no_register_are_spilled(depth: int, overlap: bool):
+    found = run_passes(
+        built(wide), DpuConfig(depth=depth, banks=8, registers=8, overlap=overlap)
+    )
+    require_right(found)
+    assert found.schedule.spills > 0
+
+
+def test_with_registers_enough_nothing_is_spilled():
+    found = run_passes(built(wide), DpuConfig(depth=2, banks=32, registers=64))
+    require_right(found)
+    assert found.schedule.spills == 0
+
+
+def test_a_program_longer_than_the_first_arrays():
+    # A chain on slow PEs for many cycles, and a broad DAG for many stays in registers.
+    slow = run_passes(shape("chain"), DpuConfig(depth=1, banks=8, registers=8, pe_stages=8))
+    require_right(slow)
+    assert slow.schedule.length > 1024
+    broad = run_passes(seeded_dag(3000, seed=5), DpuConfig(depth=2, banks=32, registers=32))
+    require_right(broad)
+    assert (broad.schedule.cycles.write != NONE).sum() > 4096
+
+
+def test_without_operations_no_cycle_is_needed():
+    assert run_passes(shape("one_input"), SMALL).schedule.length == 0
+
+
+def test_one_operation_takes_load_execute_store():
+    config = DpuConfig(depth=3, banks=8, registers=8, pe_stages=3)
+    found = run_passes(shape("one_operation"), config)
+    # Stored, in the last cycle, as soon as the PE of layer 1 has written it.
+    assert found.schedule.length == config.load_latency + config.layer_latency(1) + 1
+
+
+def test_a_schedule_longer_than_the_limit_ends_early():
+    binary = binarise(shape("star"), SMALL)
+    length = schedule(binary, SMALL, Policy()).length
+    assert schedule(binary, SMALL, Policy(), np.array([length])).length == length
+    with pytest.raises(TooLongError):
+        schedule(binary, SMALL, Policy(), np.array([length - 1]))
+
+
+def test_no_progress_is_an_error_that_names_the_registers(monkeypatch: pytest.MonkeyPatch):
+    # No DAG is known that does this: see test_values_that_find_no_register_are_spilled.
+    monkeypatch.setattr(module, "_walk", lambda *_: module._STUCK)
+    text = (
+        "registers = 8: too few to schedule this DAG; "
+        "a configuration with more registers or banks is needed"
+    )
+    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+        schedule(binarise(shape("star"), SMALL), SMALL, Policy())
+
+
+@settings(max_examples=20, deadline=None)
+@given(dags(max_nodes=500), configs(), windows)
+def test_the_same_again(dag: Dag, config: DpuConfig, window: int):
+    first, second = (run_passes(dag, config, window) for _ in range(2))
+    assert np.array_equal(first.opcode, second.opcode)
+    for name, column in first.columns.items():
+        assert np.array_equal(column, second.columns[name])
