@@ -36,14 +36,14 @@ def policies(operations: int, config: DpuConfig) -> list[Policy]:
     """The policies to try for a DAG of so many operations, two at least."""
     registers = config.banks * config.registers
     grid = [
-        Policy(window=registers, attempts=64, hurry=np.inf),
+        Policy(window=registers, attempts=256, hurry=0.0),
         Policy(window=0, attempts=256),
-        Policy(window=registers // 4, attempts=64, hurry=np.inf),
-        Policy(window=4 * registers, attempts=256),
+        Policy(window=registers // 4, attempts=64, hurry=0.0),
         Policy(window=0, attempts=512, hurry=np.inf),
-        Policy(window=registers, attempts=256),
-        Policy(window=0, attempts=256, eager=0.0),
-        Policy(window=registers, attempts=64, hurry=np.inf, eager=0.0),
+        Policy(window=4 * registers, attempts=256, hurry=0.0),
+        Policy(window=4 * registers, attempts=256, hurry=0.0, eager=0.0),
+        Policy(window=registers, attempts=64, hurry=np.inf),
+        Policy(window=0, attempts=256, hurry=0.0),
     ]
     return grid[: max(2, SEARCHED_OPERATIONS // max(operations, 1))]
 
