@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ class _Gnarl(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Never:
         extra["standalone_mode"] = False
+        # Ending us is an interrupt, too, so that temporary files go.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             status = super().main(*args, **extra)
         except click.UsageError as error:
@@ -44,6 +47,8 @@ class _Gnarl(click.Group):
         except (KeyboardInterrupt, click.Abort):
             click.echo("gnarl: interrupted", err=True)
             status = INTERRUPTED
+        finally:
+            signal.signal(signal.SIGTERM, before)
         sys.exit(status)
 
     def invoke(self, ctx: click.Context) -> Any:

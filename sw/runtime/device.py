@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import GnarlError, ProgramError, WorkloadError
 from sw.golden.words import from_words
 from sw.runtime.backend import BACKENDS, Backend
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.program import Program
+from sw.runtime.rows import Rows
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.verify import Verification, verify
 from sw.targets import Runtime
@@ -99,8 +100,8 @@ class Device:
     def run(self, program: Program, inputs: Inputs) -> Result:
         """Runs a program on values for its inputs, in their order or by name.
 
-        Raises ``ProgramError`` if the program is for another configuration, ``WorkloadError`` for
-        values that are missing or no numbers, ``MachineError`` if the machine stops with an error.
+        Raises ``ProgramError`` if the program is for another configuration, or if the machine stops
+        with an error or not at all; ``WorkloadError`` for values that are missing or no numbers.
         """
         program.require(self.configuration.config)
         leaves = self._runtime.leaf_words(program, input_values(program, inputs))
@@ -109,7 +110,13 @@ class Device:
         limit = self._runtime.cycle_limit(program)
         machine = self._machine
         with self._stages("simulate"):
-            run = machine.run(image, wanted, limit)
+            try:
+                run = machine.run(image, wanted, limit)
+            except GnarlError as error:
+                reason = f"{program.workload}: {self.backend} {error}"
+                if self.backend != "model":
+                    reason += f"; {self._on_model(image)}"
+                raise ProgramError(reason) from error
         words = self._runtime.outputs(program, leaves, run.memory)
         outputs = from_words(words, program.format)
         return Result(outputs, words, run.cycles, run.counters)
@@ -140,6 +147,14 @@ class Device:
         model = BACKENDS["model"](self.configuration, None, self._stages).run(image, wanted, limit)
         event = self._runtime.first_difference(program, here.memory, model.memory)
         return event or f"{self.backend} and model store the same words: the program is wrong"
+
+    def _on_model(self, image: Mapping[str, Rows]) -> str:
+        """What the model makes of a program that the hardware stops at."""
+        try:
+            BACKENDS["model"](self.configuration, None, self._stages).run(image, {}, 0)
+        except GnarlError as error:
+            return f"model {error}"
+        return "the model runs to the end"
 
     def close(self) -> None:
         """Ends the simulation, and completes the wave file."""

@@ -125,9 +125,10 @@ def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) ->
 def model(
     config: AdderConfig, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray]
 ) -> MachineRun:
-    table = adder.expected(image["table"].words)[wanted["table"]]
+    table = adder.expected(image["table"].words)
     counters = {"starts": 1, "rows": adder.ROWS}
-    return MachineRun({"table": Rows(wanted["table"], table)}, adder.CYCLES, counters)
+    memory = {name: Rows(rows, table[rows]) for name, rows in wanted.items()}
+    return MachineRun(memory, adder.CYCLES, counters)
 
 
 def golden(program: Program, leaves: np.ndarray) -> np.ndarray:

@@ -322,7 +322,8 @@ def test_a_folder_that_cannot_be_written(graph: Path, tmp_path: Path) -> None:
     assert refusal("rtl", CONFIG, "-o", tmp_path / "file" / "below").startswith("gnarl")
 
 
-def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     source, output = tmp_path / "big.mtx", tmp_path / "big.npz"
     size = 60_000
     lines = [f"{row} {column} 1.5" for row in range(1, size + 1) for column in {1, row}]
@@ -331,7 +332,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [*COMMAND, "compile", CONFIG, source, "-o", output]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error.splitlines()[-1] == "gnarl: interrupted"

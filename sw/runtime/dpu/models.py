@@ -26,7 +26,7 @@ def model(
     data = np.zeros((config.data_rows, config.banks), np.uint32)
     data[image["data"].numbers] = image["data"].words
     done = run(config, stream, data)
-    memory = {"data": Rows(wanted["data"], done.data[wanted["data"]])}
+    memory = {name: Rows(rows, done.data[rows]) for name, rows in wanted.items()}
     return MachineRun(memory, done.cycles, done.counters)
 
 

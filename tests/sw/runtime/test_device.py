@@ -106,7 +106,12 @@ def test_a_machine_error_ends_the_run_and_not_the_device(device: Device) -> None
     stream = program.sections["instructions"].copy()
     stream[0] = 0x0F  # no such opcode
     broken = replace(program, sections={**program.sections, "instructions": stream})
-    with pytest.raises(GnarlError, match="ILLEGAL_OPCODE"):
+    model = "model cycle 3, instruction 0 at byte 0x0: ILLEGAL_OPCODE, detail 0xf"
+    text = {
+        "rtl": "rtl stopped after 4 cycles: error 1 (ILLEGAL_OPCODE), detail 15; " + model,
+        "model": model,
+    }
+    with refused(ProgramError, f"{workload.name}: {text[device.backend]}"):
         device.run(broken, workload.inputs)
     require_right(device, program, workload.inputs)
 

@@ -1,0 +1,62 @@
+"""Stages on a console, and their times."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from sw import progress
+from sw.progress import ConsoleStages
+from sw.runtime.stages import TimedStages, quiet
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.05)
+
+
+def shown(terminal: bool, seconds: float) -> str:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=80)
+    with ConsoleStages(console)("compile") as advance:
+        advance(0.5)
+        time.sleep(seconds)
+    return text.getvalue()
+
+
+def test_what_is_quick_shows_nothing() -> None:
+    assert shown(terminal=True, seconds=0) == ""
+    assert shown(terminal=False, seconds=0) == ""
+
+
+def test_what_takes_long_shows_a_bar_on_a_terminal() -> None:
+    text = shown(terminal=True, seconds=0.4)
+    assert "compile" in text
+    assert "━" in text
+
+
+def test_without_a_terminal_there_is_one_line_at_the_end() -> None:
+    assert shown(terminal=False, seconds=0.1) == "compile: 0.1 s\n"
+
+
+def test_a_stage_that_fails_ends_its_bar() -> None:
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True)
+    with pytest.raises(ValueError), ConsoleStages(console)("compile"):
+        time.sleep(0.2)
+        raise ValueError
+    assert text.getvalue().rstrip("\r\n ").endswith("\x1b[2K")  # the line is cleared
+
+
+def test_times_of_a_stage_add_up() -> None:
+    stages = TimedStages(quiet)
+    for _ in range(2):
+        with stages("load"):
+            time.sleep(0.02)
+    with pytest.raises(ValueError), stages("compile"):
+        raise ValueError
+    assert list(stages.seconds) == ["load", "compile"]
+    assert 0.04 <= stages.seconds["load"] < 1
