@@ -17,6 +17,7 @@ from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.check import check_instructions
 from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
+from sw.compiler.dpu.simplify import simplify
 from sw.compiler.dpu.state import (
     MEMORY_IDLE,
     MEMORY_LOAD,
@@ -88,7 +89,7 @@ def require_right(found: Passes) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(dags(max_nodes=1000), configs(), windows)
+@given(dags(max_nodes=1000) | dags(max_nodes=1000).map(simplify), configs(), windows)
 def test_any_dag_on_any_machine(dag: Dag, config: DpuConfig, window: int):
     require_right(run_passes(dag, config, window))
 
@@ -112,7 +113,8 @@ def wide(builder: DagBuilder) -> None:
     inputs = [builder.input() for _ in range(30)]
     random = np.random.default_rng(1)
     products = [
-        builder.operation(Op.MUL, [inputs[a], inputs[b]]) for a, b in random.integers(30, size=(150, 2))
+        builder.operation(Op.MUL, [inputs[a], inputs[b]])
+        for a, b in random.integers(30, size=(150, 2))
     ]
     total = builder.operation(Op.MAX, products)
     for product in random.permutation(products).tolist():
@@ -122,9 +124,7 @@ def wide(builder: DagBuilder) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("overlap", [True, False])
 def test_values_that_find_no_register_are_spilled(depth: int, overlap: bool):
-    found = run_passes(
-        built(wide), DpuConfig(depth=depth, banks=8, registers=8, overlap=overlap)
-    )
+    found = run_passes(built(wide), DpuConfig(depth=depth, banks=8, registers=8, overlap=overlap))
     require_right(found)
     assert found.schedule.spills > 0
 
