@@ -189,7 +189,7 @@ def arrive(values, scratch, value, cycle):  # type: ignore[no-untyped-def]
     scratch.arrivals[slot] = value
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _choose_lanes(machine, cycles, values, scratch, cycle, levels, outputs):  # type: ignore[no-untyped-def]
     """The first tree input for a cone, with the banks of its results in ``scratch.best_bank``.
 
@@ -248,7 +248,7 @@ def _choose_lanes(machine, cycles, values, scratch, cycle, levels, outputs):  # 
     return best, PLACED
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _choose_load(machine, cycles, values, claim, cycle, window):  # type: ignore[no-untyped-def]
     """A load and a bank for one input: ``(issue cycle, bank)``, the cycle -1 if there is none.
 
@@ -284,7 +284,7 @@ def _choose_load(machine, cycles, values, claim, cycle, window):  # type: ignore
     return -1, 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _program_tree(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, scratch, cycle, levels, base
 ):
@@ -311,7 +311,7 @@ def _program_tree(  # type: ignore[no-untyped-def]
         cycles.source[cycle, lane] = bank
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _finish_operations(graph, cycles, values, locations, scratch, cycle, places):  # type: ignore[no-untyped-def]
     """Marks the cone's operations done and frees the registers of operands not needed again."""
     kind, node = scratch.kind, scratch.node

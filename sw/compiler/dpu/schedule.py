@@ -329,7 +329,7 @@ def _walk(  # type: ignore[no-untyped-def]
     return status
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignore[no-untyped-def]
     """Enters the operations whose last operand becomes readable in ``cycle``; the heap's size."""
     slot = cycle % len(scratch.arrivals)
@@ -345,7 +345,7 @@ def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignor
     return waiting
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _place_or_less(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, located, scratch, cycle, top, window
 ):
@@ -368,7 +368,7 @@ def _place_or_less(  # type: ignore[no-untyped-def]
     return why, located, 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _memory_turn(machine, values, short, remaining):  # type: ignore[no-untyped-def]
     """Without overlap: whether this cycle is left to the memory."""
     if remaining == 0 or short:
@@ -379,7 +379,7 @@ def _memory_turn(machine, values, short, remaining):  # type: ignore[no-untyped-
     return 2 * unstored > machine.banks
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _press(machine, values, pressure, key):  # type: ignore[no-untyped-def]
     """Lets nearly full banks spill what is needed later than an operation of this key."""
     for bank in range(machine.banks):
@@ -387,7 +387,7 @@ def _press(machine, values, pressure, key):  # type: ignore[no-untyped-def]
             pressure[bank] = min(pressure[bank], key)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _reload(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, located, cycle, key, wanted, wants, pressure
 ):
@@ -430,7 +430,7 @@ def _reload(  # type: ignore[no-untyped-def]
     return True, located
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
     """Key of the most urgent operation that still needs ``value``; infinity if none does."""
     best = np.inf
@@ -442,7 +442,7 @@ def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _store(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, row, cycle, key, pressure, remaining, focus
 ):
