@@ -70,7 +70,7 @@ def compile(  # noqa: A001
     total = min(max(len(grid), SEARCHED_OPERATIONS // max(dag.operations, 1)), MOST_TRIES)
     search.run(grid, total)
     if search.best is None:
-        raise search.failure or CapacityError("no policy was tried")
+        raise search.failures[min(search.failures)]
     winner = grid[search.best[1]]
     variants = range(seed * MOST_TRIES + 1, seed * MOST_TRIES + 1 + total - len(grid))
     search.run([replace(winner, jitter=jitter) for jitter in variants], total)
@@ -90,7 +90,7 @@ class _Search:
         self.dag, self.config, self.progress = dag, config, progress
         self.limit = np.array([np.iinfo(np.int64).max])
         self.best: tuple[int, int] | None = None
-        self.failure: CapacityError | None = None
+        self.failures: dict[int, CapacityError] = {}
         self.started = 0
         self.finished = 0
 
@@ -119,7 +119,7 @@ class _Search:
                 except TooLongError:
                     pass
                 except CapacityError as error:
-                    self.failure = self.failure or error
+                    self.failures[running[future]] = error
                 self.finished += 1
                 if self.progress:
                     self.progress(self.finished / total)
