@@ -44,6 +44,6 @@ def environment(config: DpuConfig) -> dict[str, str]:
     return {_VARIABLE: json.dumps(config.to_dict())}
 
 
-def tested_config() -> DpuConfig:
+def config_under_test() -> DpuConfig:
     """The configuration under test, inside the simulator."""
     return DpuConfig.from_dict(json.loads(os.environ[_VARIABLE]))

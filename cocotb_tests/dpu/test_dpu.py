@@ -8,7 +8,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from cocotb_tests.dpu.configs import CONFIGS, environment, tested_config
+from cocotb_tests.dpu.configs import CONFIGS, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
@@ -40,13 +40,13 @@ async def random_programs_end_as_in_the_model(dut):
         for _ in range(20):
             machine.run_and_check(random_program(machine.config, generator(), 300))
 
-    await use_machine(port, tested_config(), use)
+    await use_machine(port, config_under_test(), use)
 
 
 @cocotb.test()
 async def damaged_programs_stop_as_in_the_model(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
 
     def use(machine: Machine) -> set[ErrorCause]:
         causes = set()
@@ -85,13 +85,13 @@ async def runs_follow_each_other_without_a_reset(dut):
             machine.start_and_wait()
             machine.run_and_check(second)
 
-    await use_machine(port, tested_config(), use)
+    await use_machine(port, config_under_test(), use)
 
 
 async def interrupted(dut, interrupt) -> None:
     """Ends runs after each of their first cycles and at random ones; a clean run follows each."""
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
     whole = random_program(config, generator(), 60)
     expected = run(config, whole.stream, whole.data.copy())
 
@@ -127,7 +127,7 @@ async def clear_in_the_middle_of_a_run(dut):
 @cocotb.test()
 async def a_stopped_run_is_not_done_and_writes_no_more(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
     endless = program(config, [NOP] * 100 + [store(0, {})] * 10 + [HALT])
     data = np.full((config.data_rows, config.banks), 3)
 
@@ -147,7 +147,7 @@ async def a_stopped_run_is_not_done_and_writes_no_more(dut):
 @cocotb.test()
 async def starts_while_busy_change_nothing(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
     whole = random_program(config, generator(), 200)
     expected = run(config, whole.stream, whole.data.copy())
 
@@ -165,7 +165,7 @@ async def starts_while_busy_change_nothing(dut):
 @cocotb.test()
 async def the_memories_are_the_machines_while_it_is_busy(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
 
     def use(machine: Machine) -> None:
         data = np.arange(config.data_rows * config.banks).reshape(config.data_rows, -1)
@@ -191,13 +191,13 @@ async def a_host_that_stalls_sees_the_same(dut):
     def use(machine: Machine) -> None:
         machine.run_and_check(random_program(machine.config, generator(), 50))
 
-    await use_machine(port, tested_config(), use)
+    await use_machine(port, config_under_test(), use)
 
 
 @cocotb.test()
 async def every_opcode_alone(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
 
     def use(machine: Machine) -> None:
         data = np.zeros((config.data_rows, config.banks), np.uint32)
@@ -214,7 +214,7 @@ async def every_opcode_alone(dut):
 @cocotb.test()
 async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
     port = await open_port(dut)
-    config = tested_config()
+    config = config_under_test()
     data = np.arange(config.data_rows * config.banks).reshape(config.data_rows, -1) % 100
     instructions = [
         load(1, 0, 3),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import cocotb
 import numpy as np
 
-from cocotb_tests.dpu.configs import ODD, environment, tested_config
+from cocotb_tests.dpu.configs import ODD, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.run import run_cocotb
@@ -54,7 +54,7 @@ async def stops(
     stores bank 0 in rows 15 to 17. Of the other rows, ``changed`` and no more differ afterwards.
     Then: starts are refused, and after a clear a clean program runs.
     """
-    assert tested_config() == CONFIG
+    assert config_under_test() == CONFIG
     port = await open_port(dut)
     first = [load(1, 0, 1, 2, 3), NOP, store(2, {0: 0, 1: 0, 2: 0, 3: 0})]
     late = [store(row, {0: 0}) for row in (15, 16, 17)]

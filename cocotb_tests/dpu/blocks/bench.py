@@ -11,12 +11,12 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 
 class Block:
-    """A ``dut`` with ports clk and rst. Cycles begin at the falling edge."""
+    """Block ``name`` of ``Blocks``. Cycles begin at the falling edge."""
 
-    def __init__(self, dut: Any, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(self, dut: Any, name: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         self._dut = dut
-        self._inputs = inputs
-        self._outputs = outputs
+        self._inputs = {port: getattr(dut, f"{name}__{port}") for port in inputs}
+        self._outputs = {port: getattr(dut, f"{name}__{port}") for port in outputs}
 
     async def open(self) -> None:
         """Starts the clock and resets."""
@@ -25,8 +25,7 @@ class Block:
 
     async def reset(self) -> None:
         """One cycle of reset, with inputs that should not matter."""
-        for name in self._inputs:
-            port = getattr(self._dut, name)
+        for port in self._inputs.values():
             port.value = random.getrandbits(len(port))
         self._dut.rst.value = 1
         await FallingEdge(self._dut.clk)
@@ -34,10 +33,10 @@ class Block:
 
     async def cycle(self, **inputs: int) -> dict[str, int]:
         """One cycle with these inputs, the others 0: the outputs in it."""
-        for name in self._inputs:
-            getattr(self._dut, name).value = int(inputs.get(name, 0))
+        for name, port in self._inputs.items():
+            port.value = int(inputs.get(name, 0))
         await ReadOnly()
-        seen = {name: int(getattr(self._dut, name).value) for name in self._outputs}
+        seen = {name: int(port.value) for name, port in self._outputs.items()}
         await FallingEdge(self._dut.clk)
         return seen
 

@@ -1,0 +1,62 @@
+"""The fault recorder with random faults: the first cause, of it the lowest place."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+
+from cocotb_tests.dpu.blocks.bench import Block
+from cocotb_tests.dpu.configs import config_under_test
+from hw.dpu.fault import fault_layout
+from hw.dpu.isa import ErrorCause
+
+
+def expected(faults) -> tuple[int, int]:
+    """Cause and detail of a constant of ``fault_layout``."""
+    illegal = faults.illegal
+    for cause, flags, detail in (
+        (ErrorCause.ILLEGAL_OPCODE, illegal.opcode, faults.opcode),
+        (ErrorCause.ILLEGAL_OPCODE, illegal.operation, 0x100 + lowest(illegal.operation)),
+        (ErrorCause.ILLEGAL_OPCODE, illegal.write_source, 0x200 + lowest(illegal.write_source)),
+        (ErrorCause.ADDRESS_OUT_OF_RANGE, faults.beyond, faults.address),
+        (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.row, faults.row),
+        (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.source, lowest(illegal.source)),
+        (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.read_address, lowest(illegal.read_address)),
+        (ErrorCause.READ_OF_EMPTY_REGISTER, faults.empty, lowest(faults.empty)),
+        (ErrorCause.WRITE_TO_FULL_BANK, faults.full, lowest(faults.full)),
+        (ErrorCause.WRITE_CONFLICT, faults.conflict, lowest(faults.conflict)),
+    ):
+        if flags:
+            return cause.value, detail
+    return 0, 0
+
+
+def lowest(flags: int) -> int:
+    return (flags & -flags).bit_length() - 1
+
+
+@cocotb.test()
+async def random_faults(dut):
+    recorder = Block(dut, "fault", ["watch", "faults", "clear"], ["fault", "cause", "detail"])
+    await recorder.open()
+    layout = fault_layout(config_under_test())
+    causes = set()
+    for _ in range(1000):
+        # All bits of a few stretches, so that every fault is at times the first.
+        bits = 0
+        for _ in range(random.randrange(4)):
+            low, high = sorted(random.randrange(layout.size + 1) for _ in range(2))
+            bits |= random.getrandbits(layout.size) & (1 << high) - (1 << low)
+        cause, detail = expected(layout.from_bits(bits))
+        seen = await recorder.cycle(watch=1, faults=bits)
+        assert seen["fault"] == (cause != 0)
+        for _ in range(2):
+            other = random.getrandbits(layout.size)
+            seen = await recorder.cycle(faults=other)
+            assert (seen["fault"], seen["cause"], seen["detail"]) == (0, cause, detail)
+        await recorder.cycle(clear=1)
+        seen = await recorder.cycle()
+        assert (seen["cause"], seen["detail"]) == (0, 0)
+        causes.add(cause)
+    assert len(causes) == len(ErrorCause)

@@ -1,0 +1,46 @@
+"""All blocks of a configuration as one design, so that one build serves all their tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.control import Control
+from hw.dpu.crossbar import Crossbar
+from hw.dpu.data_memory import DataMemory
+from hw.dpu.decoder import Decoder
+from hw.dpu.fault import FaultRecorder
+from hw.dpu.instruction_fetch import InstructionFetch
+from hw.dpu.memory_map import memory_map
+from hw.dpu.output_interconnect import OutputInterconnect
+from hw.dpu.pe_tree import PeTree
+from hw.dpu.register_bank import RegisterBank
+
+
+class Blocks(wiring.Component):
+    """Port ``words`` of the block called ``crossbar`` is the port ``crossbar__words``."""
+
+    def __init__(self, config: DpuConfig) -> None:
+        self._blocks: dict[str, wiring.Component] = {
+            "control": Control(config.drain_cycles),
+            "crossbar": Crossbar(config.width, config.banks),
+            "data_memory": DataMemory(memory_map(config).window("data")),
+            "decoder": Decoder(config),
+            "fault": FaultRecorder(config),
+            "instruction_fetch": InstructionFetch(config),
+            "output_interconnect": OutputInterconnect(config),
+            "pe_tree": PeTree(config.number_format, config.depth, config.pe_stages),
+            "register_bank": RegisterBank(config.width, config.registers),
+        }
+        super().__init__({name: Out(block.signature) for name, block in self._blocks.items()})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        for name, block in self._blocks.items():
+            m.submodules[f"{name}_block"] = block
+            wiring.connect(m, block, wiring.flipped(getattr(self, name)))
+        return m

@@ -1,0 +1,28 @@
+"""Every block by itself: the modules of ``cocotb_tests.dpu.blocks`` on Verilator."""
+
+from __future__ import annotations
+
+import pytest
+
+from cocotb_tests.dpu.blocks.side_by_side import Blocks
+from cocotb_tests.dpu.configs import CONFIGS, environment
+from cocotb_tests.lib.run import run_cocotb
+
+BLOCKS = (
+    "control",
+    "crossbar",
+    "data_memory",
+    "decoder",
+    "fault",
+    "instruction_fetch",
+    "output_interconnect",
+    "pe_tree",
+    "register_bank",
+)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_blocks(name):
+    config = CONFIGS[name]
+    modules = ",".join(f"cocotb_tests.dpu.blocks.{block}" for block in BLOCKS)
+    run_cocotb(Blocks(config), modules, name="blocks", environment=environment(config))
