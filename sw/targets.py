@@ -53,6 +53,9 @@ class Runtime(Protocol):
     def workload(self, source: Any, seed: int = 0) -> Any:
         """The workload in a file, or from what else the target's users have, or as it is."""
 
+    def prepare(self) -> None:
+        """Whatever the compiler needs to be done once in a process."""
+
     def input_values(
         self, program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
     ) -> np.ndarray:

@@ -29,4 +29,4 @@ class ProgramError(GnarlError):
 
 
 class CapacityError(GnarlError):
-    """A workload that needs more than the configuration has; names what is short and by how much."""
+    """A workload that needs more than the configuration has; names what is short, by how much."""

@@ -94,6 +94,8 @@ class Device:
         """
         workload = self.workload(source, options.get("seed", 0))
         compiler = self.configuration.target.part("compile")
+        with self._stages("prepare compiler"):
+            self._runtime.prepare()
         with self._stages("compile") as advance:
             return compiler(workload, self.configuration.config, progress=advance, **options)
 

@@ -100,6 +100,10 @@ def compile_table(
     )
 
 
+def prepare() -> None:
+    pass
+
+
 def input_values(
     program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
 ) -> np.ndarray:

@@ -4,7 +4,7 @@ from sw.runtime.dpu.diagnosis import first_difference, written_rows
 from sw.runtime.dpu.figures import activity, charts, cycle_limit, listing, units
 from sw.runtime.dpu.image import image, leaf_words, outputs, result_rows
 from sw.runtime.dpu.models import golden, model, reference
-from sw.runtime.dpu.sources import input_values, workload
+from sw.runtime.dpu.sources import input_values, prepare, workload
 
 __all__ = [
     "activity",
@@ -18,6 +18,7 @@ __all__ = [
     "listing",
     "model",
     "outputs",
+    "prepare",
     "reference",
     "result_rows",
     "units",

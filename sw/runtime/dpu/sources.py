@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
+from hw.dpu.config import DpuConfig
+from sw.compiler.dpu import compile as compile_dag
+from sw.compiler.frontend.generate import random_dag
 from sw.compiler.frontend.rebind import values_from_file
 from sw.compiler.frontend.workload import DagWorkload, from_networkx, load
 from sw.runtime.dpu_sections import dag_of
@@ -32,3 +36,12 @@ def input_values(
     """Input values, float64 [n_inputs], from a file; see ``rebind.values_from_file``."""
     dag = dag_of(program.sections)
     return values_from_file(path, dag, program.input_names, defaults, seed)
+
+
+@cache
+def prepare() -> None:
+    """Compiles something small, once in a process, so that the compiler's passes are machine code.
+
+    numba translates them the first time, in about a minute, and keeps them on disk for the next.
+    """
+    compile_dag(random_dag(64, seed=0), DpuConfig())
