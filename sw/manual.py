@@ -24,6 +24,7 @@ from sw.cli import main
 from sw.compiler.frontend.generate import write_examples
 from sw.runtime.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
+from sw.runtime.report import JSON_FIELDS
 from sw.runtime.session import run_once
 from sw.targets import TARGETS
 
@@ -70,6 +71,9 @@ def commands() -> str:
         below = click.Context(command, info_name=name, parent=context, terminal_width=96)
         parts.append(f"## gnarl {name}")
         parts.append(_console(f"gnarl {name} --help", command.get_help(below)))
+    parts.append("## The object that `gnarl run --json` prints")
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in JSON_FIELDS.items()]
+    parts.append("\n".join(["| field | what it is |", "| --- | --- |", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -15,6 +15,30 @@ from rich.text import Text
 VERSION = 1
 """Of the JSON object's fields; rises when one changes its meaning or goes."""
 
+JSON_FIELDS = {
+    "version": "of these fields; rises when one changes its meaning or goes",
+    "config": "the configuration's name",
+    "target": "its target",
+    "workload": "the workload's name",
+    "backend": "`rtl`, `model` or `cuda`",
+    "digest": "of the configuration with all fields: SHA-256, hexadecimal",
+    "overrides": "object: fields changed by `--set`",
+    "cycles": "from start to done, by the machine's own counter",
+    "ops": "two-operand operations of the workload",
+    "ops_per_cycle": "`ops` over `cycles`",
+    "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1",
+    "bit_exact": "whether every output has the golden model's bits",
+    "difference": "the first output that has not, and where it comes from; else null",
+    "max_rel_error": "the largest relative error of an output against float64; null if infinite",
+    "compile_s": "seconds to compile; 0 if a program was given",
+    "simulate_s": "seconds to load the memories, run, and read the results",
+    "seconds": "object: seconds of every stage by its name",
+    "counters": "object: the target's counters, as the machine counted them",
+    "statistics": "object: whole numbers from the compiler, lower bounds among them",
+    "outputs": "object: outputs by name; null where not finite",
+}
+"""What each field of the JSON object is."""
+
 _BAR = 28
 """Characters of the longest bar."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sw.runtime.report import Chart, Report, bar
+from sw.runtime.report import JSON_FIELDS, Chart, Report, bar
 from sw.runtime.verify import max_relative_error, verify
 
 REPORT = Report(
@@ -97,6 +97,10 @@ def test_the_json_object() -> None:
         "statistics": {"spills": 0},
         "outputs": {"root": 0.5, "rest": None},
     }
+
+
+def test_every_field_of_the_json_object_is_explained() -> None:
+    assert list(REPORT.to_json()) == list(JSON_FIELDS)
 
 
 def test_a_page_without_times() -> None:
