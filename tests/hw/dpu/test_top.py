@@ -1,0 +1,70 @@
+"""The whole machine on programs written by hand; ``cocotb_tests/dpu`` has the random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.instruction_fetch import InstructionFetch
+from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_word_bits
+from hw.dpu.memory_map import memory_map
+from hw.dpu.top import build
+from sw.runtime.host import HostDriver, Status
+from tests.support.amaranth_port import AmaranthPort
+from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
+
+CONFIG = DpuConfig(
+    depth=2, banks=8, registers=8, format="fixed16.0", instruction_words=16, data_rows=16
+)
+
+
+def machine() -> HostDriver:
+    return HostDriver(AmaranthPort(build(CONFIG)), memory_map(CONFIG), CONFIG.digest)
+
+
+def write_program(driver: HostDriver, stream: np.ndarray) -> None:
+    rows = np.zeros((CONFIG.instruction_words, instruction_word_bits(CONFIG) // 8), np.uint8)
+    rows.reshape(-1)[: len(stream)] = stream
+    driver.write_window("instructions", rows.view("<u4"))
+
+
+def test_fetch_takes_the_cycles_that_the_isa_says():
+    assert InstructionFetch.latency == START_CYCLES
+
+
+def test_two_trees_compute_in_one_instruction():
+    # Banks 0 to 3: (1 + 2) * (3 - 4) at the top of tree 0; banks 4 to 7: max and min in tree 1.
+    compute = Instruction(
+        Opcode.EXEC,
+        reads=dict.fromkeys(range(8), 0),
+        free=range(8),
+        lanes={lane: lane for lane in range(8)},
+        operations={
+            (0, 1, 0): PeOp.ADD,
+            (0, 1, 1): PeOp.SUB,
+            (0, 2, 0): PeOp.MUL,
+            (1, 1, 0): PeOp.MAX,
+            (1, 1, 1): PeOp.MIN,
+        },
+        results={1: (0, 2, 0), 4: (1, 1, 0), 6: (1, 1, 1)},
+    )
+    instructions = [
+        load(3, *range(8)),
+        NOP,
+        compute,
+        NOP,
+        NOP,
+        store(5, {1: 0, 4: 0, 6: 0}),
+        HALT,
+    ]
+    driver = machine()
+    write_program(driver, program(CONFIG, instructions))
+    for offset in (0, 10):
+        driver.write_window("data", [np.arange(1, 9) + offset], row=3)
+        driver.write_window("data", [np.full(8, 7)], row=5)
+        assert driver.run(max_cycles=100) == Status(busy=False, done=True, cause=0, detail=0)
+        assert driver.cycles() == START_CYCLES + len(instructions) - 1 + CONFIG.drain_cycles
+        assert driver.counters() == {"exec": 1, "copy": 0, "load": 1, "store": 1, "nop": 3}
+        product = -(3 + 2 * offset) & 0xFFFF
+        expected = [7, product, 7, 7, 6 + offset, 7, 7 + offset, 7]
+        assert driver.read_window("data", 5, 1)[0].tolist() == expected
