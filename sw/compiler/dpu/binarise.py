@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from sw.compiler.dpu.dag import Dag, Op
+from sw.compiler.dpu.jit import compiled
 from sw.compiler.dpu.simplify import needed_nodes
 
 
@@ -98,7 +98,7 @@ def binarise(
     return BinaryDag(leaves, op, left, right, group, value_of, value_of[dag.outputs])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _single_use(offsets, operands, outputs, needed, size):  # type: ignore[no-untyped-def]
     uses = np.zeros(size, np.int64)
     for node in outputs:
@@ -110,7 +110,7 @@ def _single_use(offsets, operands, outputs, needed, size):  # type: ignore[no-un
     return uses == 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _combine(  # type: ignore[no-untyped-def]
     node_op,
     offsets,
@@ -241,7 +241,7 @@ def _combine(  # type: ignore[no-untyped-def]
     return op[:count], left[:count], right[:count], group
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _finish(item, level, when, ready, inner, head, count):  # type: ignore[no-untyped-def]
     """Ends the trees of the first items: they are taken from registers."""
     for k in range(head, head + count):
@@ -251,7 +251,7 @@ def _finish(item, level, when, ready, inner, head, count):  # type: ignore[no-un
             inner[item[k]] = False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _group_size(level, when, head, tail, capacity, latency, hurry):  # type: ignore[no-untyped-def]
     """How many of the earliest items the next tree takes; 1 if not even two fit."""
     weight = 0
@@ -276,7 +276,7 @@ def _group_size(level, when, head, tail, capacity, latency, hurry):  # type: ign
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _levels(weight):  # type: ignore[no-untyped-def]
     levels = 0
     while (1 << levels) < weight:
@@ -284,7 +284,7 @@ def _levels(weight):  # type: ignore[no-untyped-def]
     return levels
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair(level, when, head, taken, capacity, reassociate):  # type: ignore[no-untyped-def]
     """The two items to combine next: the earliest two, unless the rest would no longer fit."""
     if not reassociate or taken == 2:

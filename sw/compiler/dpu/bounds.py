@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from sw.compiler.dpu.dag import Dag
+from sw.compiler.dpu.jit import compiled
 
 
 def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
@@ -33,7 +33,7 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _levels(offsets, operands, reassociate):  # type: ignore[no-untyped-def]
     """Of every node, the least possible number of operations on a path from the inputs."""
     level = np.zeros(len(offsets) - 1, np.int64)

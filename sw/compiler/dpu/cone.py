@@ -8,15 +8,15 @@ the cone use is executed twice. Source: DPU-v2, section IV.A and figure 9(c).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sw.compiler.dpu.jit import compiled
 from sw.compiler.dpu.state import NONE
 
 EMPTY, OPERATION, LEAF = range(3)
 NOT_READY, AWAY = -1, -2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expand(graph, values, cycle, root, depth, kind, node):  # type: ignore[no-untyped-def]
     """Lays out the cone of ``root`` from operands that can be read in ``cycle``.
 
@@ -61,7 +61,7 @@ def expand(graph, values, cycle, root, depth, kind, node):  # type: ignore[no-un
     return level_of(deepest)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def level_of(place):  # type: ignore[no-untyped-def]
     """Levels between the root and ``place``."""
     level = 0
@@ -71,7 +71,7 @@ def level_of(place):  # type: ignore[no-untyped-def]
     return level
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def inner_uses(graph, kind, node, places, operation):  # type: ignore[no-untyped-def]
     """How many different operations of the cone use the result of ``operation``."""
     value = graph.leaves + operation
@@ -85,7 +85,7 @@ def inner_uses(graph, kind, node, places, operation):  # type: ignore[no-untyped
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_first(kind, node, place):  # type: ignore[no-untyped-def]
     """Whether no earlier place holds the same thing."""
     for before in range(1, place):
@@ -94,7 +94,7 @@ def is_first(kind, node, place):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def neighbours(graph, values, locations, value, weight):  # type: ignore[no-untyped-def]
     """Adds, for every bank, how many values it holds that are read together with ``value``.
 
@@ -135,7 +135,7 @@ def neighbours(graph, values, locations, value, weight):  # type: ignore[no-unty
             break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore[no-untyped-def]
     """The largest cone over ``operation`` that can run: ``(root, levels, whole)``.
 

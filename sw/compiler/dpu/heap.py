@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from sw.compiler.dpu.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(heap, size, item, key):  # type: ignore[no-untyped-def]
     """Adds ``item``; the new size. ``heap`` must have room."""
     place = size
@@ -19,7 +19,7 @@ def push(heap, size, item, key):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pop(heap, size, key):  # type: ignore[no-untyped-def]
     """Takes the item of the smallest key: ``(item, new size)``."""
     smallest = heap[0]

@@ -6,10 +6,10 @@ Source: DPU-v2, section IV.A uses the same depth-first order to keep related nod
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from sw.compiler.dpu.binarise import BinaryDag
+from sw.compiler.dpu.jit import compiled
 
 
 def users(binary: BinaryDag) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +34,7 @@ def height(binary: BinaryDag, config: DpuConfig) -> np.ndarray:
     return _height(binary.leaves, binary.left, binary.right, binary.group, latency)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _height(leaves, left, right, group, latency):  # type: ignore[no-untyped-def]
     count = len(left)
     # Levels of a group, and cycles from a value being in a register to the end.
@@ -64,7 +64,7 @@ def depth_first(binary: BinaryDag) -> np.ndarray:
     return _depth_first(binary.leaves, binary.left, binary.right, binary.outputs)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _depth_first(leaves, left, right, outputs):  # type: ignore[no-untyped-def]
     count = len(left)
     place = np.full(count, -1, np.int32)

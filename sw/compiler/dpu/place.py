@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.isa import WRITE_COPY
 from sw.compiler.dpu.cone import (
@@ -22,6 +21,7 @@ from sw.compiler.dpu.cone import (
     level_of,
     neighbours,
 )
+from sw.compiler.dpu.jit import compiled, inner
 from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, hold, let_go
 
 PLACED, PORT_TAKEN, SAME_BANK, NO_LOAD, NO_LANES, NO_REGISTER = range(6)
@@ -75,7 +75,7 @@ def new_scratch(depth: int, banks: int, values: int) -> Scratch:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, count, scratch, cycle, levels, window
 ):
@@ -180,7 +180,7 @@ def place(  # type: ignore[no-untyped-def]
     return PLACED, count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def arrive(values, scratch, value, cycle):  # type: ignore[no-untyped-def]
     """Notes that a value can be read from ``cycle`` on."""
     values.ready[value] = cycle
@@ -189,7 +189,7 @@ def arrive(values, scratch, value, cycle):  # type: ignore[no-untyped-def]
     scratch.arrivals[slot] = value
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _choose_lanes(machine, cycles, values, scratch, cycle, levels, outputs):  # type: ignore[no-untyped-def]
     """The first tree input for a cone, with the banks of its results in ``scratch.best_bank``.
 
@@ -248,7 +248,7 @@ def _choose_lanes(machine, cycles, values, scratch, cycle, levels, outputs):  # 
     return best, PLACED
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _choose_load(machine, cycles, values, claim, cycle, window):  # type: ignore[no-untyped-def]
     """A load and a bank for one input: ``(issue cycle, bank)``, the cycle -1 if there is none.
 
@@ -284,7 +284,7 @@ def _choose_load(machine, cycles, values, claim, cycle, window):  # type: ignore
     return -1, 0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _program_tree(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, scratch, cycle, levels, base
 ):
@@ -311,7 +311,7 @@ def _program_tree(  # type: ignore[no-untyped-def]
         cycles.source[cycle, lane] = bank
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _finish_operations(graph, cycles, values, locations, scratch, cycle, places):  # type: ignore[no-untyped-def]
     """Marks the cone's operations done and frees the registers of operands not needed again."""
     kind, node = scratch.kind, scratch.node
@@ -335,7 +335,7 @@ def _finish_operations(graph, cycles, values, locations, scratch, cycle, places)
                     let_go(values, bank, value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def move(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, count, scratch, cycle, value
 ):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sw.compiler.dpu.jit import compiled
 from sw.compiler.dpu.schedule import Schedule
 from sw.compiler.dpu.state import NONE
 
@@ -25,7 +25,7 @@ def register_addresses(schedule: Schedule, registers: int) -> np.ndarray:
     return address
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _replay(read, write, release, locations, registers):  # type: ignore[no-untyped-def]
     count, banks = read.shape
     address = np.full(locations, NONE, np.int32)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import heap
 from sw.compiler.dpu.binarise import BinaryDag
 from sw.compiler.dpu.cone import AWAY, climb, expand
+from sw.compiler.dpu.jit import compiled, inner
 from sw.compiler.dpu.order import depth_first, height
 from sw.compiler.dpu.place import (
     NO_LANES,
@@ -25,14 +25,13 @@ from sw.compiler.dpu.place import (
     NO_REGISTER,
     PLACED,
     SAME_BANK,
-    SPARE_REGISTERS,
     move,
     new_scratch,
     place,
 )
+from sw.compiler.dpu.spill import press, reload, store
 from sw.compiler.dpu.state import (
     MEMORY_IDLE,
-    MEMORY_RELOAD,
     MEMORY_STORE,
     NONE,
     Cycles,
@@ -41,8 +40,6 @@ from sw.compiler.dpu.state import (
     graph,
     grown_cycles,
     grown_locations,
-    hold,
-    let_go,
     machine,
     new_cycles,
     new_locations,
@@ -180,7 +177,7 @@ def schedule(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(  # type: ignore[no-untyped-def]
     machine, graph, key, cycles, values, locations, scratch, ready, tally,
     load_window, attempts, eager, limit,
@@ -266,7 +263,7 @@ def _walk(  # type: ignore[no-untyped-def]
                 lanes -= used
                 continue
             if why == NO_REGISTER:
-                _press(machine, values, pressure, key[operation])
+                press(machine, values, pressure, key[operation])
             crowded |= why == NO_REGISTER or why == SAME_BANK
             short_of_loads |= why == NO_LOAD
             if why == SAME_BANK and clashing < len(clashes):
@@ -299,14 +296,14 @@ def _walk(  # type: ignore[no-untyped-def]
         if cycles.memory[cycle] == MEMORY_IDLE and (machine.overlap or not cycles.busy[cycle]):
             if focus != NONE:
                 wanted[0], wants = focus, 1
-            reloaded, located = _reload(
+            reloaded, located = reload(
                 machine, graph, cycles, values, locations, located, cycle, key, wanted, wants,
                 pressure,
             )  # fmt: skip
             if not reloaded:
                 if focus != NONE and (crowded or pressure.min() < np.inf):
                     pressure[:] = -np.inf
-                stored, spilt = _store(
+                stored, spilt = store(
                     machine, graph, cycles, values, locations, rows, cycle, key, pressure,
                     remaining, focus,
                 )  # fmt: skip
@@ -329,7 +326,7 @@ def _walk(  # type: ignore[no-untyped-def]
     return status
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignore[no-untyped-def]
     """Enters the operations whose last operand becomes readable in ``cycle``; the heap's size."""
     slot = cycle % len(scratch.arrivals)
@@ -345,7 +342,7 @@ def _collect(graph, values, scratch, key, cycle, ready, waiting):  # type: ignor
     return waiting
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _place_or_less(  # type: ignore[no-untyped-def]
     machine, graph, cycles, values, locations, located, scratch, cycle, top, window
 ):
@@ -368,7 +365,7 @@ def _place_or_less(  # type: ignore[no-untyped-def]
     return why, located, 0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _memory_turn(machine, values, short, remaining):  # type: ignore[no-untyped-def]
     """Without overlap: whether this cycle is left to the memory."""
     if remaining == 0 or short:
@@ -377,129 +374,3 @@ def _memory_turn(machine, values, short, remaining):  # type: ignore[no-untyped-
     for bank in range(machine.banks):
         unstored += values.unstored[bank] > 0
     return 2 * unstored > machine.banks
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _press(machine, values, pressure, key):  # type: ignore[no-untyped-def]
-    """Lets nearly full banks spill what is needed later than an operation of this key."""
-    for bank in range(machine.banks):
-        if values.held[bank] >= machine.registers - SPARE_REGISTERS - 1:
-            pressure[bank] = min(pressure[bank], key)
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _reload(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, located, cycle, key, wanted, wants, pressure
-):
-    """Loads spilled operands of the wanted operations, one row's: ``(any, locations)``.
-
-    Notes in ``pressure`` the banks that have no register for them.
-    """
-    row = NONE
-    when = cycle + machine.load_latency
-    for k in range(wants):
-        for side in range(2):
-            value = graph.left[wanted[k]] if side == 0 else graph.right[wanted[k]]
-            if (
-                value < graph.leaves
-                or values.location[value] != NONE
-                or values.row[value] == NONE
-                or (row != NONE and values.row[value] != row)
-            ):
-                continue
-            bank = values.lane[value]
-            if values.held[bank] >= machine.registers - 1:
-                pressure[bank] = min(pressure[bank], key[wanted[k]])
-                continue
-            if cycles.write[when, bank] != NONE or cycles.load[cycle, bank] != NONE:
-                continue
-            row = values.row[value]
-            locations.value[located] = value
-            locations.bank[located] = bank
-            cycles.load[cycle, bank] = located
-            cycles.write[when, bank] = located
-            values.location[value] = located
-            values.ready[value] = when
-            hold(values, bank, value)
-            cycles.held[cycle, bank] += 1
-            located += 1
-    if row == NONE:
-        return False, located
-    cycles.memory[cycle] = MEMORY_RELOAD
-    cycles.row[cycle] = row
-    return True, located
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
-    """Key of the most urgent operation that still needs ``value``; infinity if none does."""
-    best = np.inf
-    first = graph.user_offsets[value]
-    for k in range(first, min(first + 32, graph.user_offsets[value + 1])):
-        user = graph.users[k]
-        if not values.done[user]:
-            best = min(best, key[user])
-    return best
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _store(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, row, cycle, key, pressure, remaining, focus
-):
-    """Stores outputs, and spills where registers run out: ``(outputs stored, values spilled)``.
-
-    Operands of the operation ``focus`` stay.
-    """
-    unstored = 0
-    pressed = False
-    for bank in range(machine.banks):
-        unstored += values.unstored[bank] > 0
-        pressed |= pressure[bank] < np.inf
-    if not pressed and 2 * unstored < machine.banks and remaining > 0:
-        return 0, 0
-    stored, spilt = 0, 0
-    for bank in range(machine.banks):
-        location = cycles.read[cycle, bank]
-        chosen = NONE
-        if location != NONE:
-            value = locations.value[location]
-            if value >= graph.leaves and values.pending[value]:
-                if values.location[value] == location:
-                    chosen = value
-        elif values.unstored[bank] > 0 or (
-            pressure[bank] < np.inf and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
-        ):
-            farthest = -np.inf
-            for slot in range(machine.registers):
-                value = values.resident[bank, slot]
-                if value == NONE or values.ready[value] > cycle:
-                    continue
-                use = _next_use(graph, values, key, value)
-                if not values.pending[value]:
-                    if use <= pressure[bank]:
-                        continue
-                    if focus != NONE and value in (graph.left[focus], graph.right[focus]):
-                        continue
-                if use > farthest:
-                    farthest = use
-                    chosen = value
-        if chosen == NONE:
-            continue
-        location = values.location[chosen]
-        gone = True
-        if values.pending[chosen]:
-            values.pending[chosen] = False
-            values.unstored[bank] -= 1
-            values.uses[chosen] -= 1
-            stored += 1
-            gone = values.uses[chosen] == 0
-        else:
-            spilt += 1
-        values.row[chosen] = row
-        values.lane[chosen] = bank
-        cycles.read[cycle, bank] = location
-        cycles.store[cycle, bank] = location
-        if gone:
-            cycles.release[cycle, bank] = True
-            let_go(values, bank, chosen)
-    return stored, spilt

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sw.compiler.dpu.dag import Dag, Op
+from sw.compiler.dpu.jit import compiled
 
 
 def simplify(dag: Dag) -> Dag:
@@ -47,7 +47,7 @@ def simplify(dag: Dag) -> Dag:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge(op, offsets, operands, negative, kept, any_order):  # type: ignore[no-untyped-def]
     """Operands by the nodes that are kept; ``kept`` tells, for every node, which one stands for it.
 
@@ -101,7 +101,7 @@ def _merge(op, offsets, operands, negative, kept, any_order):  # type: ignore[no
     return new_offsets, new_operands[:end], new_negative[:end]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _flatten(op, offsets, operands, negative, outputs):  # type: ignore[no-untyped-def]
     """Takes in the operands of operands of the same operation that nothing else uses."""
     size = len(op)
@@ -149,7 +149,7 @@ def _flatten(op, offsets, operands, negative, outputs):  # type: ignore[no-untyp
     return new_offsets, new_operands[:end], new_negative[:end]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def needed_nodes(offsets, operands, outputs):  # type: ignore[no-untyped-def]
     """Of every node, whether an output needs it."""
     needed = np.zeros(len(offsets) - 1, np.bool_)

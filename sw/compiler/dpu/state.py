@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER
 from hw.dpu.topology import pe_number, writers
 from sw.compiler.dpu.binarise import BinaryDag
+from sw.compiler.dpu.jit import compiled
 from sw.compiler.dpu.order import users
 
 NONE = -1
@@ -237,7 +237,7 @@ def new_values(graph: Graph, banks: int, registers: int) -> Values:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hold(values, bank, value):  # type: ignore[no-untyped-def]
     """Enters a value among those that a bank holds."""
     slot = 0
@@ -249,7 +249,7 @@ def hold(values, bank, value):  # type: ignore[no-untyped-def]
         values.unstored[bank] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def let_go(values, bank, value):  # type: ignore[no-untyped-def]
     """Removes a value from those that a bank holds."""
     slot = 0
