@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dpu.config import DpuConfig
 from hw.dpu.decoder import illegal_layout
 from hw.dpu.isa import OPERATION_DETAIL, WRITE_SOURCE_DETAIL, ErrorCause, Opcode
+from hw.lib.cut_points import named
 from hw.lib.lowest_one import lowest_one, position
 
 
@@ -39,8 +40,8 @@ def fault_layout(config: DpuConfig) -> data.StructLayout:
 class FaultRecorder(wiring.Component):
     """Keeps the faults of a cycle, and names the one that counts.
 
-    The lowest cause counts, within it the fault that ``elaborate`` lists first, of these the lowest
-    place. Latency: 1 cycle; cause and detail, which take long to find, come from registers.
+    The lowest cause counts, within it the fault that ``elaborate`` ranks first, of these the
+    lowest place. Latency: 1 cycle; cause and detail, which take long to find, come from registers.
 
     Members: ``watch``: this cycle's faults count, 0 from the next cycle after a fault until
     ``clear``; ``faults``: as ``fault_layout``; ``clear``: forgets; ``fault``: there is one in this
@@ -71,24 +72,21 @@ class FaultRecorder(wiring.Component):
         m.d.comb += self.fault.eq(self.watch & flags.any())
 
         illegal = kept.illegal
-        found = [
+        # What counts first comes first; the detail is the base plus the lowest place of the flags.
+        ranked: list[tuple[ErrorCause, Value, Value | int]] = [
             (ErrorCause.ILLEGAL_OPCODE, illegal.opcode, kept.opcode),
-            _first(ErrorCause.ILLEGAL_OPCODE, illegal.operation, OPERATION_DETAIL),
-            _first(ErrorCause.ILLEGAL_OPCODE, illegal.write_source, WRITE_SOURCE_DETAIL),
+            (ErrorCause.ILLEGAL_OPCODE, illegal.operation, OPERATION_DETAIL),
+            (ErrorCause.ILLEGAL_OPCODE, illegal.write_source, WRITE_SOURCE_DETAIL),
             (ErrorCause.ADDRESS_OUT_OF_RANGE, kept.beyond, kept.address),
             (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.row, kept.row),
-            _first(ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.source),
-            _first(ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.read_address),
-            _first(ErrorCause.READ_OF_EMPTY_REGISTER, kept.empty),
-            _first(ErrorCause.WRITE_TO_FULL_BANK, kept.full),
-            _first(ErrorCause.WRITE_CONFLICT, kept.conflict),
+            (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.source, 0),
+            (ErrorCause.ADDRESS_OUT_OF_RANGE, illegal.read_address, 0),
+            (ErrorCause.READ_OF_EMPTY_REGISTER, kept.empty, 0),
+            (ErrorCause.WRITE_TO_FULL_BANK, kept.full, 0),
+            (ErrorCause.WRITE_CONFLICT, kept.conflict, 0),
         ]
-        for cause, flag, detail in reversed(found):
-            with m.If(flag):
-                m.d.comb += [self.cause.eq(cause), self.detail.eq(detail)]
+        for rank, (cause, flags, base) in reversed(list(enumerate(ranked))):
+            lowest = named(m, f"lowest_{rank}", lowest_one(flags))
+            with m.If(flags.any()):
+                m.d.comb += [self.cause.eq(cause), self.detail.eq(base + position(lowest))]
         return m
-
-
-def _first(cause: ErrorCause, flags: Value, base: int = 0) -> tuple[ErrorCause, Value, Value]:
-    """Cause, whether there is a fault, and ``base`` plus its lowest place."""
-    return cause, flags.any(), base + position(lowest_one(flags))
