@@ -144,11 +144,10 @@ def rtl(config: str, overrides: tuple[str, ...], folder: Path | None) -> None:
     from sw.runtime.verilog import verilog
 
     configuration = load_configuration(config, overrides)
-    stages = ConsoleStages(_stderr())
-    with stages("generate Verilog"):
-        text = verilog(configuration)
     folder = folder or Path("build") / configuration.name
     folder.mkdir(parents=True, exist_ok=True)
+    with ConsoleStages(_stderr())("generate Verilog"):
+        text = verilog(configuration)
     for extension, content in (
         (".v", text),
         (".json", json.dumps(configuration.to_dict(), indent=2) + "\n"),
