@@ -50,11 +50,9 @@ def demo_page() -> str:
     """The report on the demo's circuit, but for the times."""
     with tempfile.TemporaryDirectory() as folder:
         source = next(path for path in write_examples(folder) if path.stem == "circuit")
-        report = run_once(load_configuration(DEMO), source, backend="model")
+        report = run_once(load_configuration(DEMO), source)
     text = io.StringIO()
-    # On the RTL all is the same but for the backend's name, as tests of devices say.
-    page = replace(report, backend="rtl", seconds={})
-    page.print(Console(file=text, width=_COLUMNS, color_system=None))
+    replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -104,26 +104,38 @@ class _Search:
 
     def run(self, tries: list[Policy], total: int) -> None:
         """Tries policies on two cores; what is longer than the best so far ends early."""
-        with ThreadPoolExecutor(2) as pool:
-            running = {
-                pool.submit(self.attempt, policy): self.started + number
-                for number, policy in enumerate(tries)
-            }
+        pool = ThreadPoolExecutor(2)
+        running = {
+            pool.submit(self.attempt, policy): self.started + number
+            for number, policy in enumerate(tries)
+        }
+        try:
             for future in as_completed(running):
-                try:
-                    found = future.result()
-                    rank = (found[1].length, running[future])
-                    if self.best is None or rank < self.best:
-                        self.best = rank
-                        self.binary, self.schedule, self.layout = found
-                except TooLongError:
-                    pass
-                except CapacityError as error:
-                    self.failures[running[future]] = error
+                self._take(running[future], future)
                 self.finished += 1
                 if self.progress:
                     self.progress(self.finished / total)
+        except BaseException:
+            # Interrupted: attempts end at their next cycle instead of at their end.
+            self.limit[0] = -1
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
         self.started += len(tries)
+
+    def _take(self, number: int, future: Future[tuple[BinaryDag, Schedule, MemoryLayout]]) -> None:
+        """Keeps the result of attempt ``number`` if it is the best so far."""
+        try:
+            found = future.result()
+        except TooLongError:
+            return
+        except CapacityError as error:
+            self.failures[number] = error
+            return
+        rank = (found[1].length, number)
+        if self.best is None or rank < self.best:
+            self.best = rank
+            self.binary, self.schedule, self.layout = found
 
 
 def _program(
