@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,7 @@ def run_passes(dag: Dag, config: DpuConfig, window: int = 0) -> Passes:
     return Passes(config, binary, result, layout, *instructions(result, layout, config))
 
 
-def built(build: Callable[[DagBuilder], None], reassociate: bool = True) -> Dag:
+def built(build: Callable[[DagBuilder], object], reassociate: bool = True) -> Dag:
     """The DAG that ``build`` adds to a builder."""
     builder = DagBuilder()
     build(builder)
@@ -54,7 +54,7 @@ def built(build: Callable[[DagBuilder], None], reassociate: bool = True) -> Dag:
 
 def binary_dag(
     leaves: int,
-    operations: list[tuple[int, int, int]],
+    operations: Sequence[tuple[int, int, int]],
     outputs: list[int],
     group: list[int] | None = None,
 ) -> BinaryDag:

@@ -87,7 +87,10 @@ def test_reading_what_took_its_place_breaks_a_rule():
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 8]))
 def test_random_writes_and_releases(seed: int, registers: int):
     random = np.random.default_rng(seed)
-    writes, reads, releases, expected = [], [], [], []
+    writes: list[Event] = []
+    reads: list[Event] = []
+    releases: list[Event] = []
+    expected: list[int] = []
     held: list[dict[int, int]] = [{} for _ in range(BANKS)]
     for cycle in range(60):
         for bank in range(BANKS):

@@ -14,31 +14,29 @@ from sw.runtime.device import Device
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import named, workload
 
-CONFIGURATION = named(
-    # Two layers and slow PEs, so that results come late and at different times; registers so few
-    # that values are spilled.
-    DpuConfig(
-        depth=2,
-        banks=8,
-        registers=8,
-        format="float16",
-        pe_stages=2,
-        instruction_words=1024,
-        data_rows=128,
-    )
+CONFIG = DpuConfig(
+    depth=2,
+    banks=8,
+    registers=8,
+    format="float16",
+    pe_stages=2,
+    instruction_words=1024,
+    data_rows=128,
 )
+"""Two layers of slow PEs, whose results come late and at different times; and registers so few that
+values are spilled."""
 
 
 @pytest.fixture(scope="module")
 def rtl() -> Iterator[Device]:
-    with Device(CONFIGURATION, "rtl") as device:
+    with Device(named(CONFIG), "rtl") as device:
         yield device
 
 
 def require_same(rtl: Device, dag: Dag) -> None:
     """Compiles a DAG, and runs it with three sets of values on RTL and model."""
-    program = compile(workload(dag), CONFIGURATION.config)
-    model = Device(CONFIGURATION, "model")
+    program = compile(workload(dag), CONFIG)
+    model = Device(named(CONFIG), "model")
     for seed in range(3):
         inputs = input_values(dag, seed)
         found, expected = rtl.run(program, inputs), model.run(program, inputs)
@@ -60,5 +58,5 @@ def test_odd_shapes(rtl: Device, name: str):
 
 def test_spills(rtl: Device):
     dag = seeded_dag(250, seed=1)
-    assert compile(workload(dag), CONFIGURATION.config).statistics["spills"] > 0
+    assert compile(workload(dag), CONFIG).statistics["spills"] > 0
     require_same(rtl, dag)
