@@ -24,11 +24,10 @@ from hw.dpu.isa import (
 from hw.dpu.topology import writers
 from hw.lib.cut_points import named
 
-_EXECS = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
 _KINDS = {
     "nop": (Opcode.NOP,),
     "halt": (Opcode.HALT,),
-    "exec": _EXECS,
+    "exec": (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE),
     "copy": (Opcode.COPY,),
     "load": (Opcode.LOAD, Opcode.EXEC_LOAD),
     "store": (Opcode.STORE, Opcode.EXEC_STORE),

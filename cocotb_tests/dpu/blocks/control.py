@@ -26,7 +26,8 @@ async def random_commands(dut):
     happened = {"done": 0, "stop": 0, "fault": 0, "clear": 0, "refused": 0}
     for _ in range(6000):
         start, halt = random.random() < 0.3, random.random() < 0.1
-        stop, clear, fault, error = (random.random() < 0.01 for _ in range(4))
+        stop, clear, fault = (random.random() < 0.01 for _ in range(3))
+        error = random.random() < 0.05
         issues = busy and left is None
         halt, fault = halt and issues, fault and busy
         issued = [issues and not halt and random.random() < 0.5 for _ in COUNTERS]

@@ -12,6 +12,22 @@ from hw.dpu.fault import fault_layout
 from hw.dpu.isa import ErrorCause
 
 
+CONTEXT = ("opcode", "row", "address")
+RANKED = (
+    "opcode",
+    "operation",
+    "write_source",
+    "beyond",
+    "row",
+    "source",
+    "read_address",
+    "empty",
+    "full",
+    "conflict",
+)
+"""Faults, the one that counts first first."""
+
+
 def expected(faults) -> tuple[int, int]:
     """Cause and detail of a constant of ``fault_layout``."""
     illegal = faults.illegal
@@ -41,13 +57,20 @@ async def random_faults(dut):
     recorder = Block(dut, "fault", ["watch", "faults", "clear"], ["fault", "cause", "detail"])
     await recorder.open()
     layout = fault_layout(config_under_test())
+    illegal = layout["illegal"].shape
     causes = set()
     for _ in range(1000):
-        # All bits of a few stretches, so that every fault is at times the first.
-        bits = 0
-        for _ in range(random.randrange(4)):
-            low, high = sorted(random.randrange(layout.size + 1) for _ in range(2))
-            bits |= random.getrandbits(layout.size) & (1 << high) - (1 << low)
+        # Every kind of fault is at times the first, alone or with others.
+        first = random.randrange(len(RANKED) + 1)
+        kinds = [kind for kind in RANKED[first:] if kind == RANKED[first] or random.random() < 0.5]
+        flags = {
+            name: random.getrandbits((illegal if name in illegal.members else layout)[name].width)
+            for name in kinds
+        }
+        context = {name: random.getrandbits(layout[name].width) for name in CONTEXT}
+        inner = {name: value for name, value in flags.items() if name in illegal.members}
+        outer = {name: value for name, value in flags.items() if name not in illegal.members}
+        bits = layout.const({**context, **outer, "illegal": inner}).as_value().value
         cause, detail = expected(layout.from_bits(bits))
         seen = await recorder.cycle(watch=1, faults=bits)
         assert seen["fault"] == (cause != 0)

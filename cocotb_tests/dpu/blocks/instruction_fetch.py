@@ -31,7 +31,7 @@ async def one_instruction_a_cycle(dut):
             memory[address] = memory[address] & 0xF0 | random.choice([*lengths, 15])
             address += lengths.get(memory[address] & 15, 1)
         address, read_data = 0, random.getrandbits(8 * word_bytes)
-        for cycle in range(random.choice([3, 4, 5, 20, 1000])):
+        for cycle in range(random.choice([3, 5, 20, 1000, 1000])):
             seen = await fetch.cycle(run=1, read_data=read_data)
             assert seen["valid"] == (cycle >= InstructionFetch.latency)
             if seen["valid"]:
