@@ -11,7 +11,6 @@ from cocotb_tests.dpu.configs import config_under_test
 from hw.dpu.fault import fault_layout
 from hw.dpu.isa import ErrorCause
 
-
 CONTEXT = ("opcode", "row", "address")
 RANKED = (
     "opcode",
