@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from hw.lib.errors import GnarlError
+from hw.lib.errors import GnarlError, WorkloadError
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import configuration_names, load_configuration
 
@@ -87,6 +87,7 @@ _overrides = click.option(
 )
 _seed = click.option(
     "--seed",
+    type=click.IntRange(min=0),
     default=0,
     show_default=True,
     help="For the compiler's choices, and input values that the workload's file lacks.",
@@ -106,7 +107,8 @@ def main(context: click.Context) -> None:
 
     CONFIG is a name that `gnarl configs` lists, or the path of a .toml file.
 
-    Exit status: 0 when results match, 1 when they differ, 2 for bad input.
+    Exit status: 0 when results match, 1 when they differ, 2 for bad input, 130 when
+    interrupted.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -202,6 +204,8 @@ def compile_(
     """
     from sw.runtime.device import Device
 
+    if output.exists() and output.samefile(workload):
+        raise WorkloadError(f"{output}: is the workload itself: must be another file")
     configuration = load_configuration(config, overrides)
     device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))
     program = device.compile(workload, seed=seed, reassociate=not no_reassociate)

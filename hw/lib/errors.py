@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class GnarlError(Exception):
@@ -30,3 +31,31 @@ class ProgramError(GnarlError):
 
 class CapacityError(GnarlError):
     """A workload that needs more than the configuration has; names what is short, by how much."""
+
+
+@contextmanager
+def damaged_as(kind: type[GnarlError], place: object) -> Iterator[None]:
+    """Around readers of files: whatever a parser trips over becomes one error that names the place.
+
+    Parsers name what they expect; this is for contents that no one expected, such as brackets
+    nested beyond the stack or numbers beyond memory.
+    """
+    try:
+        yield
+    except GnarlError:
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        Warning,
+    ) as error:
+        text = " ".join(str(error).split())[:200] or "nothing more is known"
+        reason = f"cannot be understood: {type(error).__name__}: {text}"
+        if kind is ConfigError:
+            raise ConfigError([f"{place}: {reason}"]) from error
+        raise kind(f"{place}: {reason}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +14,12 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path`` to write to, renamed to it if the block ends well.
 
     If the block raises, or is interrupted, what it wrote is removed and an older ``path`` stays.
-    Folders above must exist: ``OSError`` if not.
+    Folders above must exist: ``OSError`` if not. A link stays, and what it names is written;
+    anything that is neither a link nor a regular file is refused with an ``OSError``.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     # Same extension: some writers go by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:

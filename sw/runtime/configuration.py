@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, damaged_as
 from sw.targets import TARGETS, Configuration, Target
 
 FOLDER = Path(__file__).parents[2] / "configs"
@@ -63,9 +63,11 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
-    fields = _parse(text, path)
+    with damaged_as(ConfigError, path):
+        fields = _parse(text, path)
     target = _target(fields, text, path)
-    changed = dict(map(_override, overrides))
+    with damaged_as(ConfigError, "--set"):
+        changed = dict(map(_override, overrides))
     # `--set` comes last: fields that it changes are its own to answer for.
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}

@@ -7,10 +7,13 @@ binarised DAG in evaluation order.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from hw.dpu.assembly import split
+from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from hw.lib.errors import ProgramError
 from sw.compiler.dpu.dag import Dag, Op
@@ -99,6 +102,15 @@ def _check(sections: Sections, sizes: Mapping[str, Any]) -> None:
         )
     users = np.repeat(np.arange(dag.size), np.diff(offsets))
     _refuse_first("dag_operands", dag.operands, dag.operands >= users, "an earlier node")
+    leaf = dag.op <= Op.CONST
+    _refuse_first("dag_op", dag.op, leaf != (np.diff(offsets) == 0), "one that fits its operands")
+    constants = sections["constants"]
+    _refuse_first("constants", constants, np.isnan(constants), "a number")
+    config = DpuConfig(**{field.name: sizes[field.name] for field in fields(DpuConfig)})
+    try:
+        split(config, sections["instructions"])
+    except ValueError as error:
+        raise ProgramError(f"instructions: {error}") from error
 
 
 def _refuse_first(
@@ -110,4 +122,14 @@ def _refuse_first(
         raise ProgramError(f"{name}[{index + first}] = {values[index]}: must be {allowed}")
 
 
-DPU_SCHEMA = Schema(SECTIONS, _check)
+STATISTICS = (
+    "operations",
+    "copies",
+    "spills",
+    "bound_operations",
+    "bound_inputs",
+    "bound_critical_path",
+    "lower_bound",
+)
+
+DPU_SCHEMA = Schema(SECTIONS, _check, STATISTICS)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, damaged_as
 from sw.runtime.atomic import atomic_path
 from sw.runtime.sections import Schema, check_sections
 from sw.targets import TARGETS, Configuration
@@ -70,7 +70,11 @@ class Program:
         if self.target not in TARGETS:
             raise ProgramError(f"target {self.target!r}: there are {', '.join(TARGETS)}")
         sizes = {"inputs": len(self.input_names), "outputs": len(self.output_names)}
-        check_sections(_schema(self.target), self.sections, self.config, sizes)
+        schema = _schema(self.target)
+        for name in schema.statistics:
+            if name not in self.statistics:
+                raise ProgramError(f"statistics.{name} in {_MANIFEST} is missing")
+        check_sections(schema, self.sections, self.config, sizes)
 
     def require(self, config: Configuration) -> None:
         """Raises ``ProgramError`` naming what differs if the program is not for ``config``."""
@@ -111,10 +115,12 @@ class Program:
         cannot be read.
         """
         try:
-            program = _read(Path(path).read_bytes())
-            if config is not None:
-                program.require(config)
-            program.check()
+            octets = Path(path).read_bytes()
+            with damaged_as(ProgramError, "contents"):
+                program = _read(octets)
+                if config is not None:
+                    program.require(config)
+                program.check()
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error
         return program

@@ -24,7 +24,7 @@ JSON_FIELDS = {
     "digest": "of the configuration with all fields: SHA-256, hexadecimal",
     "overrides": "object: fields changed by `--set`",
     "cycles": "from start to done, by the machine's own counter",
-    "ops": "two-operand operations of the workload",
+    "ops": "two-operand operations that the program executes, equal ones merged",
     "ops_per_cycle": "`ops` over `cycles`",
     "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1",
     "bit_exact": "whether every output has the golden model's bits",

@@ -41,10 +41,12 @@ class Schema:
 
     ``check`` gets sections that agree with the list, and the configuration's fields with the
     lengths of all dimensions; it raises ``ProgramError`` for what the list cannot say.
+    ``statistics`` names the figures that reports need.
     """
 
     sections: Sequence[Section]
     check: Callable[[Sections, Mapping[str, Any]], None]
+    statistics: Sequence[str] = ()
 
 
 def check_sections(

@@ -38,11 +38,6 @@ def verilog(configuration: NamedConfiguration) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def is_cached(configuration: NamedConfiguration) -> bool:
-    """Whether ``verilog`` would take no time."""
-    return _cache_path(configuration).is_file()
-
-
 def module_name(configuration: NamedConfiguration) -> str:
     """Name of the top module: the configuration's, which must be an identifier."""
     if not re.fullmatch(r"[A-Za-z_]\w*", configuration.name, re.ASCII):

@@ -72,4 +72,3 @@ def test_a_target_from_outside_has_the_commands(
     text = gnarl("rtl", config, "-o", tmp_path / "out")
     assert text == f"{tmp_path}/out/mine.v\n{tmp_path}/out/mine.json\n"
     assert gnarl("lint", config) == ""
-

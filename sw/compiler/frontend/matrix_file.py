@@ -69,6 +69,8 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
     rows, columns, entries = (whole_number(field, place) for field in fields)
     if rows != columns:
         raise WorkloadError(f"{place}: {rows} x {columns}: a triangular matrix must be square")
+    if entries < 0:
+        raise WorkloadError(f"{place}: {entries} entries: must not be negative")
     if rows < 1:
         raise WorkloadError(
             f"{place}: {rows} x {rows}: a triangular matrix must have at least one row"
@@ -146,10 +148,13 @@ def _triangle(
             f"line {line[at]}"
         )
     on = row == column
-    missing = np.setdiff1d(np.arange(size), row[on])
-    if len(missing):
+    # Ascending and without repeats: the first row missing is the first that isn't its own number.
+    given = row[on]
+    if len(given) < size:
+        ahead = np.flatnonzero(given != np.arange(len(given)))
+        missing = int(ahead[0]) if len(ahead) else len(given)
         raise WorkloadError(
-            f"{source}: row {missing[0] + 1} has no entry on the diagonal: must have one, not zero"
+            f"{source}: row {missing + 1} has no entry on the diagonal: must have one, not zero"
         )
     diagonal, diagonal_line = value[on], line[on]
     with np.errstate(divide="ignore", over="ignore"):

@@ -62,10 +62,12 @@ class ProbabilisticCircuit(DagWorkload):
                 f"{self.source}: evidence for variable {unknown[0]}: the circuit has "
                 f"{len(variables)} variables, {variables[0]} to {variables[-1]}, without that one"
             )
-        signs = np.zeros(int(variables[-1]) + 1, np.int8)
+        signs = np.zeros(len(variables), np.int8)
         for variable, value in evidence.items():
-            signs[variable] = 1 if value else -1
-        observed = signs[np.abs(self.literal)]  # 1 true, -1 false, 0 not observed
+            signs[np.searchsorted(variables, variable)] = 1 if value else -1
+        # 1 true, -1 false, 0 not observed; what is no leaf gets any of these.
+        place = np.searchsorted(variables, np.abs(self.literal))
+        observed = signs[place]
         of_literal = np.where(observed * np.sign(self.literal) < 0, 0.0, 1.0)
         p = self.probability
         of_true = np.select([observed > 0, observed < 0], [p, 1 - p], 1.0)

@@ -104,7 +104,7 @@ class _Parser:
         """Takes the fields of one line."""
         place = f"{self.source}:{line}"
         if not self.header:
-            if fields[0] != "psdd" or len(fields) != 2:
+            if fields[0] != "psdd" or len(fields) != 2 or not fields[1].isdecimal():
                 raise WorkloadError(f"{place}: the first line must be 'psdd COUNT'")
             self.header = True
             return

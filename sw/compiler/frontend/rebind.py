@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, damaged_as
 from sw.compiler.dpu.dag import Dag
 from sw.compiler.frontend.dag_workload import DagWorkload
 from sw.compiler.frontend.graph_files import is_node_link, read_json
@@ -41,11 +41,13 @@ def values_from_file(
     Raises ``WorkloadError`` naming the file and the first difference or bad value.
     """
     if Path(path).suffix.lower() == ".json":
-        data = read_json(path)
-        if not is_node_link(data):
-            return _from_names(data, str(path), input_names, defaults)
+        with damaged_as(WorkloadError, path):
+            data = read_json(path)
+            if not is_node_link(data):
+                return _from_names(data, str(path), input_names, defaults)
     if Path(path).suffix.lower() == ".mtx":
-        workload: DagWorkload = read_matrix(path, seed=seed, unit="inv[1]" not in input_names)
+        with damaged_as(WorkloadError, path):
+            workload: DagWorkload = read_matrix(path, seed=seed, unit="inv[1]" not in input_names)
     else:
         workload = load(path, seed)
     _require_same_structure(workload, dag, input_names, str(path))

@@ -10,7 +10,7 @@ from hw.lib.errors import WorkloadError
 def read_text(path: str | Path) -> str:
     """The file's text; ``WorkloadError`` if there is none or it is no UTF-8 text."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise WorkloadError(f"{path}: byte {error.start} is no UTF-8 text") from None
     except OSError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, damaged_as
 from sw.compiler.frontend.dag_workload import DagWorkload
 from sw.compiler.frontend.graph import from_networkx
 from sw.compiler.frontend.graph_files import read_edge_list, read_gml, read_graphml, read_node_link
@@ -38,4 +39,7 @@ def load(path: str | Path, seed: int = 0) -> DagWorkload:
             f"{path}: no workload has the extension {extension!r}: must be one of "
             f"{', '.join(READERS)}"
         )
-    return READERS[extension](path, seed)
+    with damaged_as(WorkloadError, path), warnings.catch_warnings():
+        # What a parser only warns of would change what the file means.
+        warnings.simplefilter("error")
+        return READERS[extension](path, seed)

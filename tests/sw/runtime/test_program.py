@@ -16,7 +16,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from hw.lib.errors import ProgramError
 from sw.compiler.dpu.dag import Dag, Op
-from sw.runtime.dpu_sections import dag_of, dag_sections
+from sw.runtime.dpu_sections import STATISTICS, dag_of, dag_sections
 from sw.runtime.program import Program
 
 CONFIG = DpuConfig(depth=1, banks=8, registers=8, data_rows=16)
@@ -41,7 +41,7 @@ def program(**sections: np.ndarray) -> Program:
         workload="example",
         input_names=["a", "b"],
         output_names=["sum", "a"],
-        statistics={"blocks": 1},
+        statistics=dict.fromkeys(STATISTICS, 1),
         sections={
             "instructions": np.array([0, 1], np.uint8),
             "word_row": np.array([0, 0, 0], np.int32),
@@ -123,7 +123,9 @@ def test_a_program_that_cannot_be_saved_leaves_the_old_file_and_no_other(file: P
     before = file.read_bytes()
     with pytest.raises(ProgramError):
         program(tree_op=np.array([0, 0], np.uint8)).save(file)
-    unwritable = dataclasses.replace(program(), statistics={"blocks": 1.5})
+    unwritable = dataclasses.replace(
+        program(), statistics={**dict.fromkeys(STATISTICS, 1), "blocks": 1.5}
+    )
     with pytest.raises(
         ProgramError,
         match=r"^statistics\.blocks in manifest\.json is 1\.5: must be a whole number$",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -133,6 +134,22 @@ def test_with_registers_enough_nothing_is_spilled():
     found = run_passes(built(wide), DpuConfig(depth=2, banks=32, registers=64))
     require_right(found)
     assert found.schedule.spills == 0
+
+
+def test_outputs_that_are_needed_again_are_stored_and_stay():
+    def build(builder: DagBuilder) -> None:
+        inputs = [builder.input() for _ in range(13)]
+        early = [builder.operation(Op.MUL, pair) for pair in pairwise(inputs)]
+        late = inputs[0]
+        for _ in range(40):
+            late = builder.operation(Op.ADD, [late, inputs[1]])
+        for value in early:
+            builder.output(value)
+            builder.operation(Op.ADD, [value, late])
+
+    found = run_passes(built(build), SMALL)
+    require_right(found)
+    assert not (found.schedule.cycles.memory == MEMORY_RELOAD).any()
 
 
 def test_a_program_longer_than_the_first_arrays():
