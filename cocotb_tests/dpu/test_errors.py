@@ -46,18 +46,21 @@ async def stops(
     *,
     after: int,
     changed: Sequence[int] = (),
+    issued: int | None = None,
     stream: np.ndarray | None = None,
 ) -> None:
     """Expects an error ``after`` so many cycles from the issue of the first of ``instructions``.
 
     Before it the machine loads row 1 into banks 0 to 3, and stores it in row 2; behind it, it
     stores bank 0 in rows 15 to 17. Of the other rows, ``changed`` and no more differ afterwards.
-    Then: starts are refused, and after a clear a clean program runs.
+    ``issued`` is the sum of the counters. Then starts are refused until a clear; after it a clean
+    program runs. A ``stream`` is a program of its own, without these loads and stores.
     """
     assert config_under_test() == CONFIG
     port = await open_port(dut)
     first = [load(1, 0, 1, 2, 3), NOP, store(2, {0: 0, 1: 0, 2: 0, 3: 0})]
     late = [store(row, {0: 0}) for row in (15, 16, 17)]
+    cycles = START_CYCLES + (len(first) if stream is None else 0) + after + 1
 
     def use(machine: Machine) -> None:
         driver, data = machine.driver, initial_data()
@@ -65,20 +68,25 @@ async def stops(
         machine.load(code, data)
         expected = Status(busy=False, done=False, cause=cause, detail=detail)
         assert machine.start_and_wait() == expected
-        assert driver.cycles() == START_CYCLES + len(first) * (stream is None) + after + 1
+        assert driver.cycles() == cycles
         found = machine.data()
         if stream is None:
             data[2, :4] = data[1, :4]
         assert np.flatnonzero((found != data).any(axis=1)).tolist() == list(changed)
 
+        # Not even a program without fault starts now.
+        machine.load(program(CONFIG, [HALT]), found)
         for _ in range(2):
             assert machine.start_and_wait() == expected
-            assert driver.cycles() == START_CYCLES + len(first) * (stream is None) + after + 1
+            assert driver.cycles() == cycles
         driver.stop()
         assert driver.status() == expected
+        if issued is not None:
+            assert sum(driver.counters().values()) == issued
         driver.clear()
         assert driver.status() == Status(busy=False, done=False, cause=0, detail=0)
         assert driver.cycles() == 0
+        assert sum(driver.counters().values()) == 0
         assert (machine.data() == found).all()
 
         machine.load(program(CONFIG, [*first, HALT]), initial_data())
@@ -94,7 +102,7 @@ async def stops(
 async def illegal_opcode(dut):
     for opcode in (8, 15):
         stream = np.array([Opcode.NOP, Opcode.NOP, opcode | 0xA0, Opcode.HALT], np.uint8)
-        await stops(dut, [], ILLEGAL, opcode, after=2, stream=stream)
+        await stops(dut, [], ILLEGAL, opcode, after=2, stream=stream, issued=2)
 
 
 @cocotb.test()
@@ -136,7 +144,7 @@ async def register_that_the_bank_lacks(dut):
 async def program_without_an_end(dut):
     size = CONFIG.instruction_words * instruction_word_bits(CONFIG) // 8
     stream = np.zeros(size, np.uint8)
-    await stops(dut, [], RANGE, size, after=size, stream=stream)
+    await stops(dut, [], RANGE, size, after=size, stream=stream, issued=size)
 
 
 @cocotb.test()
@@ -146,7 +154,7 @@ async def instruction_that_does_not_end_within_the_memory(dut):
         first = size - instruction_bytes(CONFIG, opcode) + 1
         stream = np.zeros(size, np.uint8)
         stream[first] = opcode
-        await stops(dut, [], RANGE, first, after=first, stream=stream)
+        await stops(dut, [], RANGE, first, after=first, stream=stream, issued=first)
 
 
 @cocotb.test()
