@@ -11,16 +11,20 @@ from typing import Any
 from numba import njit
 
 
+_compile: Any = njit(cache=True, nogil=True)
+_compile_inner: Any = njit(  # type: ignore[call-overload]
+    cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """For functions that Python calls."""
-    return _fresh(njit(cache=True, nogil=True)(function))
+    return _fresh(_compile(function))
 
 
 def inner(function: Callable[..., Any]) -> Any:
     """For functions that only compiled functions call: quicker to compile."""
-    return _fresh(
-        njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-    )
+    return _fresh(_compile_inner(function))
 
 
 def _fresh(dispatcher: Any) -> Any:
