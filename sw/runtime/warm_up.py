@@ -1,7 +1,8 @@
 """Compiles the passes' inner loops into numba's cache, so that the first workload need not wait.
 
-Run once after installation: ``python -m sw.runtime.warm_up``. Loops whose source changes later are
-compiled again when they are used.
+Run once after installation: ``python -m sw.runtime.warm_up``. numba compiles a loop again when its
+own file changes, but not when another file does whose functions were compiled into it: after such a
+change delete ``sw/compiler/dpu/__pycache__/*.nbi``.
 """
 
 from __future__ import annotations
