@@ -1,0 +1,1 @@
+"""SAM: from tensor expressions to graphs of sparse dataflow blocks."""
