@@ -1,0 +1,1 @@
+"""SAM: sparse tensor dataflow hardware."""

@@ -1,0 +1,146 @@
+"""Every parameter of a SAM machine, checked, and what follows from them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from hw.lib.errors import ConfigError
+from hw.lib.formats import FORMAT_NAMES, NumberFormat, parse_format
+from hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
+from hw.sam.graph import Graph
+from hw.sam.token import LEVEL_BITS
+
+MEMORIES = ("local", "shared")
+
+
+@dataclass(frozen=True)
+class SamConfig:
+    """Sparse tensor dataflow hardware: the blocks of one graph, or a fabric that takes many.
+
+    format
+        number format of values: a name of ``hw.lib.formats``, at most 32 bits wide.
+    index_bits
+        width of coordinates and references: 8 to 32.
+    queue_depth
+        tokens that the queue in front of every input holds: 2 to 1024.
+    array_words
+        rows of each array: segments, coordinates, words of bitvectors, values.
+    accumulator_words
+        sums that a sparse accumulator holds: a power of two.
+    skip
+        intersections tell lookups which coordinates nobody needs.
+    alu_stages
+        pipeline registers in an ALU: 1 to 8.
+    memory
+        ``local``: a memory for each array; ``shared``: one memory behind an arbiter, with
+        ``memory_latency`` cycles from a request to its answer (1 to 256), ``memory_bandwidth``
+        requests served a cycle (1, 2, 4 or 8 banks), and ``memory_in_flight`` requests of a port
+        under way (1 to 64). The three count for a shared memory only.
+    expression
+        what the graph was compiled from, if it was; see ``sw.compiler.sam``.
+    graph
+        the blocks and streams to build; none: programs bring their own.
+    fabric
+        blocks in a fabric's pool by type, instead of a graph.
+    """
+
+    format: str = "float32"
+    index_bits: int = 32
+    queue_depth: int = 8
+    array_words: int = 1 << 18
+    accumulator_words: int = 1 << 17
+    skip: bool = True
+    alu_stages: int = 1
+    memory: str = "local"
+    memory_latency: int = 4
+    memory_bandwidth: int = 2
+    memory_in_flight: int = 8
+    expression: str = ""
+    graph: Graph | None = None
+    fabric: dict[str, int] | None = None
+
+    target = "sam"
+
+    def __post_init__(self) -> None:
+        violations = list(self._violations())
+        if violations:
+            raise ConfigError(violations)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def _violations(self) -> list[str]:
+        found = []
+        for name, low, high in (
+            ("index_bits", 8, 32),
+            ("queue_depth", 2, 1024),
+            ("array_words", 16, 1 << 24),
+            ("accumulator_words", BITVECTOR_BITS, 1 << 22),
+            ("alu_stages", 1, 8),
+            ("memory_latency", 1, 256),
+            ("memory_bandwidth", 1, 8),
+            ("memory_in_flight", 1, 64),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                found.append(f"{name} = {value!r}: must be a whole number from {low} to {high}")
+        for name in ("accumulator_words", "memory_bandwidth"):
+            value = getattr(self, name)
+            if isinstance(value, int) and value > 0 and value & (value - 1):
+                found.append(f"{name} = {value}: must be a power of two")
+        try:
+            parse_format(self.format)
+        except (ValueError, TypeError):
+            found.append(f"format = {self.format!r}: must be one of {FORMAT_NAMES}")
+        if not isinstance(self.skip, bool):
+            found.append(f"skip = {self.skip!r}: must be true or false")
+        if self.memory not in MEMORIES:
+            found.append(f"memory = {self.memory!r}: must be one of {', '.join(MEMORIES)}")
+        if not isinstance(self.expression, str):
+            found.append(f"expression = {self.expression!r}: must be text")
+        if self.graph is not None and self.fabric is not None:
+            found.append("fabric: a configuration has a graph or a fabric, not both")
+        return found
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SamConfig:
+        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
+        known = [field.name for field in fields(cls)]
+        unknown = [
+            f"{name} = {value!r}: no such field; there are {', '.join(known)}"
+            for name, value in values.items()
+            if name not in known
+        ]
+        if unknown:
+            raise ConfigError(unknown)
+        graph = values.get("graph")
+        if graph is not None and not isinstance(graph, Graph):
+            values = values | {"graph": Graph.from_dict(graph)}
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return found | {"graph": self.graph.to_dict() if self.graph else None}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hexadecimal SHA-256 of target and fields: names the hardware a program is made for."""
+        text = json.dumps({"target": self.target, **self.to_dict()}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def number_format(self) -> NumberFormat:
+        return parse_format(self.format)
+
+    @property
+    def width(self) -> int:
+        """Bits of a value."""
+        return self.number_format.width
+
+    def stream_width(self, kind: str) -> int:
+        """Bits of payload of a stream of this kind, see ``block_types``."""
+        return {VAL: self.width, REPSIG: LEVEL_BITS, BV: BITVECTOR_BITS}.get(kind, self.index_bits)

@@ -1,0 +1,237 @@
+"""SAM graphs: blocks, and the streams between them.
+
+A graph says nothing of data: sizes and contents of tensors are set and loaded before a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+
+from hw.lib.errors import ConfigError
+from hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a graph: a unique ``name``, a type of ``BLOCK_TYPES``, and its parameters.
+
+    Parameters that are not given have the type's defaults.
+    """
+
+    name: str
+    type: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = BLOCK_TYPES.get(self.type)
+        if known is None:
+            raise ConfigError(
+                [f"block {self.name}: no type {self.type!r}; there are {', '.join(BLOCK_TYPES)}"]
+            )
+        values = {parameter.name: parameter.default for parameter in known.parameters}
+        for name, value in self.parameters.items():
+            if name not in values:
+                named = ", ".join(values) or "none"
+                raise ConfigError(
+                    [f"block {self.name}: no parameter {name!r} of {self.type}; there are {named}"]
+                )
+            values[name] = value
+        for parameter in known.parameters:
+            _check_parameter(self.name, parameter.name, values[parameter.name], parameter.allowed)
+        object.__setattr__(self, "parameters", values)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type))
+
+    def __getitem__(self, parameter: str) -> Any:
+        return self.parameters[parameter]
+
+    @property
+    def kind(self) -> BlockType:
+        return BLOCK_TYPES[self.type]
+
+    @cached_property
+    def inputs(self) -> dict[str, Port]:
+        return {port.name: port for port in self.kind.inputs(self.parameters)}
+
+    @cached_property
+    def outputs(self) -> dict[str, Port]:
+        return {port.name: port for port in self.kind.outputs(self.parameters)}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Names of what the host sets before a run."""
+        return self.kind.settings(self.parameters)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        return self.kind.arrays(self.parameters)
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Names of what the host reads after a run."""
+        return self.kind.counts(self.parameters)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A stream from an output of a block to an input of another. An output may feed several."""
+
+    source: str
+    output: str
+    target: str
+    input: str
+
+    def __str__(self) -> str:
+        return f"{self.source}.{self.output} -> {self.target}.{self.input}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Blocks, each before those that it feeds where possible, and edges. Both in a fixed order."""
+
+    blocks: tuple[Block, ...]
+    edges: tuple[Edge, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+        object.__setattr__(self, "edges", tuple(self.edges))
+        violations = list(_violations(self))
+        if violations:
+            raise ConfigError(violations)
+
+    def __getitem__(self, name: str) -> Block:
+        return self._named[name]
+
+    @cached_property
+    def _named(self) -> dict[str, Block]:
+        return {block.name: block for block in self.blocks}
+
+    @cached_property
+    def drivers(self) -> dict[tuple[str, str], Edge]:
+        """The edge into each input, by block and input."""
+        return {(edge.target, edge.input): edge for edge in self.edges}
+
+    @cached_property
+    def readers(self) -> dict[tuple[str, str], tuple[Edge, ...]]:
+        """The edges out of each output that has some, by block and output."""
+        found: dict[tuple[str, str], list[Edge]] = {}
+        for edge in self.edges:
+            found.setdefault((edge.source, edge.output), []).append(edge)
+        return {output: tuple(edges) for output, edges in found.items()}
+
+    def kind_of_stream(self, name: str, output: str) -> str:
+        """What an output carries, a kind of ``block_types``; follows blocks that take several."""
+        block = self[name]
+        kinds = block.outputs[output].kinds
+        if len(kinds) == 1:
+            return kinds[0]
+        edge = self.drivers.get((name, _SOURCES.get(output, output.removeprefix("out_"))))
+        if edge is None:
+            edge = self.drivers[name, next(iter(block.inputs))]
+        return self.kind_of_stream(edge.source, edge.output)
+
+    def networkx(self) -> nx.MultiDiGraph:
+        """Nodes are names with ``block``; edges have ``output`` and ``input``."""
+        graph = nx.MultiDiGraph()
+        for block in self.blocks:
+            graph.add_node(block.name, block=block)
+        for edge in self.edges:
+            graph.add_edge(edge.source, edge.target, output=edge.output, input=edge.input)
+        return graph
+
+    def topological(self) -> list[Block]:
+        """Blocks after those that feed them. Raises ``ConfigError`` for a loop."""
+        order = nx.DiGraph(self.networkx())
+        try:
+            names = list(nx.lexicographical_topological_sort(order, key=self._places.__getitem__))
+        except nx.NetworkXUnfeasible:
+            loop = " -> ".join(source for source, _ in nx.find_cycle(order))
+            raise ConfigError([f"graph: blocks feed themselves: {loop}"]) from None
+        return [self[name] for name in names]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {block.name: place for place, block in enumerate(self.blocks)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON's types only."""
+        return {
+            "blocks": [
+                {"name": block.name, "type": block.type, **block.parameters}
+                for block in self.blocks
+            ],
+            "edges": [
+                [f"{edge.source}.{edge.output}", f"{edge.target}.{edge.input}"]
+                for edge in self.edges
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Graph:
+        """Inverse of ``to_dict``. Raises ``ConfigError`` that names the block or edge."""
+        try:
+            blocks = [
+                Block(
+                    entry["name"],
+                    entry["type"],
+                    {key: value for key, value in entry.items() if key not in ("name", "type")},
+                )
+                for entry in values["blocks"]
+            ]
+            edges = [_edge(*ends) for ends in values["edges"]]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigError([f"graph: cannot be understood: {error!r}"]) from error
+        return cls(tuple(blocks), tuple(edges))
+
+
+_SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
+
+
+def _edge(source: str, target: str) -> Edge:
+    block, _, output = source.rpartition(".")
+    reader, _, input = target.rpartition(".")
+    return Edge(block, output, reader, input)
+
+
+def _check_parameter(block: str, name: str, value: Any, allowed: tuple[Any, ...] | type) -> None:
+    if isinstance(allowed, type):
+        right = type(value) is allowed
+        wanted = {int: "a whole number", str: "text"}[allowed]
+    else:
+        right = any(type(value) is type(one) and value == one for one in allowed)
+        wanted = f"one of {', '.join(map(str, allowed))}"
+    if not right:
+        raise ConfigError([f"block {block}: {name} = {value!r}: must be {wanted}"])
+
+
+def _violations(graph: Graph) -> Iterable[str]:
+    """Blocks that share a name, edges between ports that are not there, inputs not fed once."""
+    seen: set[str] = set()
+    for block in graph.blocks:
+        if block.name in seen or not block.name.isidentifier():
+            yield f"block {block.name}: its name must be an identifier of its own"
+        seen.add(block.name)
+    fed: set[tuple[str, str]] = set()
+    for edge in graph.edges:
+        for name, end, ends in (
+            (edge.source, edge.output, "outputs"),
+            (edge.target, edge.input, "inputs"),
+        ):
+            if name not in seen:
+                yield f"edge {edge}: there is no block {name}"
+            elif end not in getattr(graph[name], ends):
+                there = ", ".join(getattr(graph[name], ends)) or "none"
+                yield f"edge {edge}: {name} has no {end} among its {ends}; there are {there}"
+        if (edge.target, edge.input) in fed:
+            yield f"edge {edge}: the input has another edge already"
+        fed.add((edge.target, edge.input))
+    for block in graph.blocks:
+        for port in block.inputs.values():
+            if not port.optional and (block.name, port.name) not in fed:
+                yield f"block {block.name}: its input {port.name} has no edge"
