@@ -1,0 +1,270 @@
+"""Tensors of any order: a list of entries, whatever they came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from hw.lib.errors import CapacityError, WorkloadError
+
+DENSE_LIMIT = 2**28
+"""At most this many values stand in memory for a tensor, or a level of it, that is dense."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor by its entries; what is no entry is zero.
+
+    shape
+        size of each dimension, at least 1; () for a scalar.
+    coordinates
+        int64 [nnz, order]: ascending by the first coordinate, then the second and so on, each
+        below its dimension's size, none twice.
+    values
+        float64 [nnz]; an explicit zero is an entry. Results may be infinite or NaN; ``from_any``
+        and files refuse such values, as inputs must be numbers.
+
+    Raises ``WorkloadError`` naming the first entry (from 0) that is not as it must be.
+    O(nnz · order).
+    """
+
+    shape: tuple[int, ...]
+    coordinates: np.ndarray
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        shape = _shape(self.shape)
+        coordinates = _coordinates(self.coordinates, len(shape))
+        values = _values(self.values)
+        if values.shape != (len(coordinates),):
+            raise WorkloadError(
+                f"values of shape {values.shape}: must be ({len(coordinates)},), one for each "
+                "coordinate"
+            )
+        _require_in_range(coordinates, shape)
+        _require_ascending(coordinates)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "coordinates", coordinates)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def order(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries, explicit zeros included."""
+        return len(self.values)
+
+    @classmethod
+    def from_any(cls, source: Any) -> Tensor:
+        """The tensor that ``source`` means.
+
+        ``source`` is a ``Tensor``; a number; a dense NumPy array, or nested lists of numbers, of
+        which what is not zero becomes an entry; a SciPy sparse matrix or array of any format, of
+        which every stored element becomes one; or a tuple ``(coordinates, values, shape)`` as the
+        fields. A scalar has one entry, even if it is zero. Values become float64, rounded to
+        nearest.
+
+        Raises ``WorkloadError`` naming the entry: for what the class refuses, for an element that a
+        sparse matrix stores twice, and for a value that is infinite or NaN.
+        """
+        if isinstance(source, Tensor):
+            tensor = source
+        elif scipy.sparse.issparse(source):
+            tensor = _from_sparse(source)
+        elif isinstance(source, tuple):
+            if len(source) != 3:
+                raise WorkloadError(
+                    f"a tuple of {len(source)}: must be (coordinates, values, shape)"
+                )
+            coordinates, values, shape = source
+            tensor = cls(shape, coordinates, values)
+        else:
+            tensor = _from_dense(source)
+        tensor.require_finite()
+        return tensor
+
+    @classmethod
+    def from_entries(
+        cls,
+        shape: tuple[int, ...],
+        coordinates: np.ndarray,
+        values: np.ndarray,
+        repeated: Callable[[int, int], str],
+    ) -> Tensor:
+        """The tensor with these entries in any order.
+
+        ``repeated(second, first)`` is the text of the ``WorkloadError`` for two entries, by their
+        positions in these arrays, that have the same coordinate. O(nnz log nnz · order).
+        """
+        order = ascending_order(coordinates)
+        coordinates = coordinates[order]
+        twice = np.flatnonzero((coordinates[1:] == coordinates[:-1]).all(axis=1))
+        if len(twice):
+            # Of all that are there already, the one that comes first in the arrays.
+            second, first = min((int(order[at + 1]), int(order[at])) for at in twice)
+            raise WorkloadError(repeated(second, first))
+        return cls(shape, coordinates, np.asarray(values)[order])
+
+    def require_finite(self) -> None:
+        """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
+        finite = np.isfinite(self.values)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise WorkloadError(
+                f"entry {at}: the value at {_tuple(self.coordinates[at])} is {self.values[at]}: "
+                "must be a finite number"
+            )
+
+    def to_dense(self) -> np.ndarray:
+        """All values, float64 of the tensor's shape. Raises ``CapacityError`` if too many."""
+        if math.prod(self.shape) > DENSE_LIMIT:
+            raise CapacityError(
+                f"a dense array of shape {self.shape} has {math.prod(self.shape):,} values: at "
+                f"most {DENSE_LIMIT:,} are kept in memory"
+            )
+        dense = np.zeros(self.shape)
+        dense[tuple(self.coordinates.T)] = self.values
+        return dense
+
+    def with_shape(self, shape: tuple[int, ...]) -> Tensor:
+        """The same entries in a tensor of ``shape``, which is nowhere smaller.
+
+        For files that give the largest coordinate and not the size. Raises ``WorkloadError``.
+        """
+        shape = _shape(shape)
+        if len(shape) != self.order or any(
+            new < old for new, old in zip(shape, self.shape, strict=True)
+        ):
+            raise WorkloadError(
+                f"shape {shape}: must be at least {self.shape} in each of {self.order} dimensions"
+            )
+        return Tensor(shape, self.coordinates, self.values)
+
+
+def ascending_order(coordinates: np.ndarray) -> np.ndarray:
+    """Positions of the rows of ``coordinates`` [n, order] in ascending order; equal rows stay."""
+    count, order = coordinates.shape
+    if order == 0:
+        return np.arange(count)
+    extents = [int(column.max(initial=0)) + 1 for column in coordinates.T]
+    if math.prod(extents) >= 2**63:
+        return np.lexsort(coordinates.T[::-1])
+    key = coordinates[:, 0]
+    for column, extent in zip(coordinates.T[1:], extents[1:], strict=True):
+        key = key * extent + column
+    return np.argsort(key, kind="stable")
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, Sequence | np.ndarray) or isinstance(shape, str):
+        raise WorkloadError(f"shape {shape!r}: must be a tuple of whole numbers")
+    sizes = []
+    for dimension, size in enumerate(shape):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
+            raise WorkloadError(f"dimension {dimension} has size {size!r}: must be a whole number")
+        if not 1 <= size < 2**63:
+            raise WorkloadError(
+                f"dimension {dimension} has size {size}: must be at least 1 and within 63 bits"
+            )
+        sizes.append(int(size))
+    return tuple(sizes)
+
+
+def _coordinates(coordinates: Any, order: int) -> np.ndarray:
+    array = _array(coordinates, "coordinates")
+    if array.size == 0 and array.shape[:1] == (0,):
+        return np.zeros((0, order), np.int64)
+    if array.ndim != 2 or array.shape[1] != order:
+        raise WorkloadError(
+            f"coordinates of shape {array.shape}: must be (entries, {order}), a row for each entry"
+        )
+    if array.dtype.kind not in "iu" and array.size:
+        raise WorkloadError(f"coordinates are {array.dtype}: must be whole numbers")
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise WorkloadError(f"coordinate {array.max()}: must be within 63 bits")
+    return array.astype(np.int64, copy=False)
+
+
+def _values(values: Any) -> np.ndarray:
+    array = _array(values, "values")
+    if array.dtype.kind not in "biuf":
+        raise WorkloadError(f"values are {array.dtype}: must be real numbers")
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
+
+
+def _array(source: Any, what: str) -> np.ndarray:
+    try:
+        return np.asarray(source)
+    except (ValueError, TypeError, OverflowError):
+        raise WorkloadError(f"{what} {_short(source)}: must be an array of numbers") from None
+
+
+def _require_in_range(coordinates: np.ndarray, shape: tuple[int, ...]) -> None:
+    outside = (coordinates < 0) | (coordinates >= np.array(shape, np.int64))
+    if outside.any():
+        entry, dimension = (int(at) for at in np.argwhere(outside)[0])
+        raise WorkloadError(
+            f"entry {entry}: coordinate {_tuple(coordinates[entry])}: dimension {dimension} has "
+            f"size {shape[dimension]}"
+        )
+
+
+def _require_ascending(coordinates: np.ndarray) -> None:
+    steps = max(len(coordinates) - 1, 0)
+    ascends = np.zeros(steps, bool)
+    equal = np.ones(steps, bool)
+    for column in coordinates.T:
+        ascends |= equal & (column[1:] > column[:-1])
+        equal &= column[1:] == column[:-1]
+    if not ascends.all():
+        at = int(np.argmin(ascends))
+        here, before = _tuple(coordinates[at + 1]), _tuple(coordinates[at])
+        fault = "is there twice" if equal[at] else f"comes after {before}: must ascend"
+        raise WorkloadError(f"entry {at + 1}: coordinate {here} {fault}")
+
+
+def _from_dense(source: Any) -> Tensor:
+    array = _array(source, "tensor")
+    if array.dtype.kind not in "biuf":
+        raise WorkloadError(f"{_short(source)} is no tensor: must be an array of real numbers")
+    if array.ndim == 0:
+        return Tensor((), np.zeros((1, 0), np.int64), array.reshape(1))
+    places = np.nonzero(array)
+    return Tensor(array.shape, np.stack(places, axis=1), array[places])
+
+
+def _from_sparse(source: Any) -> Tensor:
+    if source.format in ("csr", "csc", "bsr"):
+        try:
+            source.check_format(full_check=True)
+        except ValueError as error:
+            raise WorkloadError(f"{source.format} matrix: {error}") from None
+    entries = source.tocoo()
+    coordinates = np.stack(entries.coords, axis=1).astype(np.int64)
+    return Tensor.from_entries(
+        entries.shape,
+        coordinates,
+        entries.data,
+        lambda second, first: (
+            f"entry {second}: coordinate {_tuple(coordinates[second])} is that of entry {first} too"
+        ),
+    )
+
+
+def _tuple(coordinate: np.ndarray) -> tuple[int, ...]:
+    return tuple(coordinate.tolist())
+
+
+def _short(value: Any) -> str:
+    """What error texts say of any object: one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
