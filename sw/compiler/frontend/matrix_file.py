@@ -1,22 +1,18 @@
-"""Triangular matrices in Matrix Market's coordinate format.
-
-Source: Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats", NISTIR 5935. Read here and
-not by SciPy because every error names a line.
-"""
+"""Triangular matrices in Matrix Market's coordinate format."""
 
 from __future__ import annotations
 
-import math
-from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.frontend.text_file import real_number, whole_number
-
-_FIELDS = ("real", "integer")
+from sw.compiler.frontend.matrix_entries import (
+    numbered_lines,
+    read_entries,
+    read_header,
+    read_size,
+)
 
 
 @dataclass(frozen=True)
@@ -57,76 +53,24 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries).
     """
-    lines = iter(enumerate(text.splitlines(), 1))
-    _require_header(next(lines, (1, ""))[1], source)
-    data = _data(lines)
-    number, fields = next(data, (0, []))
-    if not fields:
-        raise WorkloadError(f"{source}: the file ends before the line 'ROWS COLUMNS ENTRIES'")
-    place = f"{source}:{number}"
-    if len(fields) != 3:
-        raise WorkloadError(f"{place}: {len(fields)} fields: must be 'ROWS COLUMNS ENTRIES'")
-    rows, columns, entries = (whole_number(field, place) for field in fields)
-    if rows != columns:
-        raise WorkloadError(f"{place}: {rows} x {columns}: a triangular matrix must be square")
-    if entries < 0:
-        raise WorkloadError(f"{place}: {entries} entries: must not be negative")
-    if rows < 1:
+    lines = numbered_lines(text)
+    header = read_header(lines, source, layouts=["coordinate"], fields=["real", "integer"])
+    if header.symmetry != "general":
         raise WorkloadError(
-            f"{place}: {rows} x {rows}: a triangular matrix must have at least one row"
+            f"{source}:1: symmetry {header.symmetry!r}: a triangular matrix must be general"
         )
-
-    row, column, value, line = array("q"), array("q"), array("d"), array("q")
-    for number, fields in data:
-        place = f"{source}:{number}"
-        if len(row) == entries:
-            raise WorkloadError(f"{place}: more entries than the {entries} announced")
-        if len(fields) != 3:
-            raise WorkloadError(f"{place}: {len(fields)} fields: must be 'ROW COLUMN VALUE'")
-        i, j = whole_number(fields[0], place), whole_number(fields[1], place)
-        if not (1 <= i <= rows and 1 <= j <= rows):
-            raise WorkloadError(f"{place}: entry ({i}, {j}): row and column must be 1 to {rows}")
-        v = real_number(fields[2], place)
-        if not math.isfinite(v):
-            raise WorkloadError(f"{place}: entry ({i}, {j}) is {fields[2]}: must be finite")
-        row.append(i - 1)
-        column.append(j - 1)
-        value.append(v)
-        line.append(number)
-    if len(row) < entries:
-        raise WorkloadError(f"{source}: the file ends after {len(row)} of {entries} entries")
-    return _triangle(
-        rows,
-        np.array(row, np.int64),
-        np.array(column, np.int64),
-        np.array(value, np.float64),
-        np.array(line, np.int64),
-        source,
-    )
-
-
-def _require_header(line: str, source: str) -> None:
-    fields = line.lower().split()
-    place = f"{source}:1"
-    if len(fields) != 5 or fields[:2] != ["%%matrixmarket", "matrix"]:
+    size = read_size(lines, header, source)
+    place = f"{source}:{size.line}"
+    if size.rows != size.columns:
         raise WorkloadError(
-            f"{place}: the first line must be '%%MatrixMarket matrix coordinate real general'"
+            f"{place}: {size.rows} x {size.columns}: a triangular matrix must be square"
         )
-    layout, values, symmetry = fields[2:]
-    if layout != "coordinate":
-        raise WorkloadError(f"{place}: format {layout!r}: must be coordinate")
-    if values not in _FIELDS:
-        raise WorkloadError(f"{place}: field {values!r}: must be {' or '.join(_FIELDS)}")
-    if symmetry != "general":
-        raise WorkloadError(f"{place}: symmetry {symmetry!r}: a triangular matrix must be general")
-
-
-def _data(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Number and fields of each line that is neither blank nor a comment."""
-    for number, line in lines:
-        fields = line.split()
-        if fields and not fields[0].startswith("%"):
-            yield number, fields
+    if size.rows < 1:
+        raise WorkloadError(
+            f"{place}: {size.rows} x {size.rows}: a triangular matrix must have at least one row"
+        )
+    entries = read_entries(lines, header, size, source)
+    return _triangle(size.rows, entries.row, entries.column, entries.value, entries.line, source)
 
 
 def _triangle(

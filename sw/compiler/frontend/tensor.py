@@ -130,9 +130,10 @@ class Tensor:
                 f"a dense array of shape {self.shape} has {math.prod(self.shape):,} values: at "
                 f"most {DENSE_LIMIT:,} are kept in memory"
             )
-        dense = np.zeros(self.shape)
-        dense[tuple(self.coordinates.T)] = self.values
-        return dense
+        # The dimension in front makes a scalar like the others.
+        dense = np.zeros((1, *self.shape))
+        dense[(np.zeros(self.nnz, np.int64), *self.coordinates.T)] = self.values
+        return dense.reshape(self.shape)
 
     def with_shape(self, shape: tuple[int, ...]) -> Tensor:
         """The same entries in a tensor of ``shape``, which is nowhere smaller.

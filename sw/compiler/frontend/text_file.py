@@ -20,7 +20,7 @@ def read_text(path: str | Path) -> str:
 def whole_number(text: str, place: str) -> int:
     """The number that ``text`` spells, within 63 bits; ``WorkloadError`` if it spells none."""
     try:
-        number = int(text)
+        number = int(_plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {text!r} is no whole number") from None
     if not -(2**63) < number < 2**63:
@@ -31,6 +31,13 @@ def whole_number(text: str, place: str) -> int:
 def real_number(text: str, place: str) -> float:
     """The number that ``text`` spells, maybe infinite or NaN; ``WorkloadError`` if none."""
     try:
-        return float(text)
+        return float(_plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {text!r} is no number") from None
+
+
+def _plain(text: str) -> str:
+    """The text, without what only Python takes for part of a number: 1_0, or other scripts."""
+    if "_" in text or not text.isascii():
+        raise ValueError
+    return text
