@@ -28,13 +28,13 @@ from sw.compiler.sam.expression import (
     accesses,
     index_variables,
 )
-from sw.compiler.sam.storage import TensorFormat
+from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 
 # Trees are built and walked by recursion.
 MAX_OPERANDS = 300
 MAX_DEPTH = 60  # of parentheses, calls and signs
 
-_LEVELS = "d (dense), s (compressed), b (bitvector)"
+_LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -77,7 +77,7 @@ def parse(text: str) -> Statement:
             case kind:
                 _fail(option.start() + 1, f"option -{kind} is unknown; -f and -s are there")
     for tensor, count in orders.items():
-        formats.setdefault(tensor, TensorFormat("d" * count, tuple(range(count))))
+        formats.setdefault(tensor, TensorFormat(("dense",) * count, tuple(range(count))))
     return Statement(result, expression, {t: formats[t] for t in orders}, order or indices)
 
 
@@ -128,7 +128,7 @@ def _parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str,
     levels, count = parts[0], orders[tensor]
     column += len(tensor) + 1
     for place, level in enumerate(levels):
-        if level not in "dsb":
+        if level not in LEVEL_FORMATS:
             _fail(column + place, f"level format {level!r} must be one of {_LEVELS}")
     if len(levels) != count:
         _fail(
@@ -144,7 +144,7 @@ def _parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str,
             wanted = ", ".join(map(str, modes)) or "nothing"
             _fail(column, f"mode order {parts[1] or '(empty)'} must name each of {wanted} once")
         modes = tuple(map(int, texts))
-    return tensor, TensorFormat(levels, modes)
+    return tensor, TensorFormat(tuple(LEVEL_FORMATS[level] for level in levels), modes)
 
 
 def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, ...]:

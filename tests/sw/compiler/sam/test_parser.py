@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sw.compiler.sam.storage import TensorFormat
 
 from sw.compiler.sam.expression import Access, Add, Call, Constant, Expression, Mul, Neg, Sub
 from sw.compiler.sam.parser import parse
+from sw.compiler.sam.storage import TensorFormat
 from tests.support.errors import refused
 
 
@@ -22,9 +22,9 @@ def test_a_line_of_the_sam_tools() -> None:
     assert statement.result == Access("X", ("i", "j"))
     assert statement.expression == Mul(Access("B", ("i", "k")), Access("C", ("k", "j")))
     assert statement.formats == {
-        "X": TensorFormat("ss", (0, 1)),
-        "B": TensorFormat("ss", (0, 1)),
-        "C": TensorFormat("ss", (1, 0)),
+        "X": TensorFormat(("compressed", "compressed"), (0, 1)),
+        "B": TensorFormat(("compressed", "compressed"), (0, 1)),
+        "C": TensorFormat(("compressed", "compressed"), (1, 0)),
     }
     assert statement.order == ("i", "k", "j")
     assert [access.column for access in (statement.result, *statement.operands)] == [1, 8, 15]
@@ -33,10 +33,10 @@ def test_a_line_of_the_sam_tools() -> None:
 def test_defaults_are_dense_and_in_order_of_appearance() -> None:
     statement = parse("X(j,i) = b * C(k,i) * d(j)")
     assert statement.formats == {
-        "X": TensorFormat("dd", (0, 1)),
-        "b": TensorFormat("", ()),
-        "C": TensorFormat("dd", (0, 1)),
-        "d": TensorFormat("d", (0,)),
+        "X": TensorFormat(("dense", "dense"), (0, 1)),
+        "b": TensorFormat((), ()),
+        "C": TensorFormat(("dense", "dense"), (0, 1)),
+        "d": TensorFormat(("dense",), (0,)),
     }
     assert statement.order == ("j", "i", "k")
 
@@ -44,8 +44,8 @@ def test_defaults_are_dense_and_in_order_of_appearance() -> None:
 def test_options_may_be_quoted_and_scalars_may_have_an_empty_format() -> None:
     statement = parse('x(i)=b*f(i) -s="reorder(i)" -f=b: -f=f:b')
     assert statement.order == ("i",)
-    assert statement.formats["b"] == TensorFormat("", ())
-    assert statement.formats["f"] == TensorFormat("b", (0,))
+    assert statement.formats["b"] == TensorFormat((), ())
+    assert statement.formats["f"] == TensorFormat(("bitvector",), (0,))
 
 
 @pytest.mark.parametrize(
