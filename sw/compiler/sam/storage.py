@@ -286,12 +286,54 @@ def faults(storage: Storage) -> Iterator[Fault]:
             case DenseLevel():
                 fibers *= level.size
             case CompressedLevel():
-                yield from _compressed_faults(level, number, fibers)
+                yield from compressed_faults(level, number, fibers)
                 fibers = len(level.coordinates)
             case BitvectorLevel():
                 yield from _bitvector_faults(level, number, fibers)
                 fibers = len(_ones(level)[0])
     yield from _array_faults(None, "values", storage.values, np.float64, fibers)
+
+
+def compressed_faults(level: CompressedLevel, number: int, fibers: int) -> Iterator[Fault]:
+    """What is wrong with one level that is to have so many fibers; rest as ``faults``."""
+    segments, coordinates = level.segments, level.coordinates
+    yield from _array_faults(number, "segments", segments, np.int64, fibers + 1)
+    yield from _array_faults(number, "coordinates", coordinates, np.int64, None)
+    if segments[0] != 0:
+        yield Fault(number, "segments", 0, f"is {segments[0]}: must be 0")
+    descends = np.flatnonzero(segments[1:] < segments[:-1])
+    if len(descends):
+        at = int(descends[0])
+        yield Fault(
+            number,
+            "segments",
+            at + 1,
+            f"is {segments[at + 1]}, below {segments[at]} before it: must not descend",
+        )
+    if segments[-1] != len(coordinates):
+        yield Fault(
+            number,
+            "segments",
+            len(segments) - 1,
+            f"is {segments[-1]}: must be {len(coordinates)}, the number of coordinates",
+        )
+    outside = (coordinates < 0) | (coordinates >= level.size)
+    if outside.any():
+        at = int(np.argmax(outside))
+        yield Fault(
+            number, "coordinates", at, f"is {coordinates[at]}: must be 0 to {level.size - 1}"
+        )
+    ascends = coordinates[1:] > coordinates[:-1]
+    starts = segments[1:-1]
+    ascends[starts[(starts > 0) & (starts < len(coordinates))] - 1] = True
+    if not ascends.all():
+        at = int(np.argmin(ascends))
+        yield Fault(
+            number,
+            "coordinates",
+            at + 1,
+            f"is {coordinates[at + 1]} after {coordinates[at]} in the same fiber: must ascend",
+        )
 
 
 def _require_capacity(fibers: int, width: int, has: str, what: str) -> None:
@@ -334,47 +376,6 @@ def _array_faults(
         )
     elif length is not None and len(array) != length:
         yield Fault(level, name, None, f"are {len(array)}: must be {length}")
-
-
-def _compressed_faults(level: CompressedLevel, number: int, fibers: int) -> Iterator[Fault]:
-    segments, coordinates = level.segments, level.coordinates
-    yield from _array_faults(number, "segments", segments, np.int64, fibers + 1)
-    yield from _array_faults(number, "coordinates", coordinates, np.int64, None)
-    if segments[0] != 0:
-        yield Fault(number, "segments", 0, f"is {segments[0]}: must be 0")
-    descends = np.flatnonzero(segments[1:] < segments[:-1])
-    if len(descends):
-        at = int(descends[0])
-        yield Fault(
-            number,
-            "segments",
-            at + 1,
-            f"is {segments[at + 1]}, below {segments[at]} before it: must not descend",
-        )
-    if segments[-1] != len(coordinates):
-        yield Fault(
-            number,
-            "segments",
-            len(segments) - 1,
-            f"is {segments[-1]}: must be {len(coordinates)}, the number of coordinates",
-        )
-    outside = (coordinates < 0) | (coordinates >= level.size)
-    if outside.any():
-        at = int(np.argmax(outside))
-        yield Fault(
-            number, "coordinates", at, f"is {coordinates[at]}: must be 0 to {level.size - 1}"
-        )
-    ascends = coordinates[1:] > coordinates[:-1]
-    starts = segments[1:-1]
-    ascends[starts[(starts > 0) & (starts < len(coordinates))] - 1] = True
-    if not ascends.all():
-        at = int(np.argmin(ascends))
-        yield Fault(
-            number,
-            "coordinates",
-            at + 1,
-            f"is {coordinates[at + 1]} after {coordinates[at]} in the same fiber: must ascend",
-        )
 
 
 def _bitvector_faults(level: BitvectorLevel, number: int, fibers: int) -> Iterator[Fault]:
