@@ -1,0 +1,1 @@
+"""Elementary functions of floating-point numbers: their tables and their datapaths."""

@@ -1,0 +1,167 @@
+"""e**x and the logistic function 1 / (1 + e**-x)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+
+from hw.lib.cut_points import CutPoints, named
+from hw.lib.float_parts import FINISH_DEPTHS, at_most, decode, finish, special
+from hw.lib.formats import FloatFormat
+from hw.lib.functions.numerics import (
+    Exponential,
+    exponential,
+    logistic_table,
+    position_bits,
+    unit_bits,
+)
+from hw.lib.functions.steps import (
+    condense,
+    is_beyond,
+    look_up,
+    one,
+    pending,
+    reduce,
+    value_of,
+    zero,
+)
+
+EXP_DEPTHS = [8, 14, 8, 6, 12, 12, *FINISH_DEPTHS]
+SIGMOID_DEPTHS = [8, 14, 8, 6, 12, 12, 8, 6, 12, 12, 12, 12, *FINISH_DEPTHS]
+
+
+class Power(NamedTuple):
+    """Two to some power: ``whole``, signed, and ``position`` of it."""
+
+    whole: Value
+    position: Value
+
+
+def compute_exp(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
+    """e**x.
+
+    x * log2(e), in F + 6 bits after the point, is split into a whole number, the exponent of the
+    result, and a position, which the table makes the significand of.
+    """
+    numbers = exponential(format)
+    cut = CutPoints(m, stages, EXP_DEPTHS)
+
+    x = decode(m, format, bits, "x")
+    bypass = Mux(x.sign & ~x.is_nan, zero(format, Const(0)), special(format, x.is_nan, Const(0)))
+    s = cut(
+        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
+        bypass=named(m, "bypass", bypass),
+        sign=x.sign,
+        exponent=x.exponent,
+        significand=x.significand,
+    )
+
+    product = _times_log2_e(m, numbers, s.significand)
+    s = cut(
+        is_bypassed=s.is_bypassed,
+        bypass=s.bypass,
+        sign=s.sign,
+        exponent=s.exponent,
+        product=product,
+    )
+
+    magnitude = _fixed(m, format, numbers, s.product, s.exponent)
+    power = split(m, format, Mux(s.sign, -magnitude, magnitude))
+    is_bypassed, bypass = s.is_bypassed, s.bypass
+    s = cut(is_bypassed=is_bypassed, bypass=bypass, power=power)
+
+    terms = look_up(m, numbers.power, None, s.power.position, "power")
+    exponent = pending(
+        m, format, s.power.whole + format.bias, Const(0), s.is_bypassed, s.bypass
+    )
+    s = cut(pending=exponent, terms=terms)
+    s = cut(pending=s.pending, terms=reduce(m, s.terms, "power"))
+    value = value_of(reduce(m, s.terms, "power"), format)
+    s = cut(pending=s.pending, magnitude=condense(m, format, value, unit_bits(format)))
+
+    return finish(m, cut, format, s.pending, s.magnitude)
+
+
+def compute_sigmoid(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
+    """1 / (1 + e**-x).
+
+    With u = e**-|x|, which is at most 1, it is 1 / (1 + u) for x >= 0 and u / (1 + u) for x < 0.
+    """
+    numbers = exponential(format)
+    unit = unit_bits(format)
+    cut = CutPoints(m, stages, SIGMOID_DEPTHS)
+
+    x = decode(m, format, bits, "x")
+    limit = Mux(x.sign, zero(format, Const(0)), one(format, Const(0)))
+    s = cut(
+        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
+        bypass=named(m, "bypass", Mux(x.is_nan, format.canonical_nan, limit)),
+        sign=x.sign,
+        exponent=x.exponent,
+        significand=x.significand,
+    )
+
+    product = _times_log2_e(m, numbers, s.significand)
+    s = cut(
+        is_bypassed=s.is_bypassed,
+        bypass=s.bypass,
+        sign=s.sign,
+        exponent=s.exponent,
+        product=product,
+    )
+
+    power = split(m, format, -_fixed(m, format, numbers, s.product, s.exponent))
+    s = cut(is_bypassed=s.is_bypassed, bypass=s.bypass, sign=s.sign, power=power)
+
+    terms = look_up(m, numbers.power, None, s.power.position, "power")
+    exponent = format.bias + Mux(s.sign, s.power.whole, 0)
+    waiting = pending(m, format, exponent, Const(0), s.is_bypassed, s.bypass)
+    s = cut(pending=waiting, sign=s.sign, whole=s.power.whole, terms=terms)
+    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, terms=reduce(m, s.terms, "power"))
+    significand = value_of(reduce(m, s.terms, "power"), format)
+    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, significand=significand)
+
+    # e**-|x| as a position; 1 itself counts as the last one.
+    distance = named(m, "distance", (-s.whole)[: len(s.whole)])
+    places = at_most(distance, (unit + 2).bit_length())
+    fixed = named(m, "fixed", (s.significand >> places)[unit - position_bits(format) :])
+    position = named(m, "small", at_most(fixed, position_bits(format)))
+    factor = named(m, "factor", Mux(s.sign, s.significand, 1 << unit))
+    s = cut(pending=s.pending, factor=factor, position=position)
+
+    terms = look_up(m, logistic_table(format), None, s.position, "logistic")
+    s = cut(pending=s.pending, factor=s.factor, terms=terms)
+    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "logistic"))
+    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "logistic"))
+    value = value_of(reduce(m, s.terms, "logistic"), format)
+    s = cut(pending=s.pending, factor=s.factor, value=value)
+
+    magnitude = condense(m, format, s.factor * s.value, 2 * unit)
+    s = cut(pending=s.pending, magnitude=magnitude)
+
+    return finish(m, cut, format, s.pending, s.magnitude)
+
+
+def split(m: Module, format: FloatFormat, power: Value) -> Power:
+    """A signed fixed-point number, with a position's bits after the point, into two."""
+    fixed = named(m, "fixed", power)
+    bits = position_bits(format)
+    return Power(named(m, "whole", fixed[bits:].as_signed()), fixed[:bits])
+
+
+def _times_log2_e(m: Module, numbers: Exponential, significand: Value) -> Value:
+    """The product, with ``factor_bits`` more after the point than the significand."""
+    return named(m, "product", significand * Const(numbers.factor))
+
+
+def _fixed(
+    m: Module, format: FloatFormat, numbers: Exponential, product: Value, exponent: Value
+) -> Value:
+    """``product`` * 2**exponent, with a position's bits after the point; one bit to spare."""
+    highest = format.bias + numbers.reach - 1
+    drop = format.fraction + numbers.factor_bits - position_bits(format) - (numbers.reach - 1)
+    top = product[drop:]
+    distance = named(m, "down", (highest - exponent)[: format.exponent + 1])
+    places = at_most(distance, len(top).bit_length())
+    return named(m, "magnitude", Cat(top >> places, Const(0, 1)))

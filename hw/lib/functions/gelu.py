@@ -1,0 +1,124 @@
+"""x times the normal distribution's share below x: GELU in its exact form."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+
+from hw.lib.cut_points import CutPoints, named
+from hw.lib.float_parts import FINISH_DEPTHS, at_most, decode, finish
+from hw.lib.formats import FloatFormat
+from hw.lib.functions.exponential import split
+from hw.lib.functions.numerics import Tail, position_bits, tail, unit_bits
+from hw.lib.functions.steps import (
+    condense,
+    is_beyond,
+    locate,
+    look_up,
+    pending,
+    reduce,
+    value_of,
+    zero,
+)
+
+GELU_DEPTHS = [10, 12, 14, 8, 6, 12, 12, 12, 8, 12, *FINISH_DEPTHS]
+
+
+def compute_gelu(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
+    """x * (1 + erf(x / sqrt(2))) / 2.
+
+    With q, the tail of the normal distribution beyond the magnitude of x, it is x * (1 - q) for
+    x >= 0 and x * q for x < 0. q has an exponent of its own: results near 0 are as good as others.
+    """
+    numbers = tail(format)
+    unit = unit_bits(format)
+    cut = CutPoints(m, stages, GELU_DEPTHS)
+
+    x = decode(m, format, bits, "x")
+    limit = Mux(x.sign, zero(format, Const(1)), bits)
+    place = locate(m, format, x, numbers.reach)
+    result = pending(
+        m,
+        format,
+        exponent=x.exponent,
+        sign=x.sign,
+        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
+        bypass=named(m, "bypass", Mux(x.is_nan, format.canonical_nan, limit)),
+    )
+    s = cut(pending=result, significand=x.significand, place=place)
+
+    square = named(m, "square", s.significand * s.significand)
+    s = cut(
+        pending=s.pending,
+        significand=s.significand,
+        piece=s.place.piece,
+        square=square[_unused(format, numbers) :],
+        ratio=look_up(m, numbers.ratio, s.place.piece, s.place.position, "ratio"),
+    )
+
+    s = cut(
+        pending=s.pending,
+        significand=s.significand,
+        piece=s.piece,
+        product=named(m, "product", s.square * Const(numbers.factor)),
+        ratio=reduce(m, s.ratio, "ratio"),
+    )
+
+    power = split(m, format, -_fixed(m, format, numbers, s.product, s.pending.exponent))
+    s = cut(
+        pending=s.pending,
+        significand=s.significand,
+        distance=named(m, "distance", (s.piece - power.whole)[: len(power.whole)]),
+        position=power.position,
+        ratio=reduce(m, s.ratio, "ratio"),
+    )
+
+    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    ratio = value_of(reduce(m, s.ratio, "ratio"), format)
+    s = cut(**carried, ratio=ratio, power=look_up(m, numbers.power, None, s.position, "power"))
+
+    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    s = cut(**carried, ratio=s.ratio, power=reduce(m, s.power, "power"))
+
+    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    s = cut(**carried, ratio=s.ratio, power=value_of(reduce(m, s.power, "power"), format))
+
+    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    tail_bits = (s.ratio * s.power)[unit : 2 * unit + 1]
+    s = cut(**carried, tail=named(m, "tail", tail_bits))
+
+    places = at_most(s.distance, (unit + 1).bit_length())
+    share = named(m, "share", ((1 << unit) - (s.tail >> places))[: unit + 1])
+    exponent = named(
+        m,
+        "lowered",
+        (s.pending.exponent - Mux(s.pending.sign, s.distance, 0))[: len(s.pending.exponent)],
+        s.pending.exponent.shape(),
+    )
+    s = cut(
+        pending=s.pending._replace(exponent=exponent),
+        significand=s.significand,
+        factor=named(m, "factor", Mux(s.pending.sign, s.tail, share)),
+    )
+
+    magnitude = condense(m, format, s.significand * s.factor, unit + format.fraction)
+    s = cut(pending=s.pending, magnitude=magnitude)
+
+    return finish(m, cut, format, s.pending, s.magnitude)
+
+
+def _unused(format: FloatFormat, numbers: Tail) -> int:
+    """How many low bits of the significand's square don't count."""
+    return max(0, 2 * format.fraction + 2 - numbers.square_bits)
+
+
+def _fixed(
+    m: Module, format: FloatFormat, numbers: Tail, product: Value, exponent: Value
+) -> Value:
+    """``product`` * 4**exponent, with a position's bits after the point; one bit to spare."""
+    highest = format.bias + numbers.reach - 1
+    point = 2 * format.fraction - _unused(format, numbers) + numbers.factor_bits
+    drop = point - position_bits(format) - 2 * (numbers.reach - 1)
+    top = product[drop:]
+    down = Cat(Const(0, 1), (highest - exponent)[: format.exponent + 1])
+    places = at_most(named(m, "down", down), len(top).bit_length())
+    return named(m, "magnitude", Cat(top >> places, Const(0, 1)))

@@ -1,0 +1,54 @@
+"""The hyperbolic tangent."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Value
+
+from hw.lib.cut_points import CutPoints, named
+from hw.lib.float_parts import FINISH_DEPTHS, decode, finish
+from hw.lib.formats import FloatFormat
+from hw.lib.functions.numerics import tangent, unit_bits
+from hw.lib.functions.steps import (
+    condense,
+    is_beyond,
+    locate,
+    look_up,
+    one,
+    pending,
+    reduce,
+    value_of,
+)
+
+TANH_DEPTHS = [10, 6, 12, 12, 12, 12, *FINISH_DEPTHS]
+
+
+def compute_tanh(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
+    """The hyperbolic tangent: x times the table's value where x is below 1, else that value."""
+    numbers = tangent(format)
+    unit = unit_bits(format)
+    cut = CutPoints(m, stages, TANH_DEPTHS)
+
+    x = decode(m, format, bits, "x")
+    place = locate(m, format, x, numbers.reach)
+    waiting = pending(
+        m,
+        format,
+        exponent=Mux(place.is_below_one, x.exponent, format.bias),
+        sign=x.sign,
+        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
+        bypass=named(m, "bypass", Mux(x.is_nan, format.canonical_nan, one(format, x.sign))),
+    )
+    factor = Mux(place.is_below_one, x.significand, 1 << format.fraction)
+    s = cut(pending=waiting, factor=named(m, "factor", factor), place=place)
+
+    terms = look_up(m, numbers.table, s.place.piece, s.place.position, "tangent")
+    s = cut(pending=s.pending, factor=s.factor, terms=terms)
+    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "tangent"))
+    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "tangent"))
+    value = value_of(reduce(m, s.terms, "tangent"), format)
+    s = cut(pending=s.pending, factor=s.factor, value=value)
+
+    magnitude = condense(m, format, s.factor * s.value, unit + format.fraction)
+    s = cut(pending=s.pending, magnitude=magnitude)
+
+    return finish(m, cut, format, s.pending, s.magnitude)
