@@ -236,7 +236,8 @@ def _require_ascending(coordinates: np.ndarray) -> None:
 def _from_dense(source: Any) -> Tensor:
     array = _array(source, "tensor")
     if array.dtype.kind not in "biuf":
-        raise WorkloadError(f"{_short(source)} is no tensor: must be an array of real numbers")
+        what = f"an array of {array.dtype}" if isinstance(source, np.ndarray) else _short(source)
+        raise WorkloadError(f"{what} is no tensor: must be an array of real numbers")
     if array.ndim == 0:
         return Tensor((), np.zeros((1, 0), np.int64), array.reshape(1))
     places = np.nonzero(array)

@@ -110,15 +110,15 @@ def _read_mtx(path: Path) -> Tensor:
             "one column"
         )
     entries = read_entries(lines, header, size, source)
-    return Tensor.from_entries(
-        (size.rows, size.columns),
-        np.stack([entries.row, entries.column], axis=1),
-        entries.value,
-        lambda second, first: (
-            f"{source}:{entries.line[second]}: entry ({entries.row[second] + 1}, "
-            f"{entries.column[second] + 1}) is already given in line {entries.line[first]}"
-        ),
-    )
+
+    def repeated(second: int, first: int) -> str:
+        # Not in the order of lines where one of them stands in the other triangle.
+        earlier, later = sorted([entries.line[first], entries.line[second]])
+        place = f"({entries.row[second] + 1}, {entries.column[second] + 1})"
+        return f"{source}:{later}: entry {place} is already given in line {earlier}"
+
+    coordinates = np.stack([entries.row, entries.column], axis=1)
+    return Tensor.from_entries((size.rows, size.columns), coordinates, entries.value, repeated)
 
 
 def _read_tns(path: Path) -> Tensor:
@@ -163,7 +163,7 @@ def _named(path: Path, source: object) -> Tensor:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _format_mtx(tensor: Tensor, path: Path) -> str:
