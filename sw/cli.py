@@ -16,7 +16,12 @@ from rich.table import Table
 
 from hw.lib.errors import GnarlError, WorkloadError
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import configuration_names, load_configuration
+from sw.runtime.configuration import (
+    NamedConfiguration,
+    configuration_names,
+    load_configuration,
+)
+from sw.targets import Runtime
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -71,6 +76,20 @@ def _writable(context: click.Context, parameter: click.Parameter, path: Path | N
     return path
 
 
+def _named(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Texts ``NAME=PATH`` by name."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path) or name in found:
+            reason = "is given twice" if name in found else "must be NAME=PATH"
+            raise click.BadParameter(f"{text}: {reason}.", context, parameter)
+        found[name] = path
+    return found
+
+
 def _output(*names: str, **attributes: Any) -> Callable[[Command], Command]:
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.option(*names, type=kind, callback=_writable, **attributes)
@@ -95,7 +114,15 @@ _seed = click.option(
 _no_reassociate = click.option(
     "--no-reassociate",
     is_flag=True,
-    help="Combine the operands of a sum or product from left to right, as they stand.",
+    help="Combine the operands of a sum or product from left to right, as they stand (dpu).",
+)
+_tensors = click.option(
+    "--tensor",
+    "tensors",
+    multiple=True,
+    metavar="NAME=PATH",
+    callback=_named,
+    help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam).",
 )
 
 
@@ -129,6 +156,7 @@ def configs() -> None:
 
 @main.command()
 @_configuration
+@click.argument("workload", required=False)
 @_overrides
 @click.option(
     "-o",
@@ -137,15 +165,17 @@ def configs() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to write to; by default build/NAME.",
 )
-def rtl(config: str, overrides: tuple[str, ...], folder: Path | None) -> None:
+def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: Path | None) -> None:
     """Write a configuration's Verilog, and beside it all of its fields as JSON.
+
+    Where a target's hardware is made for its workload, WORKLOAD says for which.
 
     Example: gnarl rtl dpu_d3_b64 --set registers=64 -o build/more_registers
     """
     from sw.runtime.atomic import write_text
     from sw.runtime.verilog import verilog
 
-    configuration = load_configuration(config, overrides)
+    configuration = _for_workload(load_configuration(config, overrides), workload)
     folder = folder or Path("build") / configuration.name
     folder.mkdir(parents=True, exist_ok=True)
     with ConsoleStages(_stderr())("generate Verilog"):
@@ -161,8 +191,9 @@ def rtl(config: str, overrides: tuple[str, ...], folder: Path | None) -> None:
 
 @main.command()
 @_configuration
+@click.argument("workload", required=False)
 @_overrides
-def lint(config: str, overrides: tuple[str, ...]) -> int:
+def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     """Check a configuration's Verilog with verilator --lint-only -Wall.
 
     Prints what is wrong, if anything; then the exit status is 1.
@@ -172,7 +203,7 @@ def lint(config: str, overrides: tuple[str, ...]) -> int:
     from sw.runtime.lint import lint as findings
     from sw.runtime.verilog import module_name, verilog
 
-    configuration = load_configuration(config, overrides)
+    configuration = _for_workload(load_configuration(config, overrides), workload)
     stages = ConsoleStages(_stderr())
     with stages("generate Verilog"):
         text = verilog(configuration)
@@ -185,31 +216,45 @@ def lint(config: str, overrides: tuple[str, ...]) -> int:
 
 @main.command("compile")
 @_configuration
-@click.argument("workload", type=_input_file)
-@_output("-o", "--output", required=True, help="The program file to write.")
+@click.argument("workload", required=False)
+@_output("-o", "--output", help="The program file to write.")
+@_output("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
 @_overrides
 @_seed
 @_no_reassociate
 def compile_(
     config: str,
-    workload: Path,
-    output: Path,
+    workload: str | None,
+    output: Path | None,
+    dot: Path | None,
     overrides: tuple[str, ...],
     seed: int,
     no_reassociate: bool,
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
+    WORKLOAD is a file or, for sam, an expression; it may be left out where CONFIG names one.
+
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
     """
+    from sw.runtime.atomic import write_text
     from sw.runtime.device import Device
 
-    if output.exists() and output.samefile(workload):
-        raise WorkloadError(f"{output}: is the workload itself: must be another file")
+    if output is None and dot is None:
+        raise click.UsageError("Missing option '-o' / '--output' or '--dot'.")
     configuration = load_configuration(config, overrides)
+    source = _workload(configuration, workload)
+    for path in (output, dot):
+        if path and path.exists() and Path(source).exists() and path.samefile(source):
+            raise WorkloadError(f"{path}: is the workload itself: must be another file")
+    runtime: Runtime = configuration.target.part("runtime")
     device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))
-    program = device.compile(workload, seed=seed, reassociate=not no_reassociate)
-    program.save(output)
+    options = _compiler_options(configuration, no_reassociate)
+    program = device.compile(runtime.source(source, {}), seed=seed, **options)
+    if output is not None:
+        program.save(output)
+    if dot is not None:
+        write_text(dot, runtime.dot(program))
 
 
 @main.command()
@@ -229,7 +274,8 @@ def disasm(program: Path) -> None:
 
 @main.command()
 @_configuration
-@click.argument("workload", type=_input_file, metavar="WORKLOAD|PROGRAM")
+@click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
+@_tensors
 @_overrides
 @click.option(
     "--backend",
@@ -250,7 +296,8 @@ def disasm(program: Path) -> None:
 @_output("--timeline", help="Draw what the machine does, cycle by cycle, to this PNG file.")
 def run(
     config: str,
-    workload: Path,
+    workload: str | None,
+    tensors: dict[str, str],
     overrides: tuple[str, ...],
     backend: str,
     values: Path | None,
@@ -262,19 +309,27 @@ def run(
 ) -> int:
     """Run a workload, or a program file with --values, and compare with the golden model.
 
+    WORKLOAD is a file or, for sam, an expression or a .gv graph, with a --tensor for each of its
+    operands; it may be left out where CONFIG names one.
+
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
+
+    Example: gnarl run sam_fp32 "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s" --tensor B=b.mtx
+    --tensor c=c.tns
     """
     from sw.runtime.session import run_once
 
     if waves and backend != "rtl":
         raise click.UsageError(f"--waves shows the RTL: not for --backend {backend}.")
+    configuration = load_configuration(config, overrides)
     report = run_once(
-        load_configuration(config, overrides),
-        workload,
+        configuration,
+        _workload(configuration, workload),
         backend=backend,
         values=values,
+        tensors=tensors,
         seed=seed,
-        reassociate=not no_reassociate,
+        options=_compiler_options(configuration, no_reassociate),
         waves=waves,
         timeline=timeline,
         stages=ConsoleStages(_stderr()),
@@ -312,11 +367,44 @@ def demo(config: str, folder: Path) -> int:
     for path in write_examples(folder):
         picture = path.with_suffix(".png")
         stages = ConsoleStages(_stderr())
-        report = run_once(configuration, path, timeline=picture, stages=stages)
+        report = run_once(configuration, str(path), timeline=picture, stages=stages)
         report.print(Console())
         click.echo(f"timeline: {picture}\n")
         status = max(status, 0 if report.bit_exact else DIFFERENT)
     return status
+
+
+def _workload(configuration: NamedConfiguration, given: str | None) -> str:
+    """The workload on the command line, or else the one that the configuration names."""
+    field = configuration.target.own_workload
+    own = getattr(configuration.config, field) if field else ""
+    if given is None and not own:
+        raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
+    return own if given is None else given
+
+
+def _for_workload(configuration: NamedConfiguration, given: str | None) -> NamedConfiguration:
+    """The configuration of the hardware for a workload that is named on the command line."""
+    if given is None:
+        return configuration
+    if not configuration.target.filled_in:
+        raise click.UsageError(
+            f"Unexpected argument {given!r}: target {configuration.target.name} has one hardware "
+            "for all workloads."
+        )
+    from sw.runtime.device import Device
+
+    runtime: Runtime = configuration.target.part("runtime")
+    device = Device(configuration, backend="model")
+    return device.hardware(device.compile(runtime.source(given, {})))
+
+
+def _compiler_options(configuration: NamedConfiguration, no_reassociate: bool) -> dict[str, Any]:
+    if no_reassociate and "reassociate" not in configuration.target.options:
+        raise click.UsageError(
+            f"--no-reassociate: target {configuration.target.name} never reorders."
+        )
+    return {"reassociate": False} if no_reassociate else {}
 
 
 def _stderr() -> Console:

@@ -50,7 +50,7 @@ def demo_page() -> str:
     """The report on the demo's circuit, but for the times."""
     with tempfile.TemporaryDirectory() as folder:
         source = next(path for path in write_examples(folder) if path.stem == "circuit")
-        report = run_once(load_configuration(DEMO), source)
+        report = run_once(load_configuration(DEMO), str(source))
     text = io.StringIO()
     replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from sw.runtime.program import Program
     from sw.runtime.report import Chart
+    from sw.runtime.result import Outputs, Result
     from sw.runtime.rows import Rows
     from sw.runtime.timeline import Activity
+    from sw.runtime.verify import Verification
 
 
 class Configuration(Protocol):
@@ -46,9 +48,16 @@ class Configuration(Protocol):
 class Runtime(Protocol):
     """What devices and reports need of a target besides: functions of one module.
 
-    A workload is whatever the target's compiler takes; it has ``inputs``, float64 [n_inputs].
-    Leaves are the words, uint32, that inputs and constants become.
+    A workload is whatever the target's compiler takes; it has ``inputs``, in any form that the
+    functions below agree on, and a program's users may give others. Operands are what the machine
+    is given for them.
     """
+
+    def source(self, text: str, tensors: Mapping[str, str]) -> Any:
+        """What ``workload`` takes, from the command line's WORKLOAD and its ``--tensor NAME=PATH``.
+
+        Raises ``WorkloadError`` for what the target has no use for, and files that are not there.
+        """
 
     def workload(self, source: Any, seed: int = 0) -> Any:
         """The workload in a file, or from what else the target's users have, or as it is."""
@@ -56,35 +65,35 @@ class Runtime(Protocol):
     def prepare(self) -> None:
         """Whatever the compiler needs to be done once in a process."""
 
-    def input_values(
-        self, program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
-    ) -> np.ndarray:
-        """New input values, float64 [n_inputs], from a file."""
+    def new_inputs(
+        self,
+        program: Program,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        defaults: Any,
+        seed: int = 0,
+    ) -> Any:
+        """Inputs from files, in place of the workload's own, ``defaults`` (``None``: a program)."""
 
-    def leaf_words(self, program: Program, inputs: np.ndarray) -> np.ndarray:
-        """The leaves for values of the inputs, float64 [n_inputs]."""
+    def operands(self, program: Program, inputs: Any) -> Any:
+        """What the machine is given for ``inputs``; checks them. Raises ``WorkloadError``."""
 
-    def image(self, program: Program, leaves: np.ndarray) -> dict[str, Rows]:
+    def image(self, program: Program, operands: Any) -> dict[str, Rows]:
         """What to write to the machine's memories, by window."""
 
-    def result_rows(self, program: Program) -> dict[str, np.ndarray]:
-        """Rows that hold outputs, by window: int [n], ascending."""
+    def result_rows(self, program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+        """Rows that hold outputs after a run, by window: int [n], ascending."""
 
-    def outputs(
-        self, program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]
-    ) -> np.ndarray:
-        """Words of the outputs, uint32 [k], from those rows."""
+    def outputs(self, program: Program, operands: Any, memory: Mapping[str, Rows]) -> Outputs:
+        """The outputs in those rows."""
 
-    def golden(self, program: Program, leaves: np.ndarray) -> np.ndarray:
-        """Words that the outputs must have, uint32 [k]."""
-
-    def reference(self, program: Program, inputs: np.ndarray) -> np.ndarray:
-        """The outputs in float64, [k]."""
+    def verify(self, program: Program, inputs: Any, result: Result) -> Verification:
+        """Compares a result with the golden model and with float64."""
 
     def cycle_limit(self, program: Program) -> int:
         """Cycles after which a run that has not ended never will."""
 
-    def written_rows(self, program: Program) -> dict[str, np.ndarray]:
+    def written_rows(self, program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
         """Rows that the program writes to, by window: int [n], ascending."""
 
     def first_difference(
@@ -92,14 +101,20 @@ class Runtime(Protocol):
     ) -> str | None:
         """The first event after which those rows differ, in words; ``None`` if they don't."""
 
-    def units(self, config: Any) -> tuple[str, int]:
-        """What computes, in the plural, and how many there are."""
+    def operations(self, program: Program, counters: Mapping[str, int]) -> int:
+        """Operations that a run with these counters has executed."""
 
-    def activity(self, program: Program) -> Activity:
+    def units(self, program: Program) -> tuple[str, int]:
+        """What computes, in the plural, and how many there are; at least 1."""
+
+    def activity(self, program: Program, operands: Any) -> Activity:
         """What each cycle of a run is spent on."""
 
-    def charts(self, program: Program, cycles: int) -> list[Chart]:
+    def charts(self, program: Program, result: Result) -> list[Chart]:
         """The figures of a run that its page shows."""
+
+    def dot(self, program: Program) -> str:
+        """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
 
     def listing(self, program: Program) -> Iterator[str]:
         """The program's instructions, a line each."""
@@ -116,13 +131,22 @@ class Target:
     memory_map
         ``memory_map(config) -> hw.lib.host.MemoryMap``, the windows behind the host port.
     compile
-        ``compile(workload, config, *, seed=0, reassociate=True, progress=None) -> Program``.
+        ``compile(workload, config, *, seed=0, progress=None, **options) -> Program``.
     schema
         ``sw.runtime.sections.Schema`` of its programs.
     model
-        ``model(config, image, wanted) -> MachineRun``, an interpreter of the binary.
+        ``model(config, image, wanted) -> MachineRun``, an interpreter of the binary; ``wanted``
+        gives rows by window for the run's counters.
     runtime
         the module that is a ``Runtime``.
+    options
+        names of further options of its compiler.
+    own_workload
+        the configuration's field that may name a workload, if there is one.
+    filled_in
+        fields that are part of the program, where a configuration leaves them ``None`` or empty.
+    resolve
+        ``resolve(config) -> config``, fills in fields that follow from others by compilation.
     """
 
     name: str
@@ -133,6 +157,10 @@ class Target:
     schema: str
     model: str
     runtime: str
+    options: tuple[str, ...] = ()
+    own_workload: str = ""
+    filled_in: tuple[str, ...] = ()
+    resolve: str = ""
 
     def part(self, name: str) -> Any:
         """The object that field ``name`` refers to, imported now."""
@@ -151,5 +179,19 @@ TARGETS: dict[str, Target] = {
         schema="sw.runtime.dpu_sections:DPU_SCHEMA",
         model="sw.runtime.dpu:model",
         runtime="sw.runtime.dpu",
+        options=("reassociate",),
+    ),
+    "sam": Target(
+        name="sam",
+        configuration="hw.sam.config:SamConfig",
+        build="hw.sam.top:build",
+        memory_map="hw.sam.memory_map:memory_map",
+        compile="sw.compiler.sam.compile:compile",
+        schema="sw.runtime.sam_sections:SAM_SCHEMA",
+        model="sw.runtime.model.sam:model",
+        runtime="sw.runtime.sam",
+        own_workload="expression",
+        filled_in=("expression", "graph"),
+        resolve="sw.compiler.sam.compile:resolve",
     ),
 }

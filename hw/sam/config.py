@@ -36,10 +36,13 @@ class SamConfig:
     alu_stages
         pipeline registers in an ALU: 1 to 8.
     memory
-        ``local``: a memory for each array; ``shared``: one memory behind an arbiter, with
-        ``memory_latency`` cycles from a request to its answer (1 to 256), ``memory_bandwidth``
-        requests served a cycle (1, 2, 4 or 8 banks), and ``memory_in_flight`` requests of a port
-        under way (1 to 64). The three count for a shared memory only.
+        ``local``: a memory for each array; ``shared``: one memory behind an arbiter.
+    memory_latency
+        cycles from a request to its answer, in a shared memory: 1 to 256.
+    memory_bandwidth
+        requests that a shared memory serves in a cycle, each in a bank of its own: 1, 2, 4 or 8.
+    memory_in_flight
+        requests that a block may have under way in a shared memory: 1 to 64.
     expression
         what the graph was compiled from, if it was; see ``sw.compiler.sam``.
     graph

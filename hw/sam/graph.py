@@ -136,6 +136,14 @@ class Graph:
             edge = self.drivers[name, next(iter(block.inputs))]
         return self.kind_of_stream(edge.source, edge.output)
 
+    def index_of(self, name: str, output: str) -> str:
+        """The index variable whose coordinates an output carries, or "" if none is known."""
+        block = self[name]
+        if block.parameters.get("index"):
+            return block["index"]
+        edge = self.drivers.get((name, _SOURCES.get(output, output.removeprefix("out_"))))
+        return self.index_of(edge.source, edge.output) if edge else ""
+
     def networkx(self) -> nx.MultiDiGraph:
         """Nodes are names with ``block``; edges have ``output`` and ``input``."""
         graph = nx.MultiDiGraph()

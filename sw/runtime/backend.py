@@ -11,7 +11,7 @@ import numpy as np
 
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host import HostDriver, HostError
-from sw.runtime.rows import MachineRun, Rows, row_spans
+from sw.runtime.rows import MachineRun, Rows, Wanted, row_spans
 from sw.runtime.simulator import Simulator
 from sw.runtime.stages import Stages
 from sw.runtime.verilog import module_name, verilog
@@ -20,13 +20,11 @@ from sw.runtime.verilog import module_name, verilog
 class Backend(Protocol):
     """A machine of one configuration, empty at first."""
 
-    def run(
-        self, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray], cycle_limit: int
-    ) -> MachineRun:
+    def run(self, image: Mapping[str, Rows], wanted: Wanted, cycle_limit: int) -> MachineRun:
         """Fills memories with ``image``, runs to the end, reads the ``wanted`` rows.
 
-        Both are by window; ``wanted`` is int [n], ascending. Raises ``GnarlError`` where the
-        machine stops with an error, or is not done after ``cycle_limit`` cycles.
+        Raises ``GnarlError`` where the machine stops with an error, or is not done after
+        ``cycle_limit`` cycles.
         """
 
     def close(self) -> None:
@@ -47,9 +45,7 @@ class RtlBackend:
         memory_map = configuration.target.part("memory_map")(config)
         self._driver = HostDriver(self._simulator, memory_map, config.digest)
 
-    def run(
-        self, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray], cycle_limit: int
-    ) -> MachineRun:
+    def run(self, image: Mapping[str, Rows], wanted: Wanted, cycle_limit: int) -> MachineRun:
         driver = self._driver
         for window, rows in image.items():
             for first, words in rows.spans():
@@ -60,8 +56,12 @@ class RtlBackend:
             driver.stop()
             driver.clear()
             raise
-        memory = {window: Rows(rows, self._read(window, rows)) for window, rows in wanted.items()}
-        return MachineRun(memory, driver.cycles(), driver.counters())
+        counters = driver.counters()
+        memory = {
+            window: Rows(rows, self._read(window, rows))
+            for window, rows in wanted(counters).items()
+        }
+        return MachineRun(memory, driver.cycles(), counters)
 
     def close(self) -> None:
         self._simulator.close()
@@ -86,9 +86,7 @@ class ModelBackend:
         self._config = configuration.config
         self._model = configuration.target.part("model")
 
-    def run(
-        self, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray], cycle_limit: int
-    ) -> MachineRun:
+    def run(self, image: Mapping[str, Rows], wanted: Wanted, cycle_limit: int) -> MachineRun:
         return self._model(self._config, image, wanted)
 
     def close(self) -> None:

@@ -73,6 +73,8 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     places |= {field: "--set" for field in changed}
     try:
         config = target.part("configuration").from_dict(fields | changed)
+        if target.resolve:
+            config = target.part("resolve")(config)
     except ConfigError as error:
         raise ConfigError([_placed(text, places, path) for text in error.violations]) from error
     return NamedConfiguration(path.stem, _note(text), target, config, changed)

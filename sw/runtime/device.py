@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from hw.lib.errors import GnarlError, ProgramError, WorkloadError
+from hw.lib.errors import GnarlError, ProgramError
 from sw.golden.words import from_words
 from sw.runtime.backend import BACKENDS, Backend
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.program import Program
+from sw.runtime.result import Result
 from sw.runtime.rows import Rows
 from sw.runtime.stages import Stages, quiet
-from sw.runtime.verify import Verification, verify
+from sw.runtime.verify import Verification
 from sw.targets import Runtime
-
-Inputs = Sequence[float] | np.ndarray | Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run returned.
-
-    outputs
-        float64 [k], exactly what ``words`` stand for, in the order of ``Program.output_names``.
-    words
-        uint32 [k], in the program's number format.
-    cycles
-        from start to done.
-    counters
-        the target's own, by name.
-    """
-
-    outputs: np.ndarray
-    words: np.ndarray
-    cycles: int
-    counters: dict[str, int]
 
 
 class Device:
@@ -77,6 +54,7 @@ class Device:
         self._runtime: Runtime = configuration.target.part("runtime")
         self._waves = waves
         self._stages = stages
+        self._machines: dict[str, Backend] = {}
 
     def workload(self, source: Any, seed: int = 0) -> Any:
         """The target's workload from a path or from what else its frontends take.
@@ -99,70 +77,59 @@ class Device:
         with self._stages("compile") as advance:
             return compiler(workload, self.configuration.config, progress=advance, **options)
 
-    def run(self, program: Program, inputs: Inputs) -> Result:
-        """Runs a program on values for its inputs, in their order or by name.
+    def run(self, program: Program, inputs: Any) -> Result:
+        """Runs a program on inputs in any form that its target takes: values in order or by name.
 
         Raises ``ProgramError`` if the program is for another configuration, or if the machine stops
         with an error or not at all; ``WorkloadError`` for values that are missing or no numbers.
         """
         program.require(self.configuration.config)
-        leaves = self._runtime.leaf_words(program, input_values(program, inputs))
-        image = self._runtime.image(program, leaves)
-        wanted = self._runtime.result_rows(program)
+        operands = self._runtime.operands(program, inputs)
+        image = self._runtime.image(program, operands)
         limit = self._runtime.cycle_limit(program)
-        machine = self._machine
+        machine = self._machine(program)
         with self._stages("simulate"):
             try:
-                run = machine.run(image, wanted, limit)
+                run = machine.run(image, partial(self._runtime.result_rows, program), limit)
             except GnarlError as error:
                 reason = f"{program.workload}: {self.backend} {error}"
                 if self.backend != "model":
-                    reason += f"; {self._on_model(image)}"
+                    reason += f"; {self._on_model(program, image)}"
                 raise ProgramError(reason) from error
-        words = self._runtime.outputs(program, leaves, run.memory)
-        outputs = from_words(words, program.format)
-        return Result(outputs, words, run.cycles, run.counters)
+        found = self._runtime.outputs(program, operands, run.memory)
+        outputs = from_words(found.words, program.format)
+        return Result(found.names, outputs, found.words, run.cycles, run.counters)
 
-    def verify(self, program: Program, inputs: Inputs, result: Result) -> Verification:
+    def verify(self, program: Program, inputs: Any, result: Result) -> Verification:
         """Compares a result with the golden model, bit for bit, and with float64."""
-        values = input_values(program, inputs)
-        leaves = self._runtime.leaf_words(program, values)
         with self._stages("verify"):
-            return verify(
-                program.output_names,
-                result.words,
-                self._runtime.golden(program, leaves),
-                result.outputs,
-                self._runtime.reference(program, values),
-            )
+            return self._runtime.verify(program, inputs, result)
 
-    def diagnose(self, program: Program, inputs: Inputs) -> str:
+    def diagnose(self, program: Program, inputs: Any) -> str:
         """Why a result differs from the golden model: the first event that differs, if any.
 
         Runs the program again, on this device and on the model.
         """
-        leaves = self._runtime.leaf_words(program, input_values(program, inputs))
-        image = self._runtime.image(program, leaves)
-        wanted = self._runtime.written_rows(program)
+        image = self._runtime.image(program, self._runtime.operands(program, inputs))
+        wanted = partial(self._runtime.written_rows, program)
         limit = self._runtime.cycle_limit(program)
-        here = self._machine.run(image, wanted, limit)
-        model = BACKENDS["model"](self.configuration, None, self._stages).run(image, wanted, limit)
+        here = self._machine(program).run(image, wanted, limit)
+        model = self._model(program).run(image, wanted, limit)
         event = self._runtime.first_difference(program, here.memory, model.memory)
         return event or f"{self.backend} and model store the same words: the program is wrong"
 
-    def _on_model(self, image: Mapping[str, Rows]) -> str:
+    def _on_model(self, program: Program, image: Mapping[str, Rows]) -> str:
         """What the model makes of a program that the hardware stops at."""
         try:
-            BACKENDS["model"](self.configuration, None, self._stages).run(image, {}, 0)
+            self._model(program).run(image, lambda counters: {}, 0)
         except GnarlError as error:
             return f"model {error}"
         return "the model runs to the end"
 
     def close(self) -> None:
         """Ends the simulation, and completes the wave file."""
-        if "_machine" in self.__dict__:
-            self._machine.close()
-            del self._machine
+        while self._machines:
+            self._machines.popitem()[1].close()
 
     def __enter__(self) -> Device:
         return self
@@ -175,32 +142,20 @@ class Device:
     ) -> None:
         self.close()
 
-    @cached_property
-    def _machine(self) -> Backend:
-        return BACKENDS[self.backend](self.configuration, self._waves, self._stages)
+    def hardware(self, program: Program) -> NamedConfiguration:
+        """This configuration, with what a program fills in: that of the hardware that runs it."""
+        if not self.configuration.target.filled_in:
+            return self.configuration
+        config = type(self.configuration.config).from_dict(program.config)
+        return replace(self.configuration, config=config)
 
+    def _machine(self, program: Program) -> Backend:
+        hardware = self.hardware(program)
+        digest = hardware.config.digest
+        if digest not in self._machines:
+            make = BACKENDS[self.backend]
+            self._machines[digest] = make(hardware, self._waves, self._stages)
+        return self._machines[digest]
 
-def input_values(program: Program, inputs: Inputs) -> np.ndarray:
-    """Values in the order of the program's inputs, float64 [n_inputs].
-
-    Raises ``WorkloadError`` that names the first input without a number.
-    """
-    names = program.input_names
-    if isinstance(inputs, Mapping):
-        known = set(names)
-        unknown = [name for name in inputs if name not in known]
-        if unknown:
-            raise WorkloadError(f"{program.workload}: no input is called {unknown[0]!r}")
-        missing = [name for name in names if name not in inputs]
-        if missing:
-            raise WorkloadError(f"{program.workload}: no value for input {missing[0]}")
-        inputs = [inputs[name] for name in names]
-    values = np.asarray(inputs, np.float64)
-    if values.shape != (len(names),):
-        raise WorkloadError(
-            f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
-        )
-    if np.isnan(values).any():
-        at = int(np.argmax(np.isnan(values)))
-        raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
-    return values
+    def _model(self, program: Program) -> Backend:
+        return BACKENDS["model"](self.hardware(program), None, self._stages)

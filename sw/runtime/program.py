@@ -77,16 +77,22 @@ class Program:
         check_sections(schema, self.sections, self.config, sizes)
 
     def require(self, config: Configuration) -> None:
-        """Raises ``ProgramError`` naming what differs if the program is not for ``config``."""
+        """Raises ``ProgramError`` naming what differs if the program is not for ``config``.
+
+        It may fill in fields that ``config`` leaves open, see ``sw.targets.Target.filled_in``.
+        """
+        filled_in = TARGETS[config.target].filled_in if config.target in TARGETS else ()
+        open_fields = [name for name in filled_in if not config.to_dict()[name]]
         here = {"target": config.target, **config.to_dict()}
         there = {"target": self.target, **self.config}
         names = dict.fromkeys([*here, *there])
         differences = [
             f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
             for name in names
-            if name not in here or name not in there or here[name] != there[name]
+            if name not in open_fields
+            and (name not in here or name not in there or here[name] != there[name])
         ]
-        if not differences and self.digest != config.digest:
+        if not differences and not open_fields and self.digest != config.digest:
             differences = [f"digest is {self.digest}, must be {config.digest}"]
         if differences:
             raise ProgramError(f"program for another configuration: {'; '.join(differences)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,10 @@ class MachineRun:
     memory: dict[str, Rows]
     cycles: int
     counters: dict[str, int]
+
+
+Wanted = Callable[[Mapping[str, int]], Mapping[str, np.ndarray]]
+"""Rows to read after a run with these counters, by window: int [n], ascending."""
 
 
 def row_spans(numbers: np.ndarray) -> list[tuple[int, int]]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from hw.lib.errors import WorkloadError
 from sw.runtime.atomic import atomic_path
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.device import Device, Result
+from sw.runtime.device import Device
 from sw.runtime.program import Program
 from sw.runtime.report import Report
+from sw.runtime.result import Result
 from sw.runtime.stages import Stages, TimedStages, quiet
 from sw.runtime.timeline import draw_timeline
 from sw.runtime.verify import Verification
@@ -23,20 +24,26 @@ from sw.targets import Runtime
 
 def run_once(
     configuration: NamedConfiguration,
-    source: Path,
+    source: str,
     *,
     backend: str = "rtl",
     values: Path | None = None,
+    tensors: Mapping[str, str] | None = None,
     seed: int = 0,
-    reassociate: bool = True,
+    options: Mapping[str, Any] | None = None,
     waves: Path | None = None,
     timeline: Path | None = None,
     stages: Stages = quiet,
 ) -> Report:
-    """Runs a workload's file, or a program's, and compares the result with the golden model.
+    """Runs a workload, or a program's file, and compares the result with the golden model.
 
-    values
-        file of input values; without, those of the workload, which a program does not have.
+    source
+        path of a workload or program, or what else the target takes: an expression.
+    values, tensors
+        file of input values, files of tensors by name; without, the inputs are those of the
+        workload, which a program does not have.
+    options
+        the target's compiler's own.
     waves, timeline
         files to write, each whole or not at all.
 
@@ -52,17 +59,15 @@ def run_once(
             program = Program.load(source, configuration.config)
             defaults = None
         else:
-            workload = device.workload(source, seed)
-            program = device.compile(workload, seed=seed, reassociate=reassociate)
+            workload = device.workload(runtime.source(source, tensors or {}), seed)
+            program = device.compile(workload, seed=seed, **(options or {}))
             defaults = workload.inputs
-        if values is not None:
-            inputs = runtime.input_values(program, values, defaults, seed)
-        elif defaults is not None or not program.input_names:
-            inputs = np.zeros(0) if defaults is None else defaults
-        else:
+        if defaults is None and program.input_names and not (values or tensors):
             raise WorkloadError(
-                f"{source}: a program has no input values: --values FILE gives them"
+                f"{source}: a program has no input values: "
+                "--values FILE, or --tensor NAME=PATH, gives them"
             )
+        inputs = runtime.new_inputs(program, values, tensors or {}, defaults, seed)
         result = device.run(program, inputs)
         verification = device.verify(program, inputs, result)
         if not verification.bit_exact:
@@ -74,13 +79,14 @@ def run_once(
             f"{report.workload} on {report.config}: {report.cycles:,} cycles, "
             f"{report.ops_per_cycle:.1f} operations a cycle"
         )
-        draw_timeline(runtime.activity(program), title, timeline)
+        activity = runtime.activity(program, runtime.operands(program, inputs))
+        draw_timeline(activity, title, timeline)
     return report
 
 
-def is_program(path: Path) -> bool:
+def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
-    return path.suffix == ".npz" or zipfile.is_zipfile(path)
+    return source.endswith(".npz") or zipfile.is_zipfile(source)
 
 
 def _report(
@@ -92,14 +98,14 @@ def _report(
     seconds: dict[str, float],
 ) -> Report:
     runtime: Runtime = configuration.target.part("runtime")
-    ops = program.statistics["operations"]
-    unit, capacity = runtime.units(configuration.config)
+    ops = runtime.operations(program, result.counters)
+    unit, capacity = runtime.units(program)
     return Report(
         config=configuration.name,
         target=configuration.target.name,
         workload=program.workload,
         backend=backend,
-        digest=configuration.config.digest,
+        digest=program.digest,
         overrides=configuration.overrides,
         cycles=result.cycles,
         counters=result.counters,
@@ -110,7 +116,7 @@ def _report(
         difference=verification.difference,
         max_rel_error=verification.max_rel_error,
         statistics=program.statistics,
-        outputs=dict(zip(program.output_names, result.outputs.tolist(), strict=True)),
+        outputs=dict(zip(result.names, result.outputs.tolist(), strict=True)),
         seconds=seconds,
-        charts=runtime.charts(program, result.cycles),
+        charts=runtime.charts(program, result),
     )

@@ -26,7 +26,7 @@ class Verification:
     max_rel_error: float
 
 
-def verify(
+def compare(
     names: Sequence[str],
     bits: np.ndarray,
     golden_bits: np.ndarray,

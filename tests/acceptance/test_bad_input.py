@@ -640,8 +640,8 @@ def test_hostile_overrides(tmp_path: Path, graph: Path, override: str) -> None:
 
 
 TOML = {
-    "empty": ("", ': no target: must have a line target = one of "dpu"'),
-    "unknown target": ('target = "cpu"\n', ":1: target = 'cpu': must be one of \"dpu\""),
+    "empty": ("", ': no target: must have a line target = one of "dpu", "sam"'),
+    "unknown target": ('target = "cpu"\n', ":1: target = 'cpu': must be one of \"dpu\", \"sam\""),
     "unknown field": (
         'target = "dpu"\ncolour = "red"\n',
         f":2: colour = 'red': no such field; there are {FIELDS}",
@@ -702,12 +702,12 @@ def test_a_negative_seed(tmp_path: Path, graph: Path, command: str) -> None:
 def test_files_that_are_not_there_or_are_folders(tmp_path: Path, graph: Path) -> None:
     folder, missing = tmp_path / "folder.json", tmp_path / "missing.json"
     folder.mkdir()
-    cases = [(folder, "is a directory"), (missing, "does not exist")]
-    for path, text in cases:
-        assert refusal(tmp_path, "run", CONFIG, path) == (
-            f"gnarl run: Invalid value for 'WORKLOAD|PROGRAM': File '{path}' {text}. "
-            "See gnarl run --help"
-        )
+    cases = [
+        (folder, "is a directory", "not a file"),
+        (missing, "does not exist", "no such file"),
+    ]
+    for path, text, workload_text in cases:
+        assert refusal(tmp_path, "run", CONFIG, path) == f"gnarl: {path}: {workload_text}"
         assert refusal(tmp_path, "run", CONFIG, graph, "--values", path) == (
             f"gnarl run: Invalid value for '--values': File '{path}' {text}. See gnarl run --help"
         )
@@ -826,7 +826,8 @@ def test_values_of_a_matrix_with_another_pattern(tmp_path: Path) -> None:
 
 def test_a_program_without_values(tmp_path: Path, program: Path) -> None:
     assert refusal(tmp_path, "run", CONFIG, program, "--backend", "model") == (
-        f"gnarl: {program}: a program has no input values: --values FILE gives them"
+        f"gnarl: {program}: a program has no input values: "
+        "--values FILE, or --tensor NAME=PATH, gives them"
     )
 
 

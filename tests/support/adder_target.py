@@ -11,12 +11,14 @@ import numpy as np
 
 from hw.lib.errors import ConfigError, WorkloadError
 from hw.lib.memory_map import MemoryMap
-from sw.golden.words import from_words, to_words
+from sw.golden.words import to_words
 from sw.runtime.program import Program
 from sw.runtime.report import Chart
-from sw.runtime.rows import MachineRun, Rows
+from sw.runtime.result import Outputs, Result
+from sw.runtime.rows import MachineRun, Rows, Wanted
 from sw.runtime.sections import Schema, Section
 from sw.runtime.timeline import Activity
+from sw.runtime.verify import Verification, compare
 from sw.targets import Target
 from tests.support import adder
 
@@ -83,7 +85,6 @@ def compile_table(
     config: AdderConfig,
     *,
     seed: int = 0,
-    reassociate: bool = True,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Program:
     progress(1.0)
@@ -104,13 +105,21 @@ def prepare() -> None:
     pass
 
 
-def input_values(
-    program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
-) -> np.ndarray:
-    return workload(path).inputs
+def source(text: str, tensors: Mapping[str, str]) -> Path:
+    return Path(text)
 
 
-def leaf_words(program: Program, inputs: np.ndarray) -> np.ndarray:
+def new_inputs(
+    program: Program,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    defaults: np.ndarray | None,
+    seed: int = 0,
+) -> np.ndarray | None:
+    return workload(values).inputs if values else defaults
+
+
+def operands(program: Program, inputs: np.ndarray) -> np.ndarray:
     return to_words(inputs, program.format)
 
 
@@ -118,29 +127,24 @@ def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
     return {"table": Rows(np.arange(adder.ROWS), leaves.reshape(adder.ROWS, adder.WORDS))}
 
 
-def result_rows(program: Program) -> dict[str, np.ndarray]:
+def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     return {"table": np.arange(adder.ROWS)}
 
 
-def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> np.ndarray:
-    return memory["table"].words.reshape(-1)
+def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> Outputs:
+    return Outputs(program.output_names, memory["table"].words.reshape(-1))
 
 
-def model(
-    config: AdderConfig, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray]
-) -> MachineRun:
+def model(config: AdderConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
     table = adder.expected(image["table"].words)
     counters = {"starts": 1, "rows": adder.ROWS}
-    memory = {name: Rows(rows, table[rows]) for name, rows in wanted.items()}
+    memory = {name: Rows(rows, table[rows]) for name, rows in wanted(counters).items()}
     return MachineRun(memory, adder.CYCLES, counters)
 
 
-def golden(program: Program, leaves: np.ndarray) -> np.ndarray:
-    return to_words(from_words(leaves, program.format) + 1, program.format)
-
-
-def reference(program: Program, inputs: np.ndarray) -> np.ndarray:
-    return inputs + 1
+def verify(program: Program, inputs: np.ndarray, result: Result) -> Verification:
+    golden = to_words(inputs + 1, program.format)
+    return compare(result.names, result.words, golden, result.outputs, inputs + 1)
 
 
 def cycle_limit(program: Program) -> int:
@@ -157,17 +161,25 @@ def first_difference(
     return f"row {wrong[0][0]} differs" if len(wrong) else None
 
 
-def units(config: AdderConfig) -> tuple[str, int]:
+def operations(program: Program, counters: Mapping[str, int]) -> int:
+    return COUNT
+
+
+def units(program: Program) -> tuple[str, int]:
     return "adders", adder.WORDS
 
 
-def activity(program: Program) -> Activity:
+def activity(program: Program, operands: np.ndarray) -> Activity:
     writes = np.arange(adder.CYCLES) % 2 == 1
     return Activity("adders", adder.WORDS, adder.WORDS * writes, {"write": writes, "read": ~writes})
 
 
-def charts(program: Program, cycles: int) -> list[Chart]:
-    return [Chart("Cycles", [("write", adder.ROWS), ("read", adder.ROWS)], cycles)]
+def charts(program: Program, result: Result) -> list[Chart]:
+    return [Chart("Cycles", [("write", adder.ROWS), ("read", adder.ROWS)], result.cycles)]
+
+
+def dot(program: Program) -> str:
+    return "digraph {}"
 
 
 def listing(program: Program) -> Iterator[str]:

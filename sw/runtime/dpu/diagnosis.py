@@ -13,7 +13,7 @@ from sw.runtime.program import Program
 from sw.runtime.rows import Rows
 
 
-def written_rows(program: Program) -> dict[str, np.ndarray]:
+def written_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """Rows that the program's instructions store to, by window: int [n], ascending."""
     _, rows, _ = _stores(program)
     return {"data": np.unique(rows)}

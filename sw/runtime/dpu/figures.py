@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, WorkloadError
 from sw.runtime.program import Program
 from sw.runtime.report import Chart
+from sw.runtime.result import Result
 from sw.runtime.timeline import Activity
 
 _KINDS = {
@@ -41,7 +43,7 @@ def cycle_limit(program: Program) -> int:
     return START_CYCLES + longest_run + config.drain_cycles
 
 
-def activity(program: Program) -> Activity:
+def activity(program: Program, operands: Any) -> Activity:
     """What each cycle of a run is spent on; PEs that pass a word on are not busy.
 
     The machine issues an instruction a cycle and never waits, so the program tells all of it.
@@ -65,10 +67,11 @@ def activity(program: Program) -> Activity:
     return Activity("PEs", config.pes, busy, kinds)
 
 
-def charts(program: Program, cycles: int) -> list[Chart]:
+def charts(program: Program, result: Result) -> list[Chart]:
     """The figures of a run that its page shows."""
     statistics = program.statistics
-    kinds = activity(program).kinds
+    cycles = result.cycles
+    kinds = activity(program, None).kinds
     mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]
     mix.append(("fetch, drain", cycles - sum(count for _, count in mix)))
     bounds = [(label, statistics[name]) for label, name in _BOUNDS.items()]
@@ -90,6 +93,15 @@ def listing(program: Program) -> Iterator[str]:
         raise ProgramError(f"{program.workload}: {error}") from error
 
 
-def units(config: DpuConfig) -> tuple[str, int]:
+def operations(program: Program, counters: Mapping[str, int]) -> int:
+    """Operations that every run executes."""
+    return program.statistics["operations"]
+
+
+def dot(program: Program) -> str:
+    raise WorkloadError("--dot: a program of target dpu has no graph")
+
+
+def units(program: Program) -> tuple[str, int]:
     """What computes, in the plural, and how many there are."""
-    return "PEs", config.pes
+    return "PEs", DpuConfig.from_dict(program.config).pes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,15 +11,44 @@ from hw.dpu.isa import instruction_word_bits
 from hw.lib.errors import WorkloadError
 from sw.golden.words import to_words
 from sw.runtime.program import Program
+from sw.runtime.result import Outputs
 from sw.runtime.rows import Rows
 
+Inputs = Sequence[float] | np.ndarray | Mapping[str, float]
 
-def leaf_words(program: Program, inputs: np.ndarray) -> np.ndarray:
-    """The words, uint32, of all inputs (float64 [n_inputs]) and then all constants.
+
+def input_values(program: Program, inputs: Inputs) -> np.ndarray:
+    """Values in the order of the program's inputs, float64 [n_inputs].
+
+    Raises ``WorkloadError`` that names the first input without a number.
+    """
+    names = program.input_names
+    if isinstance(inputs, Mapping):
+        known = set(names)
+        unknown = [name for name in inputs if name not in known]
+        if unknown:
+            raise WorkloadError(f"{program.workload}: no input is called {unknown[0]!r}")
+        missing = [name for name in names if name not in inputs]
+        if missing:
+            raise WorkloadError(f"{program.workload}: no value for input {missing[0]}")
+        inputs = [inputs[name] for name in names]
+    values = np.asarray(inputs, np.float64)
+    if values.shape != (len(names),):
+        raise WorkloadError(
+            f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
+        )
+    if np.isnan(values).any():
+        at = int(np.argmax(np.isnan(values)))
+        raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
+    return values
+
+
+def operands(program: Program, inputs: Inputs) -> np.ndarray:
+    """The leaves: words, uint32, of all inputs and then all constants.
 
     Raises ``WorkloadError`` that names an input or constant which the format does not hold.
     """
-    values = np.concatenate([inputs, program.sections["constants"]])
+    values = np.concatenate([input_values(program, inputs), program.sections["constants"]])
     try:
         return to_words(values, program.format)
     except ValueError:
@@ -48,20 +77,20 @@ def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
     }
 
 
-def result_rows(program: Program) -> dict[str, np.ndarray]:
+def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What to read after the end: rows by window, int [n], ascending."""
     rows = program.sections["output_row"]
     return {"data": np.unique(rows[rows >= 0])}
 
 
-def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> np.ndarray:
-    """The words, uint32 [k], of the outputs, from the rows that ``result_rows`` asks for."""
+def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> Outputs:
+    """The outputs, from the rows that ``result_rows`` asks for."""
     row, bank = program.sections["output_row"], program.sections["output_bank"]
     stored = row >= 0
     words = np.empty(len(row), np.uint32)
     words[stored] = memory["data"].at(row[stored], bank[stored])
     words[~stored] = leaves[bank[~stored]]
-    return words
+    return Outputs(program.output_names, words)
 
 
 def _require_held(program: Program, name: str, value: float) -> None:

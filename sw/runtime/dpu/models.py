@@ -9,15 +9,16 @@ import numpy as np
 from hw.dpu.config import DpuConfig
 from sw.golden.dpu import evaluate
 from sw.golden.dpu import reference as reference_values
+from sw.runtime.dpu.image import Inputs, input_values, operands
 from sw.runtime.dpu_sections import dag_of
 from sw.runtime.model.dpu import run
 from sw.runtime.program import Program
-from sw.runtime.rows import MachineRun, Rows
+from sw.runtime.result import Result
+from sw.runtime.rows import MachineRun, Rows, Wanted
+from sw.runtime.verify import Verification, compare
 
 
-def model(
-    config: DpuConfig, image: Mapping[str, Rows], wanted: Mapping[str, np.ndarray]
-) -> MachineRun:
+def model(config: DpuConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
     """Runs the instructions of ``image`` on the interpreter; the ``wanted`` rows at the end.
 
     Raises as ``sw.runtime.model.dpu.run`` does.
@@ -26,7 +27,8 @@ def model(
     data = np.zeros((config.data_rows, config.banks), np.uint32)
     data[image["data"].numbers] = image["data"].words
     done = run(config, stream, data)
-    memory = {name: Rows(rows, done.data[rows]) for name, rows in wanted.items()}
+    rows_wanted = wanted(done.counters)
+    memory = {name: Rows(rows, done.data[rows]) for name, rows in rows_wanted.items()}
     return MachineRun(memory, done.cycles, done.counters)
 
 
@@ -41,3 +43,14 @@ def reference(program: Program, inputs: np.ndarray) -> np.ndarray:
     """The outputs, float64 [k], of the source DAG in float64."""
     dag = dag_of(program.sections)
     return reference_values(dag, inputs)[dag.outputs]
+
+
+def verify(program: Program, inputs: Inputs, result: Result) -> Verification:
+    """Compares a result with the golden model and with float64."""
+    return compare(
+        program.output_names,
+        result.words,
+        golden(program, operands(program, inputs)),
+        result.outputs,
+        reference(program, input_values(program, inputs)),
+    )

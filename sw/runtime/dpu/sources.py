@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import networkx as nx
 import numpy as np
 
 from hw.dpu.config import DpuConfig
+from hw.lib.errors import WorkloadError
 from sw.compiler.dpu import compile as compile_dag
 from sw.compiler.frontend.generate import random_dag
 from sw.compiler.frontend.rebind import values_from_file
@@ -30,12 +32,32 @@ def workload(source: Any, seed: int = 0) -> DagWorkload:
     return load(source, seed)
 
 
-def input_values(
-    program: Program, path: Path, defaults: np.ndarray | None, seed: int = 0
+def source(text: str, tensors: Mapping[str, str]) -> Path:
+    """The path of a workload's file."""
+    _refuse(tensors)
+    if not Path(text).is_file():
+        raise WorkloadError(f"{text}: {'not a' if Path(text).exists() else 'no such'} file")
+    return Path(text)
+
+
+def new_inputs(
+    program: Program,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    defaults: np.ndarray | None,
+    seed: int = 0,
 ) -> np.ndarray:
     """Input values, float64 [n_inputs], from a file; see ``rebind.values_from_file``."""
-    dag = dag_of(program.sections)
-    return values_from_file(path, dag, program.input_names, defaults, seed)
+    _refuse(tensors)
+    if values is not None:
+        dag = dag_of(program.sections)
+        return values_from_file(values, dag, program.input_names, defaults, seed)
+    return np.zeros(0) if defaults is None else defaults
+
+
+def _refuse(tensors: Mapping[str, str]) -> None:
+    for name in tensors:
+        raise WorkloadError(f"--tensor {name}: target dpu has no tensors; --values gives inputs")
 
 
 @cache

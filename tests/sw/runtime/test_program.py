@@ -228,7 +228,7 @@ def test_another_archive_is_refused(tmp_path: Path):
             {"statistics": {"blocks": "1"}},
             "statistics.blocks in manifest.json is '1': must be a whole number",
         ),
-        ({"target": "gpu"}, "target 'gpu': there are dpu"),
+        ({"target": "gpu"}, "target 'gpu': there are dpu, sam"),
         (
             {"config": {"banks": 8}},
             "data_rows of the configuration is None: must be a whole number",

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from sw.runtime.report import JSON_FIELDS, Chart, Report, bar
-from sw.runtime.verify import max_relative_error, verify
+from sw.runtime.verify import compare, max_relative_error
 
 REPORT = Report(
     config="dpu_d3_b64",
@@ -120,13 +120,15 @@ def test_bars(share: float, drawn: str) -> None:
 
 def test_equal_bits_are_exact() -> None:
     words, values = np.array([1, 2], np.uint32), np.array([0.5, 2.0])
-    found = verify(["a", "b"], words, words.copy(), values, np.array([0.5, 4.0]))
+    found = compare(["a", "b"], words, words.copy(), values, np.array([0.5, 4.0]))
     assert (found.bit_exact, found.difference, found.max_rel_error) == (True, "", 0.5)
 
 
 def test_the_first_difference_is_named() -> None:
     words = np.array([1, 2, 0x3F800000], np.uint32)
-    found = verify(["a", "b", "c"], words, np.array([1, 3, 4], np.uint32), np.zeros(3), np.zeros(3))
+    found = compare(
+        ["a", "b", "c"], words, np.array([1, 3, 4], np.uint32), np.zeros(3), np.zeros(3)
+    )
     assert not found.bit_exact
     assert found.difference == (
         "2 of 3 outputs differ; the first is b: 0x00000002, must be 0x00000003"

@@ -56,7 +56,7 @@ def test_a_runs_activity_has_every_operation_and_cycle(config: str) -> None:
     device = Device(config, "model")
     workload = random_dag(300, seed=1)
     program = device.compile(workload)
-    found = activity(program)
+    found = activity(program, None)
     assert found.cycles == device.run(program, workload.inputs).cycles
     assert found.busy.sum() >= program.statistics["operations"]
     assert found.busy.max() <= found.capacity == DpuConfig.from_dict(program.config).pes
@@ -73,7 +73,7 @@ def test_an_operation_is_counted_when_it_enters_its_layer() -> None:
     graph.add_node("y", op="add")
     graph.add_edges_from((name, "y") for name in "abcd")
     device = Device("dpu_d2_b16_fpga", "model")
-    found = activity(device.compile(graph))
+    found = activity(device.compile(graph), None)
     (cycle,) = np.flatnonzero(found.kinds["exec"])
     # Layer 1 follows the crossbar's register, layer 2 comes 3 pipeline stages later.
     assert {int(at): int(found.busy[at]) for at in np.flatnonzero(found.busy)} == {

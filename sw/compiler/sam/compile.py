@@ -1,0 +1,79 @@
+"""From a workload to a program, and from an expression in a configuration to its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from hw.lib.errors import ConfigError, WorkloadError
+from hw.sam.config import SamConfig
+from hw.sam.graph import Graph
+from sw.compiler.sam.lower import lower
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.verify import verify
+from sw.compiler.sam.workload import SamWorkload
+from sw.runtime.program import Program
+from sw.runtime.sam_sections import encode
+
+
+def compile(
+    workload: SamWorkload,
+    config: SamConfig,
+    *,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Program:
+    """A program for ``config`` with the workload's graph, or for its fabric.
+
+    The same workload gives the same program, whatever the ``seed``. Raises ``WorkloadError`` where
+    the statement cannot be lowered, ``CapacityError`` where a fabric has too few blocks.
+    """
+    graph = _graph(workload, config)
+    configuration = np.zeros(0, np.uint32)
+    if config.fabric is not None:
+        from hw.sam.fabric_encoding import encode as encode_fabric
+
+        configuration = encode_fabric(graph, config).words
+    else:
+        config = replace(config, expression=workload.text, graph=graph)
+    progress(1.0)
+    tensors = dict.fromkeys(access.tensor for access in workload.statement.operands)
+    return Program(
+        target="sam",
+        config=config.to_dict(),
+        digest=config.digest,
+        format=config.format,
+        workload=workload.name,
+        input_names=list(tensors),
+        output_names=[workload.statement.result.tensor],
+        statistics={"blocks": len(graph.blocks), "streams": len(graph.readers)},
+        sections={
+            "plan": encode(graph, workload.text),
+            "configuration": configuration,
+        },
+    )
+
+
+def resolve(config: SamConfig) -> SamConfig:
+    """``config`` with the graph of its expression, if it names one.
+
+    Raises ``ConfigError`` that begins with the field.
+    """
+    if not config.expression or config.graph is not None or config.fabric is not None:
+        return config
+    try:
+        graph = lower(parse(config.expression), skip=config.skip)
+    except WorkloadError as error:
+        raise ConfigError([f"expression = {config.expression!r}: {error}"]) from error
+    return replace(config, graph=graph)
+
+
+def _graph(workload: SamWorkload, config: SamConfig) -> Graph:
+    """The graph to run, verified."""
+    graph = workload.graph
+    if graph is None:
+        graph = lower(workload.statement, skip=config.skip and config.fabric is None)
+    verify(graph)
+    return graph

@@ -1,0 +1,105 @@
+"""Where a run's cycles go, and its graph as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hw.sam.graph import Block
+from sw.compiler.sam.dot_write import write_dot
+from sw.runtime.program import Program
+from sw.runtime.report import Chart
+from sw.runtime.result import Result
+from sw.runtime.rows import Rows
+from sw.runtime.sam_sections import graph_of, statement_of
+
+_COMPUTING = ("alu", "function", "reduce", "spaccumulator")
+_SHOWN = 8
+
+
+def cycle_limit(program: Program) -> int:
+    """None that data do not decide: the machine itself stops a graph in which nothing moves."""
+    return 1 << 48
+
+
+def operations(program: Program, counters: Mapping[str, int]) -> int:
+    """Values that ALUs, functions and reductions took in or gave."""
+    return sum(counters[f"values_{block.name}"] for block in _computing(program))
+
+
+def units(program: Program) -> tuple[str, int]:
+    """What computes, in the plural, and how many there are."""
+    return "ALUs", max(1, len(_computing(program)))
+
+
+def longest_stream(counters: Mapping[str, int]) -> int:
+    """Tokens of the longest stream: a bound of the cycles, as each carries one a cycle."""
+    return max(count for name, count in counters.items() if name.startswith("tokens_"))
+
+
+def charts(program: Program, result: Result) -> list[Chart]:
+    """The figures of a run that its page shows."""
+    bound = longest_stream(result.counters)
+    factor = result.cycles / max(1, bound)
+    return [
+        Chart(
+            f"Tokens of streams, % of cycles: {factor:.2f} times the longest",
+            _largest(result.counters, "tokens_"),
+            result.cycles,
+        ),
+        Chart(
+            "Cycles in which blocks stalled",
+            _largest(result.counters, "stalls_"),
+            result.cycles,
+        ),
+    ]
+
+
+def listing(program: Program) -> Iterator[str]:
+    """The graph's blocks with the streams that they read, a line each."""
+    graph = graph_of(program.sections)
+    for block in graph.blocks:
+        inputs = [
+            f"{port}={graph.drivers[block.name, port].source}."
+            f"{graph.drivers[block.name, port].output}"
+            for port in block.inputs
+            if (block.name, port) in graph.drivers
+        ]
+        yield " ".join([f"{block.name}: {block.type}", *_shown(block), *inputs])
+
+
+def dot(program: Program) -> str:
+    """The graph in the DOT dialect of the SAM tools."""
+    return write_dot(graph_of(program.sections), statement_of(program.sections))
+
+
+def first_difference(
+    program: Program, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
+) -> str | None:
+    """The first word of a writer's array that differs; ``None`` if all are equal."""
+    for window, rows in rtl.items():
+        other = model[window]
+        if len(rows.numbers) != len(other.numbers):
+            return f"{window} has {len(rows.numbers)} rows, the model writes {len(other.numbers)}"
+        for row, left, right in zip(
+            rows.numbers.tolist(), rows.words.tolist(), other.words.tolist(), strict=True
+        ):
+            if left != right:
+                return f"{window}[{row}] is {left[0]:#x}, the model writes {right[0]:#x}"
+    return None
+
+
+def _computing(program: Program) -> list[Block]:
+    return [block for block in graph_of(program.sections).blocks if block.type in _COMPUTING]
+
+
+def _largest(counters: Mapping[str, int], prefix: str) -> list[tuple[str, int]]:
+    found = [
+        (name.removeprefix(prefix), count)
+        for name, count in counters.items()
+        if name.startswith(prefix) and count
+    ]
+    return sorted(found, key=lambda bar: -bar[1])[:_SHOWN]
+
+
+def _shown(block: Block) -> list[str]:
+    return [f"{name}={value}" for name, value in block.parameters.items() if value != ""]

@@ -1,0 +1,232 @@
+"""From operands to the contents of memories, and back to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.sam.block_types import BITVECTOR_BITS, Array
+from hw.sam.config import SamConfig
+from hw.sam.graph import Block, Graph
+from hw.sam.memory_map import settings_of
+from sw.compiler.frontend.tensor import Tensor
+from sw.compiler.sam.check import check_shapes
+from sw.compiler.sam.expression import Statement
+from sw.compiler.sam.storage import (
+    BitvectorLevel,
+    CompressedLevel,
+    DenseLevel,
+    Level,
+    Storage,
+    restore,
+    store,
+)
+from sw.compiler.sam.workload import Operand, operand
+from sw.golden.words import to_words
+from sw.runtime.program import Program
+from sw.runtime.result import Outputs
+from sw.runtime.rows import Rows
+from sw.runtime.sam_sections import graph_of, statement_of
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What a machine is given.
+
+    tensors
+        operands by name, with the sizes that they have in the statement.
+    sizes
+        size of each index variable.
+    """
+
+    program: Program
+    tensors: Mapping[str, Tensor]
+    sizes: Mapping[str, int]
+
+    @cached_property
+    def storages(self) -> dict[str, Storage]:
+        """Operands in their formats, by name."""
+        formats = statement_of(self.program.sections).formats
+        return {
+            name: store(tensor, formats[name], BITVECTOR_BITS, name)
+            for name, tensor in self.tensors.items()
+        }
+
+
+def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
+    """Operands for ``inputs``: what ``workload.operand`` takes, by name.
+
+    Raises ``WorkloadError`` for tensors that are missing or unknown, of another order, or of sizes
+    that contradict each other.
+    """
+    statement = statement_of(program.sections)
+    found = {name: _named(name, source) for name, source in inputs.items()}
+    shapes = _grown_shapes(statement, found)
+    sizes = check_shapes(statement, shapes)
+    tensors = {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+    return Operands(program, tensors, sizes)
+
+
+def image(program: Program, operands: Operands) -> dict[str, Rows]:
+    """What to write before a start, by window. ``CapacityError`` where an array is too short."""
+    graph, config = graph_of(program.sections), SamConfig.from_dict(program.config)
+    found = {}
+    settings = [_setting(graph, name, setting, operands) for name, setting in settings_of(graph)]
+    if settings:
+        found["settings"] = _rows(np.array(settings, np.uint32))
+    for block in graph.blocks:
+        for array in block.arrays:
+            if not array.writes:
+                rows = _rows(_array(block, array, operands, program.format))
+                if len(rows.numbers) > config.array_words:
+                    raise CapacityError(
+                        f"{program.workload}: tensor {block['tensor']}: {len(rows.numbers)} rows "
+                        f"of {array.name}, array_words = {config.array_words}"
+                    )
+                found[f"{block.name}_{array.name}"] = rows
+    if len(program.sections["configuration"]):
+        found["configuration"] = _rows(program.sections["configuration"])
+    return found
+
+
+def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """What to read after a run: the rows that writers have written, by window."""
+    graph = graph_of(program.sections)
+    count_of = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
+    return {
+        f"{block.name}_{array.name}": np.arange(counters[f"{block.name}_{count_of[array.name]}"])
+        for block in graph.blocks
+        for array in block.arrays
+        if array.writes
+    }
+
+
+written_rows = result_rows
+
+
+def outputs(program: Program, operands: Operands, memory: Mapping[str, Rows]) -> Outputs:
+    """The result's entries, from the rows that ``result_rows`` asks for."""
+    statement = statement_of(program.sections)
+    coordinates, words = result(program, operands, memory)
+    return Outputs(entry_names(statement.result.tensor, coordinates), words)
+
+
+def result(
+    program: Program, operands: Operands, memory: Mapping[str, Rows]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates, int64 [nnz, order], and words, uint32 [nnz], of the result's entries.
+
+    Raises ``ProgramError`` where what was written is no tensor.
+    """
+    statement, graph = statement_of(program.sections), graph_of(program.sections)
+    access = statement.result
+    format = statement.formats[access.tensor]
+    shape = tuple(operands.sizes[index] for index in access.indices)
+    writers = {block["level"]: block for block in graph.blocks if block.type == "fiberwrite"}
+    levels: list[Level] = []
+    positions = 1
+    for number, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):
+        level, positions = _read_level(writers[number].name, kind, shape[mode], positions, memory)
+        levels.append(level)
+    writer = next(block for block in graph.blocks if block.type == "valwrite")
+    words = memory[f"{writer.name}_vals"].words.reshape(-1)
+    # Entries are told by their places among the values, from 1: none of them is zero.
+    places = np.arange(1, len(words) + 1, dtype=np.float64)
+    tensor = restore(Storage(format, shape, tuple(levels), places))
+    return tensor.coordinates, words[tensor.values.astype(np.int64) - 1]
+
+
+def entry_names(tensor: str, coordinates: np.ndarray) -> list[str]:
+    """``X[0,3]`` for each row of coordinates; the tensor's name for a scalar."""
+    if coordinates.shape[1] == 0:
+        return [tensor] * len(coordinates)
+    return [f"{tensor}[{','.join(map(str, row))}]" for row in coordinates.tolist()]
+
+
+def _named(name: str, source: Any) -> Operand:
+    try:
+        return operand(source)
+    except WorkloadError as error:
+        raise WorkloadError(f"tensor {name}: {error}") from error
+
+
+def _grown_shapes(
+    statement: Statement, operands: Mapping[str, Operand]
+) -> dict[str, tuple[int, ...]]:
+    """Shapes by name; those that may grow have the sizes that other operands give."""
+    sizes: dict[str, int] = {}
+    for may_grow in (False, True):
+        for access in statement.operands:
+            entry = operands.get(access.tensor)
+            if entry is None or entry.grows != may_grow:
+                continue
+            for index, size in zip(access.indices, entry.tensor.shape, strict=False):
+                known = sizes.get(index, 0)
+                sizes[index] = max(known, size) if may_grow else known or size
+    shapes = {name: entry.tensor.shape for name, entry in operands.items()}
+    for access in statement.operands:
+        entry = operands.get(access.tensor)
+        if entry is not None and entry.grows and len(access.indices) == entry.tensor.order:
+            shapes[access.tensor] = tuple(sizes[index] for index in access.indices)
+    return shapes
+
+
+def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
+    """What the host sets for a block: a size, or the words of a bitvector of that size."""
+    block = graph[name]
+    if setting.startswith("size") and setting != "size":
+        return operands.sizes[graph.index_of(name, f"out_crd{setting[4:]}")]
+    size = operands.sizes[block["index"]]
+    return size if setting == "size" else -(-size // BITVECTOR_BITS)
+
+
+def _array(block: Block, array: Array, operands: Operands, format: str) -> np.ndarray:
+    """Rows that a block reads, uint32 [rows] or [rows, words]."""
+    tensor = block["tensor"]
+    if array.of_values:
+        # A constant's name is its number.
+        named = tensor.isidentifier()
+        values = operands.storages[tensor].values if named else np.array([float(tensor)])
+        try:
+            return to_words(values, format)
+        except ValueError as error:
+            raise WorkloadError(f"tensor {tensor}: {error}") from error
+    level = operands.storages[tensor].levels[block["level"]]
+    match level, array.name:
+        case CompressedLevel(), "seg":
+            return np.stack([level.segments[:-1], level.segments[1:]], axis=1).astype(np.uint32)
+        case CompressedLevel(), "crd":
+            return level.coordinates.astype(np.uint32)
+        case BitvectorLevel(), "bv":
+            ones = np.bitwise_count(level.words).astype(np.int64)
+            before = np.concatenate([[0], np.cumsum(ones)[:-1]])
+            return np.stack([level.words, before.astype(np.uint32)], axis=1)
+    raise WorkloadError(
+        f"tensor {tensor}: its level {block['level']} is no {block.type}'s: the graph needs "
+        "another format"
+    )
+
+
+def _rows(words: np.ndarray) -> Rows:
+    rows = words.reshape(len(words), -1)
+    return Rows(np.arange(len(rows)), rows)
+
+
+def _read_level(
+    writer: str, kind: str, size: int, fibers: int, memory: Mapping[str, Rows]
+) -> tuple[Level, int]:
+    """A level that ``writer`` has written below so many positions, and its own positions."""
+    if kind == "dense":
+        return DenseLevel(size), fibers * size
+    if kind == "compressed":
+        ends = memory[f"{writer}_seg"].words.reshape(-1).astype(np.int64)[:fibers]
+        coordinates = memory[f"{writer}_crd"].words.reshape(-1).astype(np.int64)
+        segments = np.concatenate([[0], ends])
+        return CompressedLevel(size, segments, coordinates), len(coordinates)
+    words = memory[f"{writer}_bv"].words.reshape(-1)[: fibers * -(-size // BITVECTOR_BITS)]
+    return BitvectorLevel(size, words, BITVECTOR_BITS), int(np.bitwise_count(words).sum())

@@ -1,0 +1,42 @@
+"""What a SAM program should compute: by its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sw.golden import sam as golden
+from sw.golden.words import from_words
+from sw.runtime.program import Program
+from sw.runtime.result import Result
+from sw.runtime.sam.image import entry_names, operands
+from sw.runtime.sam_sections import statement_of
+from sw.runtime.verify import Verification, compare
+
+
+def verify(program: Program, inputs: Mapping[str, Any], result: Result) -> Verification:
+    """Compares a result with the golden model and with float64, entry by entry.
+
+    What is no entry is zero: an explicit zero and an absent one are equal.
+    """
+    found = operands(program, inputs)
+    statement = statement_of(program.sections)
+    tensor = statement.result.tensor
+    expected = _by_name(tensor, *golden.evaluate(statement, found.tensors, program.format))
+    exact = _by_name(tensor, *golden.reference(statement, found.tensors))
+    got = dict(zip(result.names, result.words.tolist(), strict=True))
+    names = list(dict.fromkeys([*result.names, *expected, *exact]))
+    words = np.array([got.get(name, 0) for name in names], np.uint32)
+    return compare(
+        names,
+        words,
+        np.array([expected.get(name, 0) for name in names], np.uint32),
+        from_words(words, program.format),
+        np.array([exact.get(name, 0.0) for name in names], np.float64),
+    )
+
+
+def _by_name(tensor: str, coordinates: np.ndarray, numbers: np.ndarray) -> dict[str, Any]:
+    return dict(zip(entry_names(tensor, coordinates), numbers.tolist(), strict=True))

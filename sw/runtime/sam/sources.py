@@ -1,0 +1,86 @@
+"""Workloads and operands from what people have: expressions, graphs, files of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.frontend.tensor_files import load_tensor
+from sw.compiler.frontend.text_file import read_text
+from sw.compiler.sam.dot_read import read_dot
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.workload import Operand, SamWorkload, operand
+from sw.runtime.program import Program
+
+GRAPH_SUFFIXES = (".gv", ".dot")
+
+_EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
+"""Of files that say how large a tensor is; others say which coordinates it has."""
+
+
+def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
+    """The workload of an expression or a graph's file, with operands from files by name."""
+    inputs = load_tensors(tensors) if tensors else None
+    return workload((text, inputs))
+
+
+def workload(source: Any, seed: int = 0) -> SamWorkload:
+    """The workload that ``source`` means.
+
+    ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
+    one of the first two and operands by name, each whatever ``Tensor.from_any`` takes, or ``None``.
+
+    Raises ``WorkloadError`` that names the column, or the file and line.
+    """
+    if isinstance(source, SamWorkload):
+        return source
+    text, inputs = source if isinstance(source, tuple) else (source, None)
+    operands = None
+    if inputs is not None:
+        operands = {name: _operand(name, tensor) for name, tensor in inputs.items()}
+    if str(text).endswith(GRAPH_SUFFIXES):
+        return _of_graph(Path(text), operands)
+    statement = parse(str(text))
+    name = str(text).split(" -")[0].strip()
+    return SamWorkload(name, str(text), statement, None, operands)
+
+
+def load_tensors(paths: Mapping[str, str]) -> dict[str, Operand]:
+    """Operands from files, by name. Raises ``WorkloadError`` naming the file and line."""
+    found = {}
+    for name, path in paths.items():
+        suffix = Path(path).suffix.lower()
+        tensor = load_tensor(path, name if Path(path).is_dir() else None)
+        found[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
+    return found
+
+
+def new_inputs(
+    program: Program,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    defaults: Mapping[str, Operand] | None,
+    seed: int = 0,
+) -> dict[str, Operand]:
+    """The program's operands, from files in place of ``defaults``."""
+    if values is not None:
+        raise WorkloadError("--values: target sam has tensors: --tensor NAME=PATH gives them")
+    return {**(defaults or {}), **load_tensors(tensors)}
+
+
+def prepare() -> None:
+    """Nothing has to be done before the compiler is used."""
+
+
+def _operand(name: str, source: Any) -> Operand:
+    try:
+        return operand(source)
+    except WorkloadError as error:
+        raise WorkloadError(f"tensor {name}: {error}") from error
+
+
+def _of_graph(path: Path, inputs: Mapping[str, Operand] | None) -> SamWorkload:
+    found = read_dot(read_text(path), str(path))
+    return SamWorkload(path.stem, found.statement, parse(found.statement), found.graph, inputs)

@@ -1,0 +1,55 @@
+"""What a SAM program consists of: its graph, what it computes, and a fabric's configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.sam.graph import Graph
+from sw.compiler.sam.expression import Statement
+from sw.compiler.sam.parser import parse
+from sw.runtime.sections import Schema, Section, Sections
+
+
+def encode(graph: Graph, statement: str) -> np.ndarray:
+    """Section ``plan``: UTF-8 of a JSON object, uint8."""
+    plan = {"graph": graph.to_dict(), "statement": statement}
+    return np.frombuffer(json.dumps(plan, sort_keys=True).encode(), np.uint8)
+
+
+def graph_of(sections: Sections) -> Graph:
+    return _decode(sections["plan"].tobytes())[0]
+
+
+def statement_of(sections: Sections) -> Statement:
+    """What the graph computes, and how its tensors are stored."""
+    return _decode(sections["plan"].tobytes())[1]
+
+
+@lru_cache(maxsize=8)
+def _decode(octets: bytes) -> tuple[Graph, Statement]:
+    plan = json.loads(octets)
+    return Graph.from_dict(plan["graph"]), parse(plan["statement"])
+
+
+def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
+    with damaged_as(ProgramError, "section 'plan'"):
+        try:
+            graph_of(sections)
+        except GnarlError as error:
+            raise ProgramError(f"section 'plan': {error}") from error
+
+
+SAM_SCHEMA = Schema(
+    [
+        Section("plan", np.uint8, ("bytes",)),
+        Section("configuration", np.uint32, ("words",)),
+    ],
+    _check,
+)
+"""``configuration``: what a fabric is set to, see ``hw.sam.fabric_encoding``; else empty."""
