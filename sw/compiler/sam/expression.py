@@ -38,10 +38,15 @@ class Access:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number."""
+    """A number: a scalar whose name is the number."""
 
     value: float
     column: int = field(default=1, compare=False)
+
+    @property
+    def tensor(self) -> str:
+        """Name of the scalar in graphs: the number as Python writes a float."""
+        return repr(float(self.value))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,206 @@
+"""Which coordinates a loop visits: sets over the levels of the operands that have its index.
+
+A product needs the coordinates that all its factors have, a sum those of any of its parts; dense
+levels have all of them, and so need not be walked where another set says which ones count: they
+are located. Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017, merge lattices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+ADDITIVE = ("add", "sub", "max", "min")
+"""Operations whose missing operand counts as 0, and that are 0 where both are missing."""
+
+NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid")
+"""Functions that are not 0 at 0: they have a value at every coordinate."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An access or a constant: ``indices`` and ``formats`` by level, outermost first.
+
+    ``number`` tells operands of the same tensor apart.
+    """
+
+    number: int
+    tensor: str
+    indices: tuple[str, ...]
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``op`` is one of ``ADDITIVE``, ``mul``, ``neg`` or a function."""
+
+    op: str
+    arguments: tuple[Formula, ...]
+
+
+Formula = Operand | Operation
+
+
+@dataclass(frozen=True)
+class Level:
+    """The coordinates in a fiber of level ``number`` of ``operand``; none where it is missing."""
+
+    operand: Operand
+    number: int
+
+    @property
+    def format(self) -> str:
+        return self.operand.formats[self.number]
+
+    @property
+    def filled(self) -> bool:
+        """Whether no fiber is empty as long as the operand is there."""
+        outer = self.operand.formats[self.number - 1] if self.number else "dense"
+        return self.format == "dense" or outer != "dense"
+
+
+@dataclass(frozen=True)
+class All:
+    """Every coordinate below the size of the index."""
+
+
+@dataclass(frozen=True)
+class Intersection:
+    parts: tuple[Coordinates, ...]
+
+
+@dataclass(frozen=True)
+class Union:
+    parts: tuple[Coordinates, ...]
+
+
+Coordinates = Level | All | Intersection | Union
+
+Presence = frozenset[frozenset[int]]
+"""What is known of operands that may be missing: of each set, by number, one is there."""
+
+
+def operands(formula: Formula) -> Iterator[Operand]:
+    """Every operand, left to right."""
+    if isinstance(formula, Operand):
+        yield formula
+    else:
+        for argument in formula.arguments:
+            yield from operands(argument)
+
+
+def indices_of(formula: Formula) -> set[str]:
+    return {index for operand in operands(formula) for index in operand.indices}
+
+
+def coordinates(formula: Formula, index: str, present: Presence) -> Coordinates | None:
+    """Where ``formula`` may differ from 0 along ``index``; None if it does not depend on it."""
+    found = _coordinates(formula, index)
+    return None if found is None else simplify(found, present)
+
+
+def _coordinates(formula: Formula, index: str) -> Coordinates | None:
+    if isinstance(formula, Operand):
+        if index not in formula.indices:
+            return None
+        return Level(formula, formula.indices.index(index))
+    parts = [_coordinates(argument, index) for argument in formula.arguments]
+    there = tuple(part for part in parts if part is not None)
+    if not there:
+        return None
+    if formula.op == "mul":
+        return there[0] if len(there) == 1 else Intersection(there)
+    if formula.op in ADDITIVE:
+        return Union(there if len(there) == len(parts) else (*there, All()))
+    return Union((*there, All())) if formula.op in NONZERO_AT_ZERO else there[0]
+
+
+def simplify(found: Coordinates, present: Presence) -> Coordinates:
+    """Nested sets of a kind become one, and dense levels that need not be walked go."""
+    if isinstance(found, Level | All):
+        return found
+    kind = type(found)
+    parts: list[Coordinates] = []
+    for part in found.parts:
+        simple = simplify(part, present)
+        parts.extend(simple.parts if isinstance(simple, kind) else (simple,))
+    sparse: list[Coordinates] = [
+        part for part in parts if not (isinstance(part, All) or _is_dense(part))
+    ]
+    if kind is Intersection:
+        dense = [part for part in parts if _is_dense(part)]
+        parts = sparse or dense[:1] or [All()]
+    else:
+        complete = next(
+            (part for part in parts if _is_dense(part) and is_full(part, present)), None
+        )
+        if complete is None and All() in parts:
+            complete = All()
+        if complete is not None:
+            parts = [*sparse, complete]
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _is_dense(part: Coordinates) -> bool:
+    return isinstance(part, Level) and part.format == "dense"
+
+
+def is_full(found: Coordinates, present: Presence) -> bool:
+    """Whether the set has every coordinate, whatever the data."""
+    match found:
+        case All():
+            return True
+        case Level(operand):
+            return found.format == "dense" and is_sure(operand, present)
+        case Union(parts):
+            return any(is_full(part, present) for part in parts)
+    return False
+
+
+def is_sure(operand: Operand, present: Presence) -> bool:
+    """Whether the operand is never missing here."""
+    return frozenset({operand.number}) in present
+
+
+def never_empty(found: Coordinates, present: Presence) -> bool:
+    """Whether the set has a coordinate, whatever the data.
+
+    Relies on storage: below a position of a compressed or bitvector level a fiber is not empty.
+    """
+    if is_full(found, present):
+        return True
+    if isinstance(found, Intersection):
+        return False
+    parts = found.parts if isinstance(found, Union) else (found,)
+    filled = {part.operand.number for part in parts if isinstance(part, Level) and part.filled}
+    if any(one <= filled for one in present):
+        return True
+    return isinstance(found, Union) and any(never_empty(part, present) for part in parts)
+
+
+def visited(found: Coordinates, present: Presence) -> Presence:
+    """What is known of the operands that are walked, at each coordinate of the set."""
+    match found:
+        case Level(operand):
+            return frozenset({frozenset({operand.number})})
+        case Intersection(parts):
+            return frozenset().union(*(visited(part, present) for part in parts))
+        case Union(parts):
+            known: Presence = frozenset({frozenset()})
+            for part in parts:
+                known = frozenset(one | other for one in known for other in visited(part, present))
+            for part in parts:
+                if is_full(part, present):
+                    known |= visited(part, present)
+            return known
+    return frozenset()
+
+
+def walked(found: Coordinates) -> Collection[Operand]:
+    """The operands whose levels the set is made of, left to right."""
+    match found:
+        case Level(operand):
+            return (operand,)
+        case Intersection(parts) | Union(parts):
+            return tuple(operand for part in parts for operand in walked(part))
+    return ()

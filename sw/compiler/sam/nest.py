@@ -1,0 +1,261 @@
+"""Loops as blocks: lookups, joiners, repeats and locates that walk operands index by index."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hw.sam.block_types import BITVECTOR
+from sw.compiler.sam.builder import GraphBuilder, Stream
+from sw.compiler.sam.iteration import (
+    All,
+    Coordinates,
+    Intersection,
+    Level,
+    Operand,
+    Presence,
+    Union,
+    is_full,
+    is_sure,
+    never_empty,
+    visited,
+)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over ``index``: its coordinates ``crd``, one fiber for each turn of the loop outside.
+
+    full
+        every coordinate is there.
+    never_empty
+        each fiber has a coordinate.
+    """
+
+    index: str
+    crd: Stream
+    full: bool
+    never_empty: bool
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops, outermost first, and where the operands stand in the innermost one.
+
+    references
+        by operand number, the position of the last level that was walked; operands that are not
+        there have not begun.
+    present
+        what is known of operands that may be missing here.
+    """
+
+    loops: tuple[Loop, ...]
+    references: dict[int, Stream]
+    present: Presence
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """Coordinates, and the references that go with them, by operand number; never without one."""
+
+    crd: Stream
+    references: dict[int, Stream]
+
+
+ALL = -1  # as an operand's number: the lane of every coordinate, which no operand reads
+
+
+class Walker:
+    """Descends into loops. Blocks that would do what another one does already are shared."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self._builder = builder
+        self._root: Stream | None = None
+        self._signals: dict[Stream, Stream] = {}
+        self._repeats: dict[tuple[Stream, Stream], Stream] = {}
+        self._values: dict[tuple[str, Stream], Stream] = {}
+
+    def start(self, operands: Collection[Operand]) -> Nest:
+        """No loops yet; every operand is there."""
+        return Nest((), {}, frozenset(frozenset({operand.number}) for operand in operands))
+
+    def root(self, loops: tuple[Loop, ...], label: str) -> Stream:
+        """Reference 0 in the innermost of ``loops``."""
+        if not loops:
+            if self._root is None:
+                self._root = self._builder.add("root", "root", {}).out_ref
+            return self._root
+        return self.repeat(self.root(loops[:-1], label), loops[-1], label)
+
+    def repeat(self, stream: Stream, loop: Loop, label: str) -> Stream:
+        """The stream's tokens, each once for every coordinate of the next inner loop."""
+        key = stream, loop.crd
+        if key not in self._repeats:
+            if loop.crd not in self._signals:
+                self._signals[loop.crd] = self._builder.add(
+                    "repsiggen", f"repsig_{loop.index}", {"crd": loop.crd}, index=loop.index
+                ).out_repsig
+            self._repeats[key] = self._builder.add(
+                "repeat",
+                f"repeat_{label}_{loop.index}",
+                {"ref": stream, "repsig": self._signals[loop.crd]},
+                tensor=label,
+                index=loop.index,
+            ).out_ref
+        return self._repeats[key]
+
+    def values(self, nest: Nest, operand: Operand) -> Stream:
+        """The operand's values in the innermost loop; all its levels have been walked."""
+        reference = self._reference(nest, operand)
+        key = operand.tensor, reference
+        if key not in self._values:
+            self._values[key] = self._builder.add(
+                "arrayvals", f"vals_{operand.tensor}", {"ref": reference}, tensor=operand.tensor
+            ).out_val
+        return self._values[key]
+
+    def descend(
+        self, nest: Nest, index: str, found: Coordinates, operands: Collection[Operand]
+    ) -> Nest:
+        """A loop over the coordinates ``found``; all ``operands`` follow, in the order given."""
+        lane = self._lane(nest, index, found)
+        present = nest.present
+        loop = Loop(index, lane.crd, is_full(found, present), never_empty(found, present))
+        references: dict[int, Stream] = {}
+        for operand in operands:
+            number = operand.number
+            if number in lane.references:
+                references[number] = lane.references[number]
+                continue
+            begun = number in nest.references
+            if not begun and index not in operand.indices:
+                continue
+            repeated = self.repeat(self._reference(nest, operand), loop, operand.tensor)
+            references[number] = repeated
+            if index in operand.indices:
+                level = operand.indices.index(index)
+                references[number] = self._builder.add(
+                    "locate",
+                    f"locate_{operand.tensor}_{index}",
+                    {"crd": lane.crd, "ref": repeated},
+                    tensor=operand.tensor,
+                    level=level,
+                    index=index,
+                ).out_ref
+        moved = frozenset(lane.references)
+        kept = frozenset(one for one in present if not one & moved)
+        return Nest((*nest.loops, loop), references, kept | visited(found, present))
+
+    def _reference(self, nest: Nest, operand: Operand) -> Stream:
+        if operand.number in nest.references:
+            return nest.references[operand.number]
+        return self.root(nest.loops, operand.tensor)
+
+    def _lane(self, nest: Nest, index: str, found: Coordinates) -> _Lane:
+        match found:
+            case All():
+                node = self._builder.add(
+                    "fiberlookup",
+                    f"all_{index}",
+                    {"ref": self.root(nest.loops, "")},
+                    index=index,
+                    format="dense",
+                )
+                return _Lane(node.out_crd, {ALL: node.out_ref})
+            case Level():
+                return self._level(nest, index, found)
+        kind = "intersect" if isinstance(found, Intersection) else "union"
+        lanes = self._bitvector_lanes(nest, index, found, kind)
+        lane = lanes[0]
+        for other in lanes[1:]:
+            lane = self._join(index, kind, lane, other)
+        return lane
+
+    def _level(self, nest: Nest, index: str, level: Level) -> _Lane:
+        operand = level.operand
+        if level.format == BITVECTOR:
+            words = self._words(nest, index, level)
+            node = self._builder.add(
+                "bitvectorexpand",
+                f"expand_{operand.tensor}_{index}",
+                {"bv": words.crd, "ref": words.references[operand.number]},
+                index=index,
+            )
+        else:
+            node = self._builder.add(
+                "fiberlookup",
+                f"lookup_{operand.tensor}_{index}",
+                {"ref": self._reference(nest, operand)},
+                tensor=operand.tensor,
+                level=level.number,
+                index=index,
+                format=level.format,
+            )
+        return _Lane(node.out_crd, {operand.number: node.out_ref})
+
+    def _words(self, nest: Nest, index: str, level: Level) -> _Lane:
+        operand = level.operand
+        node = self._builder.add(
+            "bitvectorlookup",
+            f"lookup_{operand.tensor}_{index}",
+            {"ref": self._reference(nest, operand)},
+            tensor=operand.tensor,
+            level=level.number,
+            index=index,
+        )
+        return _Lane(node.out_bv, {operand.number: node.out_ref})
+
+    def _bitvector_lanes(
+        self, nest: Nest, index: str, found: Intersection | Union, kind: str
+    ) -> list[_Lane]:
+        """The lanes to join; pairs of bitvectors are joined word by word.
+
+        A missing operand has no words at all, so only those that are never missing are paired.
+        """
+        paired: list[Level] = []
+        for part in found.parts:
+            if isinstance(part, Level) and part.format == BITVECTOR:
+                if is_sure(part.operand, nest.present):
+                    paired.append(part)
+        if len(paired) % 2:
+            paired.pop()
+        lanes = []
+        for one, other in zip(paired[::2], paired[1::2], strict=True):
+            first, second = self._words(nest, index, one), self._words(nest, index, other)
+            node = self._builder.add(
+                f"bitvector{kind}",
+                f"{kind}_{index}",
+                {
+                    "bv0": first.crd,
+                    "ref0": first.references[one.operand.number],
+                    "bv1": second.crd,
+                    "ref1": second.references[other.operand.number],
+                },
+                index=index,
+            )
+            references = {one.operand.number: node.out_ref0, other.operand.number: node.out_ref1}
+            lanes.append(_Lane(node.out_crd, references))
+        rest = [part for part in found.parts if not any(part is one for one in paired)]
+        return [*lanes, *(self._lane(nest, index, part) for part in rest)]
+
+    def _join(self, index: str, kind: str, one: _Lane, other: _Lane) -> _Lane:
+        """Joiners take one reference a lane: as many side by side as the longer lane has."""
+        ones, others = list(one.references.items()), list(other.references.items())
+        count = max(len(ones), len(others))
+        references: dict[int, Stream] = {}
+        crd = None
+        for place in range(count):
+            first, second = ones[min(place, len(ones) - 1)], others[min(place, len(others) - 1)]
+            node = self._builder.add(
+                kind,
+                f"{kind}_{index}",
+                {"crd0": one.crd, "ref0": first[1], "crd1": other.crd, "ref1": second[1]},
+                index=index,
+            )
+            crd = crd or node.out_crd
+            references.setdefault(first[0], node.out_ref0)
+            references.setdefault(second[0], node.out_ref1)
+        assert crd is not None
+        if len(references) > 1:
+            references.pop(ALL, None)
+        return _Lane(crd, references)

@@ -1,0 +1,111 @@
+"""Cleaning of graphs. Each pass takes a graph and gives one that computes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from hw.sam.block_types import COMPRESSED
+from hw.sam.graph import Block, Edge, Graph
+from sw.compiler.sam.streams import trace
+
+# Parameters that say what a block works for, not what it does.
+_LABELS = {"repeat": ("tensor", "index"), "repsiggen": ("index",), "locate": ("index",)}
+
+
+def clean(graph: Graph, skip: bool = True) -> Graph:
+    """All passes; with ``skip``, lookups learn what intersections do not need."""
+    graph = merge_equal(graph)
+    graph = remove_unused(graph)
+    graph = attach_coordinates(graph)
+    return mark_skips(graph, skip)
+
+
+def merge_equal(graph: Graph) -> Graph:
+    """One block for all that do the same with the same streams. O(blocks + edges)."""
+    stands_for: dict[str, str] = {}
+    first: dict[Hashable, str] = {}
+    kept = set()
+    for block in graph.topological():
+        sources = tuple(
+            (port, stands_for[edge.source], edge.output)
+            for port in block.inputs
+            if (edge := graph.drivers.get((block.name, port))) is not None
+        )
+        labels = _LABELS.get(block.type, ())
+        parameters = tuple(
+            (name, value) for name, value in block.parameters.items() if name not in labels
+        )
+        unique = block.name if not block.outputs else None
+        name = first.setdefault((block.type, parameters, sources, unique), block.name)
+        stands_for[block.name] = name
+        kept.add(name)
+    return Graph(
+        tuple(block for block in graph.blocks if block.name in kept),
+        tuple(
+            replace(edge, source=stands_for[edge.source])
+            for edge in graph.edges
+            if edge.target in kept
+        ),
+    )
+
+
+def remove_unused(graph: Graph) -> Graph:
+    """Without the blocks that no writer depends on. O(blocks + edges)."""
+    used = {block.name for block in graph.blocks if not block.outputs}
+    for block in reversed(graph.topological()):
+        if any(
+            edge.target in used
+            for output in block.outputs
+            for edge in graph.readers.get((block.name, output), ())
+        ):
+            used.add(block.name)
+    return Graph(
+        tuple(block for block in graph.blocks if block.name in used),
+        tuple(edge for edge in graph.edges if edge.source in used and edge.target in used),
+    )
+
+
+def attach_coordinates(graph: Graph) -> Graph:
+    """Reductions learn the coordinates around them, so that they know how many sums they owe.
+
+    Without them an empty fiber around an empty fiber is not told from it. O(blocks · depth).
+    """
+    table = trace(graph)
+    edges = list(graph.edges)
+    for block in graph.blocks:
+        if block.type != "reduce" or (block.name, "crd") in graph.drivers:
+            continue
+        around = table.loops[block.name, "out_val"]
+        if around in table.coordinates:
+            edges.append(Edge(*table.coordinates[around], block.name, "crd"))
+    return Graph(graph.blocks, tuple(edges))
+
+
+def mark_skips(graph: Graph, skip: bool = True) -> Graph:
+    """Compressed lookups that only feed one lane of one intersection skip what it drops.
+
+    Other readers would miss coordinates. With ``skip`` false no lookup skips. O(blocks + edges).
+    """
+    return Graph(
+        tuple(
+            Block(
+                block.name, block.type, {**block.parameters, "skip": skip and _skips(graph, block)}
+            )
+            if block.type == "fiberlookup"
+            else block
+            for block in graph.blocks
+        ),
+        graph.edges,
+    )
+
+
+def _skips(graph: Graph, block: Block) -> bool:
+    if block["format"] != COMPRESSED:
+        return False
+    crds = graph.readers.get((block.name, "out_crd"), ())
+    refs = graph.readers.get((block.name, "out_ref"), ())
+    if len(crds) != 1 or len(refs) != 1 or crds[0].target != refs[0].target:
+        return False
+    lane = crds[0].input.removeprefix("crd"), refs[0].input.removeprefix("ref")
+    return graph[crds[0].target].type == "intersect" and lane in (("0", "0"), ("1", "1"))

@@ -1,0 +1,78 @@
+"""The verifier: whether the streams of a graph fit the blocks that read them."""
+
+from __future__ import annotations
+
+from hw.lib.errors import WorkloadError
+from hw.sam.graph import Block, Graph
+from sw.compiler.sam.streams import Loops, StreamTable, before_drops, trace
+
+
+def verify(graph: Graph) -> StreamTable:
+    """The loops of every stream, if all is right.
+
+    Checked beyond what ``Graph`` checks: kinds of streams agree at both ends of every edge; the
+    loops around the streams that a block reads together are the same, with the same coordinates
+    and index; and the writers of each tensor are those of one tensor. ``WorkloadError`` names the
+    block and port.
+    """
+    order = graph.topological()
+    for block in order:
+        for port in block.inputs.values():
+            edge = graph.drivers.get((block.name, port.name))
+            if edge is None:
+                continue
+            kind = graph.kind_of_stream(edge.source, edge.output)
+            if kind not in port.kinds:
+                raise WorkloadError(
+                    f"graph: {block.type} {block.name}: {port.name} is fed by {edge.source}."
+                    f"{edge.output}, a stream of kind {kind}; must be {' or '.join(port.kinds)}"
+                )
+    table = trace(graph)
+    tensors: dict[str, list[Block]] = {}
+    for block in graph.blocks:
+        if block.type in ("fiberwrite", "valwrite"):
+            tensors.setdefault(block["tensor"], []).append(block)
+    if not tensors:
+        raise WorkloadError("graph: nothing is written; a valwrite must be there")
+    for tensor, writers in tensors.items():
+        _check_writers(graph, table, tensor, writers)
+    return table
+
+
+def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[Block]) -> None:
+    values = [block for block in writers if block.type == "valwrite"]
+    if len(values) != 1:
+        raise WorkloadError(f"graph: tensor {tensor} has {len(values)} valwrite; must have one")
+    levels = sorted((b for b in writers if b.type == "fiberwrite"), key=lambda b: b["level"])
+    if [block["level"] for block in levels] != list(range(len(levels))):
+        there = ", ".join(str(block["level"]) for block in levels)
+        raise WorkloadError(
+            f"graph: tensor {tensor} has writers for levels {there}; must have one for each "
+            "level, from 0"
+        )
+    inner = _read_loops(graph, table, values[0], "val")
+    if len(inner) != len(levels):
+        raise WorkloadError(
+            f"graph: valwrite {values[0].name}: val lies in {len(inner)} loops; must lie in "
+            f"{len(levels)}, as many as tensor {tensor} has levels"
+        )
+    for block in levels:
+        loops = _read_loops(graph, table, block, "crd")
+        depth = block["level"] + 1
+        if before_drops(loops) != before_drops(inner)[:depth]:
+            shown = ", ".join(fibers.index or "?" for fibers in loops)
+            wanted = ", ".join(fibers.index or "?" for fibers in inner[:depth])
+            raise WorkloadError(
+                f"graph: fiberwrite {block.name}: crd lies in loops ({shown}); must lie in the "
+                f"first {depth} loops of the values, ({wanted}), with the same coordinates"
+            )
+        if block["index"] and loops[-1].index and block["index"] != loops[-1].index:
+            raise WorkloadError(
+                f"graph: fiberwrite {block.name}: crd has index {loops[-1].index}; must have "
+                f"index {block['index']}, as the block"
+            )
+
+
+def _read_loops(graph: Graph, table: StreamTable, block: Block, port: str) -> Loops:
+    edge = graph.drivers[block.name, port]
+    return table.loops[edge.source, edge.output]
