@@ -141,6 +141,10 @@ BROKEN_CSR.indices[1] = 7
             "entry 2: coordinate (1, 1) comes after (1, 2): must ascend",
         ),
         (
+            ([[1, 0], [0, 5]], [1, 1], (4, 8)),
+            "entry 1: coordinate (0, 5) comes after (1, 0): must ascend",
+        ),
+        (
             ([[0, 1], [1, 2], [1, 2]], [1, 1, 1], (4, 8)),
             "entry 2: coordinate (1, 2) is there twice",
         ),
