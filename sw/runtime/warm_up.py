@@ -1,8 +1,6 @@
 """Compiles the passes' inner loops into numba's cache, so that the first workload need not wait.
 
-Run once after installation: ``python -m sw.runtime.warm_up``. numba compiles a loop again when its
-own file changes, but not when another file does whose functions were compiled into it: after such a
-change delete ``sw/compiler/dpu/__pycache__/*.nbi``.
+Run once after installation: ``python -m sw.runtime.warm_up``.
 """
 
 from __future__ import annotations
