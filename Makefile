@@ -26,7 +26,7 @@ help:  ## print this list
 setup: $(STAMP)  ## install everything into .venv, and nothing else
 
 demo: $(STAMP)  ## compile, generate, simulate, compare and report the shipped examples
-	$(BIN)/gnarl demo --config $(CONFIG)
+	$(BIN)/gnarl demo $(if $(filter command environment,$(firstword $(origin CONFIG))),--config $(CONFIG))
 
 test: $(STAMP)  ## every test, cocotb included
 	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)

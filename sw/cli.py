@@ -343,7 +343,12 @@ def run(
 
 @main.command()
 @click.option(
-    "--config", default="dpu_d3_b64", show_default=True, help="Configuration to run them on."
+    "--config",
+    "names",
+    multiple=True,
+    default=["dpu_d3_b64", "sam_fp32"],
+    show_default=True,
+    help="Configuration to run its target's examples on; may be given again.",
 )
 @click.option(
     "-o",
@@ -354,23 +359,30 @@ def run(
     show_default=True,
     help="Folder for the workloads and pictures.",
 )
-def demo(config: str, folder: Path) -> int:
-    """Generate two workloads, run them on the RTL, and draw their timelines.
+def demo(names: tuple[str, ...], folder: Path) -> int:
+    """Generate workloads for each target, run them on the RTL, and draw their timelines.
 
     Example: gnarl demo --config dpu_d2_b16
     """
-    from sw.compiler.frontend.generate import write_examples
     from sw.runtime.session import run_once
 
-    configuration = load_configuration(config)
+    configurations = [load_configuration(name) for name in names]
+    folder.mkdir(parents=True, exist_ok=True)
     status = 0
-    for path in write_examples(folder):
-        picture = path.with_suffix(".png")
-        stages = ConsoleStages(_stderr())
-        report = run_once(configuration, str(path), timeline=picture, stages=stages)
-        report.print(Console())
-        click.echo(f"timeline: {picture}\n")
-        status = max(status, 0 if report.bit_exact else DIFFERENT)
+    for configuration in configurations:
+        runtime: Runtime = configuration.target.part("runtime")
+        for example in runtime.examples(folder):
+            picture = folder / f"{example.name}.png"
+            report = run_once(
+                configuration,
+                example.source,
+                tensors=example.tensors,
+                timeline=picture,
+                stages=ConsoleStages(_stderr()),
+            )
+            report.print(Console())
+            click.echo(f"timeline: {picture}\n")
+            status = max(status, 0 if report.bit_exact else DIFFERENT)
     return status
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from sw.runtime.example import Example
     from sw.runtime.program import Program
     from sw.runtime.report import Chart
     from sw.runtime.result import Outputs, Result
@@ -52,6 +53,9 @@ class Runtime(Protocol):
     functions below agree on, and a program's users may give others. Operands are what the machine
     is given for them.
     """
+
+    def examples(self, folder: Path) -> list[Example]:
+        """Workloads that ship with the project; what they need is written into a folder."""
 
     def source(self, text: str, tensors: Mapping[str, str]) -> Any:
         """What ``workload`` takes, from the command line's WORKLOAD and its ``--tensor NAME=PATH``.

@@ -12,6 +12,7 @@ import numpy as np
 from hw.lib.errors import ConfigError, WorkloadError
 from hw.lib.memory_map import MemoryMap
 from sw.golden.words import to_words
+from sw.runtime.example import Example
 from sw.runtime.program import Program
 from sw.runtime.report import Chart
 from sw.runtime.result import Outputs, Result
@@ -103,6 +104,12 @@ def compile_table(
 
 def prepare() -> None:
     pass
+
+
+def examples(folder: Path) -> list[Example]:
+    path = folder / "table.txt"
+    path.write_text(" ".join(map(str, range(COUNT))))
+    return [Example("table", str(path))]
 
 
 def source(text: str, tensors: Mapping[str, str]) -> Path:

@@ -4,13 +4,14 @@ from sw.runtime.dpu.diagnosis import first_difference, written_rows
 from sw.runtime.dpu.figures import activity, charts, cycle_limit, dot, listing, operations, units
 from sw.runtime.dpu.image import image, operands, outputs, result_rows
 from sw.runtime.dpu.models import golden, model, reference, verify
-from sw.runtime.dpu.sources import new_inputs, prepare, source, workload
+from sw.runtime.dpu.sources import examples, new_inputs, prepare, source, workload
 
 __all__ = [
     "activity",
     "charts",
     "cycle_limit",
     "dot",
+    "examples",
     "first_difference",
     "golden",
     "image",

@@ -13,10 +13,11 @@ import numpy as np
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import WorkloadError
 from sw.compiler.dpu import compile as compile_dag
-from sw.compiler.frontend.generate import random_dag
+from sw.compiler.frontend.generate import random_dag, write_examples
 from sw.compiler.frontend.rebind import values_from_file
 from sw.compiler.frontend.workload import DagWorkload, from_networkx, load
 from sw.runtime.dpu_sections import dag_of
+from sw.runtime.example import Example
 from sw.runtime.program import Program
 
 
@@ -30,6 +31,11 @@ def workload(source: Any, seed: int = 0) -> DagWorkload:
     if isinstance(source, nx.Graph):
         return from_networkx(source, seed=seed)
     return load(source, seed)
+
+
+def examples(folder: Path) -> list[Example]:
+    """A probabilistic circuit and a triangular system, both generated."""
+    return [Example(path.stem, str(path)) for path in write_examples(folder)]
 
 
 def source(text: str, tensors: Mapping[str, str]) -> Path:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hw.sam.graph import Block
 from sw.compiler.sam.dot_write import write_dot
+
+from hw.sam.graph import Block
 from sw.runtime.program import Program
 from sw.runtime.report import Chart
 from sw.runtime.result import Result

@@ -6,18 +6,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sw.compiler.sam.dot_read import read_dot
+
 from hw.lib.errors import WorkloadError
 from sw.compiler.frontend.tensor_files import load_tensor
 from sw.compiler.frontend.text_file import read_text
-from sw.compiler.sam.dot_read import read_dot
+from sw.compiler.sam.examples import examples as sam_examples
+from sw.compiler.sam.examples import write_operands
 from sw.compiler.sam.parser import parse
 from sw.compiler.sam.workload import Operand, SamWorkload, operand
+from sw.runtime.example import Example
 from sw.runtime.program import Program
 
 GRAPH_SUFFIXES = (".gv", ".dot")
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
 """Of files that say how large a tensor is; others say which coordinates it has."""
+
+
+def examples(folder: Path) -> list[Example]:
+    """A product and a sum of random sparse matrices."""
+    operands = write_operands(folder)
+    return [Example(name, text, operands) for name, text in sam_examples().items()]
 
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:

@@ -1,0 +1,35 @@
+"""Expressions and random sparse tensors to try the SAM compiler with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from sw.compiler.frontend.tensor import Tensor
+from sw.compiler.frontend.tensor_files import save_tensor
+from sw.compiler.sam.suite import SUITE
+
+SIZE = 96
+DENSITY = 0.06
+EXAMPLES = {"matmul": "matmul_ikj", "elemadd": "mat_elemadd"}
+"""Kernels of the suite by the name of the example."""
+
+
+def write_operands(folder: str | Path) -> dict[str, str]:
+    """Writes sparse matrices ``B.mtx`` and ``C.mtx`` into a folder, made if need be; their paths."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {}
+    for seed, name in enumerate("BC"):
+        random = np.random.default_rng(seed)
+        matrix = scipy.sparse.random_array((SIZE, SIZE), density=DENSITY, rng=random)
+        paths[name] = str(folder / f"{name}.mtx")
+        save_tensor(paths[name], Tensor.from_any(matrix))
+    return paths
+
+
+def examples() -> dict[str, str]:
+    """Expressions by name, over the operands of ``write_operands``."""
+    return {name: SUITE[kernel] for name, kernel in EXAMPLES.items()}
