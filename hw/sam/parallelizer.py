@@ -1,0 +1,61 @@
+"""Parallelizer: deals a stream out to several lanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sam.step import Step, is_data, is_done
+from hw.sam.token import token_stream
+
+
+class Parallelizer(wiring.Component):
+    """Deals the units of a stream to its lanes in turn; done goes to all of them.
+
+    A unit is a data or empty token along with the stop behind it, if there is one; a stop that
+    follows a stop, or comes first, is a unit of its own. So a lane has for each of its units what a
+    block that goes down a level makes into exactly one fiber, with the level of its stop that it
+    would have without lanes, and ``Serializer`` can put these fibers together in order whatever
+    their lengths. Example, two lanes: ``0 1 2 S0 S0 3 S1 D`` becomes ``0 2 S0 3 S1 D`` and
+    ``1 S0 D``. Streams with the same stops are dealt alike.
+
+    Latency: 0 cycles; one token a cycle. Source: FuseFlow, section 7; there, all lanes get every
+    stop, which tells an element with an empty fiber from none at all only if every fiber is a
+    multiple of the lanes.
+
+    Parameters: ``width`` of payloads; ``lanes`` >= 2.
+
+    Members: ``i`` in; ``o0``, ``o1``, ... out.
+    """
+
+    def __init__(self, width: int, lanes: int) -> None:
+        self._lanes = lanes
+        stream = token_stream(width)
+        super().__init__({"i": In(stream)} | {f"o{lane}": Out(stream) for lane in range(lanes)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        i = self.i
+        outputs = [getattr(self, f"o{lane}") for lane in range(self._lanes)]
+        step = Step(m, inputs=[i], outputs=outputs)
+        following = Signal(range(self._lanes))  # the lane that the next unit goes to
+        last = Signal(range(self._lanes))
+        is_open = Signal()  # the last unit has had no stop yet
+
+        lane = Mux(is_open & ~is_data(i), last, following)
+        with m.If(i.valid):
+            for place, output in enumerate(outputs):
+                with m.If(is_done(i) | (lane == place)):
+                    step.pass_on(output, i)
+            step.take(i)
+            step.ready()
+        with m.If(step.done):
+            m.d.sync += [
+                last.eq(lane),
+                following.eq(Mux(lane == self._lanes - 1, 0, lane + 1)),
+                is_open.eq(is_data(i)),
+            ]
+        return m

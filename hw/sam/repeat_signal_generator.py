@@ -1,0 +1,38 @@
+"""Repeat signal generator: how often to repeat what, from the coordinates of an inner index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sam.step import Step, is_data
+from hw.sam.token import Kind, token_stream
+
+
+class RepeatSignalGenerator(wiring.Component):
+    """A repeat signal, as data 0, for every data or empty token; stops, as level 0; done.
+
+    Latency: 0 cycles; one token a cycle. Source: SAM, repeat signal generator.
+
+    Parameters: ``width`` of coordinates, or whatever else is counted; ``signal_width`` of signals.
+
+    Members: ``crd`` in; ``out_repsig`` out.
+    """
+
+    def __init__(self, width: int, signal_width: int) -> None:
+        super().__init__(
+            {"crd": In(token_stream(width)), "out_repsig": Out(token_stream(signal_width))}
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        crd, out = self.crd, self.out_repsig
+        step = Step(m, inputs=[crd], outputs=[out])
+        with m.If(crd.valid):
+            step.give(out, Mux(is_data(crd), Kind.DATA, crd.payload.kind))
+            step.take(crd)
+            step.ready()
+        return m
