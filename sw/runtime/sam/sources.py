@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from sw.compiler.frontend.text_file import read_text
 from sw.compiler.sam.examples import examples as sam_examples
 from sw.compiler.sam.examples import write_operands
 from sw.compiler.sam.parser import parse
+from sw.compiler.sam.storage import TensorFormat
 from sw.compiler.sam.workload import Operand, SamWorkload, operand
 from sw.runtime.example import Example
 from sw.runtime.program import Program
+from sw.runtime.sam_sections import statement_of
 
 GRAPH_SUFFIXES = (".gv", ".dot")
 
@@ -32,8 +35,10 @@ def examples(folder: Path) -> list[Example]:
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     """The workload of an expression or a graph's file, with operands from files by name."""
-    inputs = load_tensors(tensors) if tensors else None
-    return workload((text, inputs))
+    found = workload(text)
+    if not tensors:
+        return found
+    return replace(found, inputs=load_tensors(tensors, found.statement.formats))
 
 
 def workload(source: Any, seed: int = 0) -> SamWorkload:
@@ -57,12 +62,21 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
     return SamWorkload(name, str(text), statement, None, operands)
 
 
-def load_tensors(paths: Mapping[str, str]) -> dict[str, Operand]:
-    """Operands from files, by name. Raises ``WorkloadError`` naming the file and line."""
+def load_tensors(
+    paths: Mapping[str, str], formats: Mapping[str, TensorFormat]
+) -> dict[str, Operand]:
+    """Operands from files, by name; a folder has each stored as ``formats`` say.
+
+    Raises ``WorkloadError`` naming the file and line.
+    """
     found = {}
     for name, path in paths.items():
         suffix = Path(path).suffix.lower()
-        tensor = load_tensor(path, name if Path(path).is_dir() else None)
+        if Path(path).is_dir():
+            modes = formats[name].modes if name in formats else None
+            tensor = load_tensor(path, name, modes)
+        else:
+            tensor = load_tensor(path)
         found[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
     return found
 
@@ -77,7 +91,8 @@ def new_inputs(
     """The program's operands, from files in place of ``defaults``."""
     if values is not None:
         raise WorkloadError("--values: target sam has tensors: --tensor NAME=PATH gives them")
-    return {**(defaults or {}), **load_tensors(tensors)}
+    formats = statement_of(program.sections).formats
+    return {**(defaults or {}), **load_tensors(tensors, formats)}
 
 
 def prepare() -> None:
