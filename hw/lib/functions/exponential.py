@@ -72,9 +72,7 @@ def compute_exp(m: Module, format: FloatFormat, stages: int, bits: Value) -> Val
     s = cut(is_bypassed=is_bypassed, bypass=bypass, power=power)
 
     terms = look_up(m, numbers.power, None, s.power.position, "power")
-    exponent = pending(
-        m, format, s.power.whole + format.bias, Const(0), s.is_bypassed, s.bypass
-    )
+    exponent = pending(m, format, s.power.whole + format.bias, Const(0), s.is_bypassed, s.bypass)
     s = cut(pending=exponent, terms=terms)
     s = cut(pending=s.pending, terms=reduce(m, s.terms, "power"))
     value = value_of(reduce(m, s.terms, "power"), format)

@@ -111,9 +111,7 @@ def _unused(format: FloatFormat, numbers: Tail) -> int:
     return max(0, 2 * format.fraction + 2 - numbers.square_bits)
 
 
-def _fixed(
-    m: Module, format: FloatFormat, numbers: Tail, product: Value, exponent: Value
-) -> Value:
+def _fixed(m: Module, format: FloatFormat, numbers: Tail, product: Value, exponent: Value) -> Value:
     """``product`` * 4**exponent, with a position's bits after the point; one bit to spare."""
     highest = format.bias + numbers.reach - 1
     point = 2 * format.fraction - _unused(format, numbers) + numbers.factor_bits

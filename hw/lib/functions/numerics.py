@@ -20,9 +20,12 @@ _ROOT_OF_TWO_PI = Decimal("2.50662827463100050241576528481104525300698674061")
 
 
 def check_format(format: FloatFormat) -> None:
-    """``ValueError`` unless the functions can be had in this format."""
-    if not (2 <= format.exponent <= 8 and 1 <= format.fraction <= 23):
-        raise ValueError(f"{format}: exponent must have 2 to 8 bits, fraction 1 to 23")
+    """``ValueError`` unless the functions can be had in this format.
+
+    With 2 bits of exponent, all below 1 would be subnormal, for which the tables aren't made.
+    """
+    if not (3 <= format.exponent <= 8 and 1 <= format.fraction <= 23):
+        raise ValueError(f"{format}: exponent must have 3 to 8 bits, fraction 1 to 23")
 
 
 def position_bits(format: FloatFormat) -> int:

@@ -6,7 +6,7 @@ remainder, which is computed exactly, tells which way it errs, and whether anyth
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_parts import (
@@ -19,7 +19,7 @@ from hw.lib.float_parts import (
     special,
 )
 from hw.lib.formats import FloatFormat
-from hw.lib.functions.numerics import reciprocal_table, sqrt_table, unit_bits, position_bits
+from hw.lib.functions.numerics import position_bits, reciprocal_table, sqrt_table, unit_bits
 from hw.lib.functions.steps import look_up, reduce, value_of, zero
 
 RECIPROCAL_DEPTHS = [6, 8, 6, 12, 12, 12, 8, *FINISH_DEPTHS]
@@ -36,7 +36,7 @@ def compute_reciprocal(m: Module, format: FloatFormat, stages: int, bits: Value)
     limit = Mux(x.is_infinite, zero(format, x.sign), special(format, x.is_nan, x.sign))
     result = Pending(
         sign=x.sign,
-        exponent=named(m, "biased", x.exponent, signed(format.exponent + 2)),
+        exponent=as_exponent(m, format, x.exponent, F + 4),
         is_bypassed=x.is_nan | x.is_infinite | x.is_zero,
         bypass=named(m, "bypass", limit),
     )
@@ -57,9 +57,7 @@ def compute_reciprocal(m: Module, format: FloatFormat, stages: int, bits: Value)
     # 2**(2F + 2) - quotient * significand, of which the lowest F + 3 bits say everything.
     product = named(m, "product", s.quotient * s.significand)
     remainder = named(m, "remainder", (-product)[: F + 3].as_signed())
-    s = cut(
-        pending=s.pending, significand=s.significand, quotient=s.quotient, remainder=remainder
-    )
+    s = cut(pending=s.pending, significand=s.significand, quotient=s.quotient, remainder=remainder)
 
     is_low = named(m, "is_low", s.remainder >= s.significand)
     is_high = named(m, "is_high", s.remainder < 0)
@@ -81,7 +79,7 @@ def compute_sqrt(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
     limit = Mux(x.is_zero, zero(format, x.sign), special(format, is_nan, Const(0)))
     result = Pending(
         sign=Const(0),
-        exponent=named(m, "biased", x.exponent, signed(format.exponent + 2)),
+        exponent=as_exponent(m, format, x.exponent, F + 4),
         is_bypassed=is_nan | x.is_infinite | x.is_zero,
         bypass=named(m, "bypass", limit),
     )
@@ -89,10 +87,8 @@ def compute_sqrt(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
 
     significand, biased = normalise(m, s.significand, s.pending.exponent, _distances(F + 1))
     power = named(m, "power", biased - format.bias)
-    exponent = as_exponent(m, format, power.shift_right(1) + format.bias - 1, F + 3)
-    s = cut(
-        pending=s.pending._replace(exponent=exponent), significand=significand, is_odd=power[0]
-    )
+    exponent = as_exponent(m, format, power.shift_right(1) + format.bias - 1, F + 4)
+    s = cut(pending=s.pending._replace(exponent=exponent), significand=significand, is_odd=power[0])
 
     terms = look_up(m, table, s.is_odd, _position(format, s.significand), "sqrt")
     s = cut(pending=s.pending, significand=s.significand, is_odd=s.is_odd, terms=terms)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 
 from hw.lib.cut_points import named
-from hw.lib.float_parts import Operand, Pending, as_exponent, at_most
+from hw.lib.float_parts import Operand, Pending, at_most, exponent_bits
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.numerics import position_bits, unit_bits
 from hw.lib.functions.tables import Table
@@ -81,10 +81,13 @@ def pending(
     is_bypassed: Value,
     bypass: Value,
 ) -> Pending:
-    """What ``finish`` wants to know; ``exponent`` is the biased one of a magnitude of 1 to 2."""
-    return Pending(
-        sign, as_exponent(m, format, exponent, magnitude_bits(format)), is_bypassed, bypass
-    )
+    """What ``finish`` wants to know; ``exponent`` is the biased one of a magnitude of 1 to 2.
+
+    It has two bits more than ``finish`` needs for sums and products: the reach of the exponential,
+    and of the normal distribution's tail still more, goes further beyond the format's range.
+    """
+    shape = signed(exponent_bits(format, magnitude_bits(format)) + 2)
+    return Pending(sign, named(m, "exponent", exponent, shape), is_bypassed, bypass)
 
 
 def one(format: FloatFormat, sign: Value) -> Value:
@@ -99,9 +102,7 @@ def zero(format: FloatFormat, sign: Value) -> Value:
 
 def is_beyond(m: Module, format: FloatFormat, operand: Operand, reach: int) -> Value:
     """Whether the magnitude is 2**``reach`` or more; infinity is, NaN may be."""
-    return named(
-        m, "is_beyond", (operand.exponent >= format.bias + reach) | operand.is_infinite
-    )
+    return named(m, "is_beyond", (operand.exponent >= format.bias + reach) | operand.is_infinite)
 
 
 class Place(NamedTuple):
