@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.sam.parallelizer import Parallelizer
+from hw.sam.token import DONE, Kind, format_stream, kind_of, parse_stream
+from tests.support.sam_nested import depths, stalls, stream, trees, words
+from tests.support.sam_streams import run_block
+
+
+def run(lanes, tokens, **how):
+    outputs = [f"o{lane}" for lane in range(lanes)]
+    return run_block(Parallelizer(8, lanes), {"i": tokens}, outputs, **how)
+
+
+def units(tokens):
+    """What is dealt out: data with the stop behind it, or a stop alone."""
+    found, has_stop = [], True
+    for token in tokens[:-1]:
+        is_stop = kind_of(token) == Kind.STOP
+        if is_stop and not has_stop:
+            found[-1].append(token)
+        else:
+            found.append([token])
+        has_stop = is_stop
+    return found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize(
+    "tokens, expected",
+    [
+        ("0 1 2 S0 0 1 2 S1 D", ["0 2 S0 1 D", "1 0 2 S1 D"]),
+        ("0 1 2 S0 S0 3 S1 D", ["0 2 S0 3 S1 D", "1 S0 D"]),
+        ("S0 D", ["S0 D", "D"]),
+        ("D", ["D", "D"]),
+    ],
+)
+def test_two_lanes(tokens, expected, share):
+    got = run(2, parse_stream(tokens), stalls=share)
+    assert [format_stream(got[name]) for name in ("o0", "o1")] == expected
+
+
+@settings(max_examples=40)
+@given(st.data(), depths(), st.integers(2, 5), stalls())
+def test_units_in_turn(data, depth, lanes, how):
+    tokens = stream(data.draw(trees(depth, words(8))), depth)
+    got = run(lanes, tokens, **how)
+    for lane in range(lanes):
+        dealt = units(tokens)[lane::lanes]
+        assert got[f"o{lane}"] == [*(token for unit in dealt for token in unit), DONE]
+    if how["stalls"] == 0:
+        assert got["cycles"] == [len(tokens)]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.sam.parallelizer import Parallelizer
+from hw.sam.serializer import Serializer
+from hw.sam.token import DONE, Kind, format_stream, kind_of, parse_stream, stop
+from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
+from tests.support.sam_streams import run_block
+
+
+def run(streams, **how):
+    inputs = {f"i{lane}": tokens for lane, tokens in enumerate(streams)}
+    return run_block(Serializer(8, len(streams)), inputs, ["o"], **how)
+
+
+def looked_up(tokens, fiber_of):
+    """One level down, as a fiber lookup goes: the stop of a fiber is told by the next token."""
+    found = []
+    for token, following in zip(tokens, [*tokens[1:], DONE], strict=True):
+        if kind_of(token) == Kind.DATA:
+            found += fiber_of(token)
+            found += [stop(0)] if kind_of(following) != Kind.STOP else []
+        elif kind_of(token) == Kind.STOP:
+            found.append(token + 1)
+    return [*found, DONE]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize(
+    "lanes, expected",
+    [
+        (("0 1 S0 4 S1 D", "2 3 S0 S0 D"), "0 1 S0 2 3 S0 4 S1 S0 D"),
+        (("1 S1 D", "D"), "1 S1 D"),
+        (("D", "D", "D"), "D"),
+    ],
+)
+def test_fibers_in_turn(lanes, expected, share):
+    got = run([parse_stream(tokens) for tokens in lanes], stalls=share)
+    assert format_stream(got["o"]) == expected
+
+
+@settings(max_examples=40)
+@given(st.data(), depths(0, 3), st.integers(2, 5), stalls())
+def test_restores_what_was_dealt_out_one_level_down(data, depth, lanes, how):
+    """Whatever the lengths of the fibers, and with empty ones at every level."""
+    below = data.draw(st.lists(st.lists(words(8), max_size=3), min_size=4, max_size=4))
+    tree = data.draw(trees(depth, words(2, empty=False)))
+    outputs = [f"o{lane}" for lane in range(lanes)]
+    dealt = run_block(Parallelizer(8, lanes), {"i": stream(tree, depth)}, outputs, **how)
+    streams = [looked_up(dealt[name], below.__getitem__) for name in outputs]
+    got = run(streams, **how)
+    assert got["o"] == stream(mapped(below.__getitem__, tree, depth), depth + 1)
+    if how["stalls"] == 0:
+        assert got["cycles"] == [len(got["o"])]
+
+
+@pytest.mark.parametrize("lanes", [("D", "1 S0 D"), ("1 S0 D", "D", "1 S0 D")])
+def test_a_fault_where_a_lane_has_fibers_left(lanes):
+    with pytest.raises(AssertionError, match="fault in cycle"):
+        run([parse_stream(tokens) for tokens in lanes], cycles=20)
