@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.sam.delay import Delay
+from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream, token_stream
+from tests.support.sam_nested import depths, stalls, stream, trees, words
+from tests.support.sam_streams import run_block
+
+
+class Inverter(wiring.Component):
+    """Inverts all bits of values in so many cycles."""
+
+    def __init__(self, latency):
+        self._latency = latency
+        super().__init__({"i": In(token_stream(8)), "o": Out(token_stream(8))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.delay = delay = Delay(8, self._latency)
+        wiring.connect(m, delay.o, wiring.flipped(self.o))
+        m.d.comb += [
+            delay.i.payload.payload.eq(self.i.payload.payload),
+            delay.i.payload.kind.eq(self.i.payload.kind),
+            delay.i.valid.eq(self.i.valid),
+            self.i.ready.eq(delay.i.ready),
+        ]
+        result = ~self.i.payload.payload
+        for _ in range(self._latency):
+            register = Signal(8)
+            with m.If(delay.enable):
+                m.d.sync += register.eq(result)
+            result = register
+        m.d.comb += delay.result.eq(result)
+        return m
+
+
+def run(latency, tokens, **how):
+    return run_block(Inverter(latency), {"i": tokens}, ["o"], **how)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_empty_tokens_become_what_the_unit_makes_of_them(share):
+    got = run(3, parse_stream("1 N S0 S3 N S1 D"), stalls=share)
+    assert format_stream(got["o"]) == "254 255 S0 S3 255 S1 D"
+
+
+@settings(max_examples=40)
+@given(st.data(), depths(0), st.integers(1, 6), stalls())
+def test_results_come_with_their_tokens(data, depth, latency, how):
+    tokens = stream(data.draw(trees(depth, words(8))), depth)
+    got = run(latency, tokens, **how)
+
+    def expected(token):
+        is_data = token == EMPTY or kind_of(token) == Kind.DATA
+        return ~token & 0xFF if is_data else token
+
+    assert got["o"] == [expected(token) for token in tokens]
+    if how["stalls"] == 0:
+        assert got["cycles"] == [len(tokens) + latency]
