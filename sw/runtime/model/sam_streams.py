@@ -1,0 +1,126 @@
+"""SAM graphs on whole streams: one function a type of block, arrays of tokens in and out.
+
+Every rule of the hardware is checked: operands that must agree, addresses, capacities. What comes
+out of lookups is more than in hardware where intersections tell them what to skip; results are the
+same. Source: Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.sam.graph import Graph
+from sw.runtime.model import (
+    sam_accumulate,
+    sam_coordinates,
+    sam_join,
+    sam_lanes,
+    sam_lookup,
+    sam_values,
+    sam_write,
+)
+from sw.runtime.model.sam_timing import QUEUE_CYCLES, latency, step_times, token_times
+from sw.runtime.model.sam_tokens import Done, Limits, Site, Stream
+
+BLOCKS: dict[str, Callable[[Site, Mapping[str, Stream]], Done]] = {
+    function.__name__: function
+    for function in (
+        sam_lookup.root,
+        sam_lookup.fiberlookup,
+        sam_lookup.bitvectorlookup,
+        sam_lookup.bitvectorexpand,
+        sam_join.bitvectorintersect,
+        sam_join.bitvectorunion,
+        sam_lookup.locate,
+        sam_coordinates.repeat,
+        sam_coordinates.repsiggen,
+        sam_join.intersect,
+        sam_join.union,
+        sam_lookup.arrayvals,
+        sam_values.alu,
+        sam_values.function,
+        sam_values.reduce,
+        sam_accumulate.spaccumulator,
+        sam_coordinates.crddrop,
+        sam_coordinates.crdhold,
+        sam_coordinates.valdrop,
+        sam_coordinates.crdtopoint,
+        sam_coordinates.pointtocrd,
+        sam_lanes.parallelizer,
+        sam_lanes.serializer,
+        sam_write.fiberwrite,
+        sam_write.valwrite,
+    )
+}
+"""What each type of block does with its input streams."""
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """What a graph has done.
+
+    streams
+        int64 tokens by block and output.
+    written
+        uint32 words by ``"{block}_{array}"``: as many as were written.
+    counts
+        by ``"{block}_{count}"``.
+    cycles
+        from the cycle in which the root's reference is given to the one in which the last block
+        without outputs takes its last token; see ``sw.runtime.model.sam_timing``.
+    """
+
+    streams: dict[tuple[str, str], np.ndarray]
+    written: dict[str, np.ndarray]
+    counts: dict[str, int]
+    cycles: int
+
+    @property
+    def bound(self) -> int:
+        """Tokens of the longest stream: a token a cycle cannot do better."""
+        return max(map(len, self.streams.values()), default=0)
+
+
+def run_graph(
+    graph: Graph,
+    format: str,
+    arrays: Mapping[str, np.ndarray],
+    settings: Mapping[tuple[str, str], int],
+    limits: Limits | None = None,
+    alu_stages: int = 1,
+) -> ModelRun:
+    """Runs ``graph`` on values of the number ``format``.
+
+    ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
+    block and setting. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    for streams too long to keep. O(tokens log tokens).
+    """
+    streams: dict[tuple[str, str], np.ndarray] = {}
+    # Blocks that read the same stream share what is found out about it.
+    shared: dict[tuple[str, str], Stream] = {}
+    arrivals: dict[tuple[str, str], np.ndarray] = {}
+    written: dict[str, np.ndarray] = {}
+    counts: dict[str, int] = {}
+    cycles = 0
+    for block in graph.topological():
+        sources = {
+            name: (edge.source, edge.output)
+            for name in block.inputs
+            if (edge := graph.drivers.get((block.name, name))) is not None
+        }
+        site = Site(block, format, arrays, settings, limits or Limits())
+        done = BLOCKS[block.type](site, {name: shared[at] for name, at in sources.items()})
+        times = step_times(done.steps, {name: arrivals[at] for name, at in sources.items()})
+        for output, tokens in done.outputs.items():
+            at = block.name, output
+            streams[at], shared[at] = tokens, Stream(tokens)
+            given = token_times(done.steps, times, output, latency(block, alu_stages))
+            arrivals[at] = given + QUEUE_CYCLES
+        written |= {f"{block.name}_{name}": words for name, words in done.written.items()}
+        counts |= {f"{block.name}_{name}": count for name, count in done.counts.items()}
+        if not block.outputs:
+            cycles = max(cycles, int(times[-1]) + 1)
+    return ModelRun(streams, written, counts, cycles)

@@ -1,0 +1,257 @@
+"""Whole streams of SAM tokens as arrays, and what functions of blocks have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, GnarlError
+from hw.sam.graph import Block
+from hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+
+STOP = stop(0)
+MOST_TOKENS = 1 << 28
+"""Streams of more tokens are not kept in memory."""
+
+
+class ModelError(GnarlError):
+    """A run that breaks a rule of the hardware; names the block, which ``block`` is, too."""
+
+    def __init__(self, block: Block, text: str) -> None:
+        self.block = block
+        super().__init__(f"block {block.name} ({block.type}): {text}")
+
+
+class Stream:
+    """A stream: ``tokens``, int64 as ``hw.sam.token`` has them, the last and only the last done."""
+
+    def __init__(self, tokens: np.ndarray) -> None:
+        self.tokens = tokens
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Places of stops and of the done token."""
+        # Kinds are odd for tokens that control, even for those that count as data.
+        return np.flatnonzero(self.tokens >> PAYLOAD_BITS & 1)
+
+    @property
+    def stops(self) -> np.ndarray:
+        """Places of stops: each ends a fiber."""
+        return self.ends[:-1]
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Data and empty tokens of each fiber, and at last of what lies beyond the last stop."""
+        return np.diff(self.ends, prepend=-1) - 1
+
+    @cached_property
+    def is_data(self) -> np.ndarray:
+        """Which tokens are data or empty."""
+        mask = np.ones(len(self.tokens), bool)
+        mask[self.ends] = False
+        return mask
+
+    @cached_property
+    def fiber(self) -> np.ndarray:
+        """Number of the fiber that each token belongs to."""
+        return np.repeat(np.arange(len(self.ends)), self.lengths + 1)
+
+    @property
+    def words(self) -> np.ndarray:
+        """Payloads as words, uint32; those of empty tokens are 0."""
+        return self.tokens.astype(np.uint32)
+
+
+class Parents:
+    """What a stream says of the fibers one level further in: one for each data or empty token.
+
+    A stop that follows no such token stands for an empty fiber of its own.
+
+    heads
+        places of those tokens and stops.
+    given
+        whether a token is there.
+    last
+        places of the last token that belongs to each: the stop behind it, or itself.
+    stops
+        the stop tokens that end the fibers.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        tokens = stream.tokens
+        is_head = stream.is_data.copy()
+        is_head[1:] |= ~stream.is_data[:-1]
+        is_head[:1] = True
+        is_head[-1] = False
+        self.heads = np.flatnonzero(is_head)
+        self.given = stream.is_data[self.heads]
+        following = tokens[self.heads + self.given]
+        ends_too = following >> PAYLOAD_BITS == Kind.STOP
+        self.last = self.heads + (self.given & ends_too)
+        self.stops = np.where(ends_too, following + 1, STOP)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """When a block can do what: ``count`` steps, one a cycle at most, one after the other.
+
+    needs
+        by input, the place of the last token that must be there for each step; None: the token
+        with the step's own number.
+    gives
+        by output, the step that gives each token; None: the step with the token's own number.
+    """
+
+    count: int
+    needs: Mapping[str, np.ndarray | None]
+    gives: Mapping[str, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a block has done: tokens by output, words by array, counts by name, and its steps."""
+
+    outputs: Mapping[str, np.ndarray]
+    steps: Steps
+    written: Mapping[str, np.ndarray] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a machine holds, see ``SamConfig``; without configuration, as much as it may."""
+
+    index_bits: int = 32
+    array_words: int = 1 << 32
+    accumulator_words: int = 1 << 62
+
+
+@dataclass(frozen=True)
+class Site:
+    """A block and what is around it, besides its streams.
+
+    ``arrays``: uint32 [rows, words] by ``"{block}_{array}"``; ``settings`` by block and setting.
+    """
+
+    block: Block
+    format: str
+    arrays: Mapping[str, np.ndarray]
+    settings: Mapping[tuple[str, str], int]
+    limits: Limits
+
+    def array(self, name: str) -> np.ndarray:
+        window = f"{self.block.name}_{name}"
+        if window not in self.arrays:
+            self.fail(f"its array {name} is not there: must be loaded before the run")
+        return self.arrays[window]
+
+    def setting(self, name: str) -> int:
+        if (self.block.name, name) not in self.settings:
+            self.fail(f"its setting {name} is not there: must be set before the run")
+        return int(self.settings[self.block.name, name])
+
+    def fail(self, text: str) -> NoReturn:
+        raise ModelError(self.block, text)
+
+    def rows(self, array: str, rows: np.ndarray, unread: np.ndarray | None = None) -> np.ndarray:
+        """Contents of ``rows``, int64 [n, words]; 0 at the places ``unread``.
+
+        Fails unless the other ``rows`` are rows of the array, which are those that were loaded.
+        """
+        loaded = self.array(array)
+        if unread is not None:
+            rows = rows.copy()
+            rows[unread] = 0
+            if len(unread) == len(rows):
+                return np.zeros((len(rows), loaded.shape[1]), np.int64)
+        if len(rows) and int(rows.max()) >= len(loaded):
+            at = int(np.argmax(rows >= len(loaded)))
+            self.fail(
+                f"reads row {rows[at]} of {array}: must be below {len(loaded)}, which were loaded"
+            )
+        found = loaded[rows].astype(np.int64)
+        if unread is not None:
+            found[unread] = 0
+        return found
+
+    def require_index(self, indices: np.ndarray, what: str) -> None:
+        """Fails unless all ``indices`` fit the machine's indices."""
+        bits = self.limits.index_bits
+        if len(indices) and int(indices.max()) >> bits:
+            self.fail(f"{what} {indices.max()}: must fit {bits} bits")
+
+    def require_room(self, tokens: int) -> None:
+        if tokens > MOST_TOKENS:
+            raise CapacityError(
+                f"block {self.block.name} ({self.block.type}): a stream of {tokens:,} tokens: the "
+                f"model keeps at most {MOST_TOKENS:,}"
+            )
+
+    def require_room_for(self, array: str, words: int) -> None:
+        if words > self.limits.array_words:
+            self.fail(
+                f"writes {words:,} words to {array}: must be at most {self.limits.array_words:,}, "
+                "array_words"
+            )
+
+    def require_levels(self, stops: np.ndarray) -> None:
+        if len(stops) and int(stops.max()) > stop(MAX_LEVEL):
+            self.fail(f"gives a stop of level {stops.max() - STOP}: must be at most {MAX_LEVEL}")
+
+    def require_same(self, left: Stream, right: Stream, names: tuple[str, str]) -> None:
+        """Fails unless data and control tokens lie at the same places, and stops are the same."""
+        same = len(left.ends) == len(right.ends) and bool(
+            (left.ends == right.ends).all()
+            and (left.tokens[left.ends] == right.tokens[right.ends]).all()
+        )
+        if not same:
+            self._fail_at_first(left, right, names)
+
+    def require_stops(self, parents: Parents, child: Stream, names: tuple[str, str]) -> None:
+        """Fails unless ``child`` has a fiber for each of ``parents``, with the stop that fits."""
+        if len(parents.stops) != len(child.stops):
+            self.fail(
+                f"{names[0]} has {len(parents.stops)} fibers below it, {names[1]} has "
+                f"{len(child.stops)}: must be the same"
+            )
+        wrong = child.tokens[child.stops] != parents.stops
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            is_level = child.tokens[child.stops[at]] - STOP
+            self.fail(
+                f"fiber {at} of {names[1]} ends in S{is_level}: must be "
+                f"S{parents.stops[at] - STOP}, as {names[0]} has it"
+            )
+        empty = (child.lengths[:-1] > 0) & ~parents.given
+        if empty.any():
+            at = int(np.argmax(empty))
+            self.fail(
+                f"fiber {at} of {names[1]} has data: must be empty, as {names[0]} has none there"
+            )
+
+    def _fail_at_first(self, left: Stream, right: Stream, names: tuple[str, str]) -> NoReturn:
+        count = min(len(left), len(right))
+        one, other = left.tokens[:count].copy(), right.tokens[:count].copy()
+        one[left.is_data[:count]] = 0
+        other[right.is_data[:count]] = 0
+        at = int(np.argmax(one != other)) if (one != other).any() else count
+        shown = [
+            _shown(int(stream.tokens[at])) if at < count else "more or less"
+            for stream in (left, right)
+        ]
+        self.fail(f"token {at}: {names[0]} has {shown[0]} and {names[1]} has {shown[1]}")
+
+
+def _shown(token: int) -> str:
+    if token >= DONE:
+        return "D"
+    if token == EMPTY or token < STOP:
+        return "data"
+    return f"S{token - STOP}"
