@@ -14,6 +14,9 @@ from hw.lib.ram import TwoPortRam
 WORD_BITS = 32
 """Bits of a word of a bitmap."""
 
+LEAST_SIZE = 2 * WORD_BITS
+"""The least ``size`` of a ``SortedSet``."""
+
 
 def numbers(bits: int) -> stream.Signature:
     """A stream of rising numbers, of which ``last`` marks the greatest."""
@@ -28,7 +31,7 @@ class SortedSet(wiring.Component):
     the numbers come one a cycle whatever lies between them. What a word holds counts only if its
     bit above is set, so no memory has to be cleared, neither after a reset nor between two sets.
 
-    Parameters: ``size``, a power of two, at least 32.
+    Parameters: ``size``, a power of two, at least ``LEAST_SIZE``.
 
     Members: ``insert_valid``, ``insert``: a number goes in. ``found`` out, a cycle later: it was
     in before. ``drain`` in: ``numbers`` gives what is in and forgets it. It is set no sooner than
@@ -60,7 +63,7 @@ class SortedSet(wiring.Component):
         m = Module()
         word_bits = (WORD_BITS - 1).bit_length()
 
-        top_number = Signal(max(1, (self._rows[-1] - 1).bit_length()))
+        top_number = Signal(range(self._rows[-1]))
         top = Signal(self._rows[-1])
         top_bit = (1 << top_number)[: len(top)]
         lowest = lowest_one(top)
@@ -104,7 +107,7 @@ def _rows(size: int) -> list[int]:
 
 
 class Bitmap(wiring.Component):
-    """One bitmap of a ``SortedSet``: ``rows`` words in a memory, a bit for each number.
+    """One bitmap of a ``SortedSet``: two ``rows`` or more in a memory, a bit for each number.
 
     Members: ``insert_valid``, ``insert``: a number's bit is set. A cycle later: ``row_found`` in,
     its row held something before; ``found`` out, and so it did itself. ``rows`` in: rows that hold
@@ -113,7 +116,7 @@ class Bitmap(wiring.Component):
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
-        self._row_bits = max(1, (rows - 1).bit_length())
+        self._row_bits = (rows - 1).bit_length()
         super().__init__(
             {
                 "insert_valid": In(1),
@@ -127,9 +130,9 @@ class Bitmap(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.words = words = TwoPortRam(self._rows, WORD_BITS)
+        m.submodules.ram = words = TwoPortRam(self._rows, WORD_BITS)
         layout = data.StructLayout(
-            {"bit": (WORD_BITS - 1).bit_length(), "row": (self._rows - 1).bit_length()}
+            {"bit": (WORD_BITS - 1).bit_length(), "row": self._row_bits}
         )
         taken = self.rows.valid & self.rows.ready
         m.d.comb += [

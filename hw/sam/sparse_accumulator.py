@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -55,6 +55,7 @@ class SparseAccumulator(wiring.Component):
         self._words = words
         self._key_bits = (words - 1).bit_length()
         self._full = full
+        self._banks = [SumBank(words, format.width) for _ in range(BANKS[order])]
         super().__init__(
             {
                 **{f"size{place}": In(width) for place in range(order)},
@@ -69,20 +70,19 @@ class SparseAccumulator(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the one in which a stop is taken to the one that offers the first sum."""
-        return SumBank(self._words, self._format.width).latency
+        return self._banks[0].latency
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        banks = [SumBank(self._words, self._format.width) for _ in range(BANKS[self._order])]
-        for number, bank in enumerate(banks):
+        for number, bank in enumerate(self._banks):
             m.submodules[f"bank_{number}"] = bank
         m.submodules.fibers = fibers = Queue(FIBER_BITS, 2)
-        m.submodules.drained = drained = DrainedFibers(
+        m.submodules.output = drained = DrainedFibers(
             self._key_bits, self._width, self._format.width, self._full
         )
-        self._take(m, banks, fibers.i)
+        self._take(m, fibers.i)
         wiring.connect(m, fibers.o, drained.fibers)
-        self._drain(m, banks, drained.sums)
+        self._drain(m, drained.sums)
 
         m.d.comb += drained.inner_bits.eq(self._inner_bits(m))
         for place in range(self._order):
@@ -94,7 +94,7 @@ class SparseAccumulator(wiring.Component):
         wiring.connect(m, drained.out_val, wiring.flipped(self.out_val))
         return m
 
-    def _take(self, m: Module, banks: list[SumBank], fibers: Any) -> None:
+    def _take(self, m: Module, fibers: Any) -> None:
         """Takes tokens: values go to the bank at hand, ends of what is summed to ``fibers``."""
         crd0, val = self.crd0, self.val
         heads, followings = [], []
@@ -104,7 +104,7 @@ class SparseAccumulator(wiring.Component):
             heads.append(lookahead.head)
             followings.append(lookahead.following)
         step = Step(m, inputs=[crd0, val, *heads, *followings], outputs=[fibers])
-        bank = Signal(range(max(2, len(banks))))
+        bank = Signal(range(max(2, len(self._banks))))
         holds = Signal()
         adds, ends = Signal(), Signal()
         key, within = self._key(m, heads[0])
@@ -113,7 +113,7 @@ class SparseAccumulator(wiring.Component):
             with m.If((crd0.payload.kind == Kind.DATA) & is_data(val)):
                 with m.If(heads[0].valid & ~within):
                     m.d.comb += self.fault.eq(1)
-                with m.Elif(heads[0].valid & _chosen(bank, [each.free for each in banks])):
+                with m.Elif(heads[0].valid & _chosen(bank, [each.free for each in self._banks])):
                     m.d.comb += adds.eq(1)
                     step.take(crd0, val)
                     step.ready()
@@ -142,10 +142,10 @@ class SparseAccumulator(wiring.Component):
         with m.If(step.done & adds):
             m.d.sync += holds.eq(1)
         with m.If(step.done & ends):
-            m.d.sync += [bank.eq(bank + holds if len(banks) > 1 else 0), holds.eq(0)]
-        for number, each in enumerate(banks):
+            m.d.sync += [bank.eq(bank + holds if len(self._banks) > 1 else 0), holds.eq(0)]
+        for number, each in enumerate(self._banks):
             m.d.comb += each.drain.eq(step.done & ends & holds & (bank == number))
-        self._add(m, banks, bank, step.done & adds, key)
+        self._add(m, bank, step.done & adds, key)
 
     def _end(
         self, m: Module, step: Step, level: Value, heads: list[Any], followings: list[Any]
@@ -163,7 +163,7 @@ class SparseAccumulator(wiring.Component):
             def ending(stream: Any, place: int = place) -> Value:
                 return is_stop(stream) & (level_of(stream) + place == level)
 
-            with m.If(level >= place - 1):
+            with m.If(level >= place - 1 if place > 1 else Const(1)):
                 with m.If(~head.valid):
                     m.d.comb += known.eq(0)
                 with m.Elif(is_data(head)):
@@ -204,9 +204,9 @@ class SparseAccumulator(wiring.Component):
         within &= (crd < self.size1) & (crd < (self._words >> inner_bits))
         return ((crd << inner_bits) | inner)[: self._key_bits], within
 
-    def _add(self, m: Module, banks: list[SumBank], bank: Value, valid: Value, key: Value) -> None:
+    def _add(self, m: Module, bank: Value, valid: Value, key: Value) -> None:
         """Reads a key's sum, adds the value at hand, and writes it back: a cycle each."""
-        for number, each in enumerate(banks):
+        for number, each in enumerate(self._banks):
             m.d.comb += [each.read_valid.eq(valid & (bank == number)), each.read_key.eq(key)]
 
         read, read_bank, read_key = Signal(), Signal.like(bank), Signal(self._key_bits)
@@ -217,7 +217,7 @@ class SparseAccumulator(wiring.Component):
         m.submodules.adder = adder = ArithmeticUnit(self._format, stages=1)
         write, write_bank, write_key = Signal(), Signal.like(bank), Signal(self._key_bits)
         m.d.sync += [write.eq(read), write_bank.eq(read_bank), write_key.eq(read_key)]
-        for number, each in enumerate(banks):
+        for number, each in enumerate(self._banks):
             m.d.comb += [
                 each.write_valid.eq(write & (write_bank == number)),
                 each.write_key.eq(write_key),
@@ -234,23 +234,23 @@ class SparseAccumulator(wiring.Component):
         with m.Elif(written & (written_key == read_key)):
             m.d.comb += adder.left.eq(written_value)
         with m.Else():
-            m.d.comb += adder.left.eq(_chosen(read_bank, [each.read_value for each in banks]))
-        found = _chosen(read_bank, [each.found for each in banks])
+            m.d.comb += adder.left.eq(_chosen(read_bank, [each.read_value for each in self._banks]))
+        found = _chosen(read_bank, [each.found for each in self._banks])
         m.d.comb += [
             adder.right.eq(value),
             adder.operation.eq(Mux(found, Operation.ADD, Operation.PASS_RIGHT)),
         ]
 
-    def _drain(self, m: Module, banks: list[SumBank], sums: Any) -> None:
+    def _drain(self, m: Module, sums: Any) -> None:
         """Gives the sums of one bank after the other, in the order in which they were filled."""
-        bank = Signal(range(max(2, len(banks))))
+        bank = Signal(range(max(2, len(self._banks))))
         m.d.comb += [
-            sums.valid.eq(_chosen(bank, [each.sums.valid for each in banks])),
-            sums.payload.eq(_chosen(bank, [each.sums.payload.as_value() for each in banks])),
+            sums.valid.eq(_chosen(bank, [each.sums.valid for each in self._banks])),
+            sums.payload.eq(_chosen(bank, [each.sums.payload.as_value() for each in self._banks])),
         ]
-        for number, each in enumerate(banks):
+        for number, each in enumerate(self._banks):
             m.d.comb += each.sums.ready.eq(sums.ready & (bank == number))
-        if len(banks) > 1:
+        if len(self._banks) > 1:
             with m.If(sums.valid & sums.ready & sums.payload.last):
                 m.d.sync += bank.eq(bank + 1)
 

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Fragment, Module, unsigned
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.dpu.isa import PeOp
+from hw.lib.formats import parse_format
+from hw.lib.ram import TwoPortRam
+from hw.lib.verilog import to_verilog
+from hw.sam.sparse_accumulator import SparseAccumulator
+from hw.sam.token import EMPTY, format_stream, parse_stream, payload_of, stop
+from sw.golden.arithmetic import arithmetic
+from sw.runtime.lint import lint
+from tests.support.sam_nested import mapped, stream
+from tests.support.sam_streams import run_block
+
+FIXED = "fixed32.0"
+
+
+def accumulator(
+    order: int, format: str = FIXED, words: int = 64, full: tuple[bool, ...] | None = None
+) -> SparseAccumulator:
+    return SparseAccumulator(parse_format(format), 16, order, words, full or (False,) * order)
+
+
+def run(
+    block: Any, order: int, inputs: dict[str, list[int]], sizes: tuple[int, ...], **options: Any
+) -> dict[str, list[int]]:
+    outputs = [*(f"out_crd{place}" for place in range(order)), "out_val"]
+    sizes_by_name = {f"size{place}": size for place, size in enumerate(sizes)}
+    return run_block(block, inputs, outputs, settings=sizes_by_name, **options)
+
+
+def texts(streams: dict[str, str]) -> dict[str, list[int]]:
+    return {name: parse_stream(text) for name, text in streams.items()}
+
+
+EXAMPLES = [
+    (  # Comal's test
+        1,
+        {
+            "crd1": "0 2 S0 2 S1 D",
+            "crd0": "0 2 3 S0 0 2 3 S1 0 2 3 S2 D",
+            "val": "50 5 10 S0 40 4 8 S1 40 33 36 S2 D",
+        },
+        {"out_crd0": "0 2 3 S0 0 2 3 S1 D", "out_val": "90 9 18 S0 40 33 36 S1 D"},
+    ),
+    (  # the SAM tools' test of the first order, points as fibers; the values are theirs
+        1,
+        {
+            "crd1": "0 S0 0 1 S1 D",
+            "crd0": "0 2 3 S1 0 2 S0 0 2 S2 D",
+            "val": "50 5 10 S1 40 4 S0 1 2 S2 D",
+        },
+        {"out_crd0": "0 2 3 S0 0 2 S1 D", "out_val": "50 5 10 S0 41 6 S1 D"},
+    ),
+    (  # the SAM tools' test of the second order
+        2,
+        {
+            "crd2": "0 1 S0 D",
+            "crd1": "0 1 S0 0 2 S1 D",
+            "crd0": "3 S0 1 S1 3 S0 0 S2 D",
+            "val": "1 S0 2 S1 4 S0 8 S2 D",
+        },
+        {
+            "out_crd1": "0 1 2 S0 D",
+            "out_crd0": "3 S0 1 S0 0 S1 D",
+            "out_val": "5 S0 2 S0 8 S1 D",
+        },
+    ),
+    (  # nothing at all
+        1,
+        {"crd1": "S0 D", "crd0": "S1 D", "val": "S1 D"},
+        {"out_crd0": "S0 D", "out_val": "S0 D"},
+    ),
+    (
+        2,
+        {"crd2": "S0 S1 D", "crd1": "S1 S2 D", "crd0": "S2 S3 D", "val": "S2 S3 D"},
+        {"out_crd1": "S0 S1 D", "out_crd0": "S1 S2 D", "out_val": "S1 S2 D"},
+    ),
+    (  # empty fibers of every level between two that are not, and empty values
+        2,
+        {
+            "crd2": "7 S0 0 1 2 S0 S0 3 S1 D",
+            "crd1": "1 2 S1 S0 4 S0 S1 S1 2 S2 D",
+            "crd0": "5 S0 S2 S1 S1 S2 S2 1 6 S3 D",
+            "val": "N S0 S2 S1 S1 S2 S2 N 9 S3 D",
+        },
+        {
+            "out_crd1": "1 S0 S0 S0 2 S1 D",
+            "out_crd0": "5 S1 S1 S1 1 6 S2 D",
+            "out_val": "0 S1 S1 S1 0 9 S2 D",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("stalls", [0.0, 0.5])
+@pytest.mark.parametrize("order, inputs, expected", EXAMPLES)
+def test_examples(order, inputs, expected, stalls):
+    got = run(accumulator(order), order, texts(inputs), (8, 8)[:order], stalls=stalls)
+    assert {name: format_stream(got[name]) for name in expected} == expected
+
+
+def test_the_negative_values_of_comals_test_in_float32():
+    def words(text: str) -> list[int]:
+        tokens = []
+        for word in text.split():
+            number = word[0] not in "SD"
+            tokens += [int(np.float32(word).view(np.uint32))] if number else parse_stream(word)
+        return tokens
+
+    inputs = {
+        **texts({"crd1": "0 2 S0 2 S1 D", "crd0": "0 2 3 S0 0 2 3 S1 0 2 3 S2 D"}),
+        "val": words("50 5 10 S0 40 4 8 S1 -40 33 36 S2 D"),
+    }
+    got = run(accumulator(1, "float32"), 1, inputs, (4,))
+    assert got["out_val"] == words("90 9 18 S0 -40 33 36 S1 D")
+
+
+class Sums:
+    """The reference: what is drained at a stop of the reduced index, from lists of values."""
+
+    def __init__(self, format: str, order: int, sizes: tuple[int, ...], full: tuple[bool, ...]):
+        self._arithmetic = arithmetic(format)
+        self._order = order
+        self._sizes = sizes
+        self._full = full
+
+    def of(self, passes: list[Any]) -> Any:
+        """(coordinate, sum) pairs, or (outer coordinate, such pairs) pairs, in order."""
+        if self._order == 1:
+            return self._row([pair for fiber in passes for pair in fiber])
+        rows: dict[int, list[Any]] = {}
+        for fibers in passes:
+            for outer, pairs in fibers:
+                if pairs:
+                    rows.setdefault(outer, []).extend(pairs)
+        if self._full[1]:
+            rows = {outer: rows.get(outer, []) for outer in range(self._sizes[1])}
+        return [(outer, self._row(rows[outer])) for outer in sorted(rows)]
+
+    def _row(self, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        sums: dict[int, np.ndarray] = {}
+        for crd, token in pairs:
+            value = self._arithmetic.numbers(np.array([payload_of(token)]))
+            known = crd in sums
+            sums[crd] = self._arithmetic.apply(PeOp.ADD, sums[crd], value) if known else value
+        words = {crd: int(self._arithmetic.words(value)[0]) for crd, value in sums.items()}
+        if self._full[0]:
+            words = {crd: words.get(crd, 0) for crd in range(self._sizes[0])}
+        return sorted(words.items())
+
+
+def input_streams(tree: Any, outside: int, order: int) -> dict[str, list[int]]:
+    """Streams of ``outside`` lists around what is summed: passes of fibers of pairs."""
+
+    def keys(passes: Any) -> Any:
+        return list(range(len(passes)))
+
+    def outers(passes: Any) -> Any:
+        return [[outer for outer, _ in fibers] for fibers in passes]
+
+    def fibers_of(passes: Any) -> Any:
+        return passes if order == 1 else [[pairs for _, pairs in fibers] for fibers in passes]
+
+    fibers = mapped(fibers_of, tree, outside)
+    found = {f"crd{order}": stream(mapped(keys, tree, outside), outside + 1)}
+    if order == 2:
+        found["crd1"] = stream(mapped(outers, tree, outside), outside + 2)
+    depth = outside + order + 1
+    found["crd0"] = stream(mapped(lambda pair: pair[0], fibers, depth), depth)
+    found["val"] = stream(mapped(lambda pair: pair[1], fibers, depth), depth)
+    return found
+
+
+def output_streams(tree: Any, outside: int, order: int) -> dict[str, list[int]]:
+    """Streams of ``outside`` lists around what ``Sums`` gives."""
+    found = {}
+    if order == 2:
+        found["out_crd1"] = stream(mapped(lambda row: row[0], tree, outside + 1), outside + 1)
+        tree = mapped(lambda row: row[1], tree, outside + 1)
+    depth = outside + order
+    found["out_crd0"] = stream(mapped(lambda pair: pair[0], tree, depth), depth)
+    found["out_val"] = stream(mapped(lambda pair: pair[1], tree, depth), depth)
+    return found
+
+
+def values(format: str) -> st.SearchStrategy[int]:
+    """Words of sums that round, and overflow now and then; no NaN comes in."""
+    if format.startswith("fixed"):
+        words = st.integers(0, (1 << 32) - 1)
+    else:
+        words = st.floats(width=32, allow_nan=False).map(
+            lambda number: int(np.float32(number).view(np.uint32))
+        )
+    return st.one_of(words, st.just(EMPTY))
+
+
+@st.composite
+def cases(draw: Any, format: str) -> dict[str, Any]:
+    """Shapes of accumulators, and what goes in: up to four levels, any list of them empty.
+
+    Coordinates of a fiber need not rise, and may come twice, so that sums meet in the pipeline.
+    """
+    order = draw(st.sampled_from([1, 2]))
+    full = draw(st.tuples(*[st.booleans()] * order))
+    outside = draw(st.integers(0, 3 - order))
+    sizes = tuple(draw(st.integers(1, 6)) for _ in range(order))
+    crd = st.integers(0, sizes[0] - 1)
+    fibers: Any = st.lists(st.tuples(crd, values(format)), max_size=8)
+    if order == 2:
+        fibers = st.lists(st.tuples(st.integers(0, sizes[1] - 1), fibers), max_size=4)
+    tree = st.lists(fibers, max_size=4)
+    for _ in range(outside):
+        # Full indices come out for every stop, also for that of no fiber at all.
+        tree = st.lists(tree, min_size=int(any(full)), max_size=3)
+    return {"order": order, "full": full, "outside": outside, "sizes": sizes, "tree": draw(tree)}
+
+
+@pytest.mark.parametrize("format", [FIXED, "float32"])
+def test_random_streams(format):
+    @settings(max_examples=20)
+    @given(cases(format), st.sampled_from([0.0, 0.3, 0.7]), st.integers(0, 1 << 16))
+    def check(case, stalls, seed):
+        order, outside, sizes, full = (case[name] for name in ("order", "outside", "sizes", "full"))
+        got = run(
+            accumulator(order, format, 64, full),
+            order,
+            input_streams(case["tree"], outside, order),
+            sizes,
+            stalls=stalls,
+            seed=seed,
+        )
+        reference = Sums(format, order, sizes, full)
+        expected = output_streams(mapped(reference.of, case["tree"], outside), outside, order)
+        assert {name: got[name] for name in expected} == expected
+
+    check()
+
+
+@pytest.mark.parametrize("words", [32, 64, 1 << 11, 1 << 17])
+def test_coordinates_far_apart(words):
+    """Through every level of the bitmaps, with three coordinates in turn that meet in the adder."""
+    chance = random.Random(words)
+    crds = sorted({0, 1, 31, words // 2 - 1, words // 2, words - 1})
+    fibers = [
+        [(crd, chance.getrandbits(20)) for crd in chance.choices(crds, k=20)] for _ in range(3)
+    ]
+    tree = [fibers, fibers[:1], fibers[1:]]
+    got = run_wide(SparseAccumulator(parse_format(FIXED), 20, 1, words, (False,)), tree, words)
+    reference = Sums(FIXED, 1, (words,), (False,))
+    expected = output_streams(mapped(reference.of, tree, 1), 1, 1)
+    assert {name: got[name] for name in expected} == expected
+
+
+def run_wide(block: Any, tree: Any, size: int) -> dict[str, list[int]]:
+    return run(block, 1, input_streams(tree, 1, 1), (size,))
+
+
+@pytest.mark.parametrize("order, words", [(1, 64), (1, 1 << 11), (2, 64), (2, 1 << 17)])
+def test_a_token_a_cycle_in_and_out_and_no_gap_between(order, words):
+    """Values all go in before their sums come out; how far these lie apart doesn't matter."""
+    block = accumulator(order, words=words)
+    size = 16 if words == 64 else 1000
+    crds = [0, 1, size // 2, size - 1]
+    fiber = [(crd, 1) for crd in crds]
+    passes = [fiber] * 5 if order == 1 else [[(outer, fiber) for outer in range(4)]] * 5
+    inputs = input_streams(passes, 0, order)
+    got = run(block, order, inputs, (size, 4)[:order])
+    assert len(got["out_val"]) == (6 if order == 1 else 21)
+    until_stop = len(inputs["val"]) - 1
+    assert got["cycles"] == [until_stop + block.latency - 1 + len(got["out_val"])]
+
+
+def test_sums_come_out_while_the_next_go_in():
+    length, count = 20, 10
+    fiber = [(crd, 1) for crd in range(0, 60, 3)]
+    inputs = input_streams([[fiber]] * count, 1, 1)
+    got = run(accumulator(1), 1, inputs, (60,))
+    assert len(got["out_val"]) == (length + 1) * count + 1
+    assert got["cycles"][0] <= (length + 2) * (count + 1) + 2
+
+
+def test_stops_without_fibers_take_a_cycle_each():
+    inputs = input_streams([[]] * 50, 1, 1)
+    assert inputs["val"] == [*[stop(1)] * 49, stop(2), *parse_stream("D")]
+    assert run(accumulator(1), 1, inputs, (60,))["cycles"][0] <= 53
+
+
+def test_what_is_in_memory_at_the_start_does_not_matter():
+    """As after a reset in the middle of a run, or when power comes on."""
+    fiber = [(crd, crd + 1) for crd in range(0, 1000, 99)]
+    tree = [[fiber, fiber], [fiber[3:5]], [fiber[2:]]]
+    block = Remembering(accumulator(1, words=1 << 11), seed=1)
+    got = run(block, 1, input_streams(tree, 1, 1), (1000,))
+    expected = output_streams(mapped(Sums(FIXED, 1, (1000,), (False,)).of, tree, 1), 1, 1)
+    assert {name: got[name] for name in expected} == expected
+
+
+class Remembering(wiring.Component):
+    """A component whose memories are full of random bits at the start."""
+
+    def __init__(self, inner: wiring.Component, seed: int) -> None:
+        self._inner = inner
+        self._chance = random.Random(seed)
+        super().__init__(inner.signature)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.inner = Fragment.get(self._inner, self)
+        wiring.connect(m, wiring.flipped(self), self._inner)
+        return m
+
+    def get_two_port_ram(self, ram: TwoPortRam) -> Module:
+        m = Module()
+        bits = [self._chance.getrandbits(ram.width) for _ in range(ram.rows)]
+        m.submodules.words = words = Memory(shape=unsigned(ram.width), depth=ram.rows, init=bits)
+        reader, writer = words.read_port(), words.write_port()
+        m.d.comb += [
+            reader.addr.eq(ram.read_address),
+            reader.en.eq(ram.read_enable),
+            ram.read_data.eq(reader.data),
+            writer.addr.eq(ram.write_address),
+            writer.en.eq(ram.write_enable),
+            writer.data.eq(ram.write_data),
+        ]
+        return m
+
+
+@pytest.mark.parametrize(
+    "order, sizes, inputs",
+    [
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "8 S1 D", "val": "1 S1 D"}),
+        (1, (200,), {"crd1": "0 S0 D", "crd0": "64 S1 D", "val": "1 S1 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "N S1 D", "val": "1 S1 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S1 D", "val": "S1 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S1 D", "val": "1 S0 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S2 D", "val": "1 S2 D"}),
+        (1, (8,), {"crd1": "S0 D", "crd0": "7 S1 D", "val": "1 S1 D"}),
+        (1, (8,), {"crd1": "S0 D", "crd0": "S0 D", "val": "S0 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "D", "val": "D"}),
+        (1, (8,), {"crd1": "0 1 S0 D", "crd0": "S1 D", "val": "S1 D"}),
+        (2, (8, 2), {"crd2": "0 S0 D", "crd1": "2 S1 D", "crd0": "7 S2 D", "val": "1 S2 D"}),
+        (2, (9, 9), {"crd2": "0 S0 D", "crd1": "4 S1 D", "crd0": "0 S2 D", "val": "1 S2 D"}),
+        (2, (99, 9), {"crd2": "0 S0 D", "crd1": "1 S1 D", "crd0": "0 S2 D", "val": "1 S2 D"}),
+        (2, (8, 8), {"crd2": "0 S0 D", "crd1": "N S1 D", "crd0": "0 S2 D", "val": "1 S2 D"}),
+        (2, (8, 8), {"crd2": "S0 D", "crd1": "1 S1 D", "crd0": "0 S1 D", "val": "1 S1 D"}),
+        (2, (8, 8), {"crd2": "0 S1 D", "crd1": "1 S1 D", "crd0": "0 S2 D", "val": "1 S2 D"}),
+    ],
+)
+def test_a_fault_where_streams_disagree_or_a_key_is_beyond_the_memory(order, sizes, inputs):
+    with pytest.raises(AssertionError, match="fault in cycle"):
+        run(accumulator(order), order, texts(inputs), sizes, cycles=100)
+
+
+@pytest.mark.parametrize(
+    "sizes, crd1, crd0", [((9, 4), 3, 8), ((64, 1), 0, 63), ((99, 9), 0, 63), ((1, 64), 63, 0)]
+)
+def test_the_last_key_of_the_memory(sizes, crd1, crd0):
+    inputs = texts({"crd2": "0 S0 D", "crd1": f"{crd1} S1 D", "crd0": f"{crd0} S2 D"})
+    inputs["val"] = parse_stream("5 S2 D")
+    got = run(accumulator(2), 2, inputs, sizes)
+    assert [format_stream(got[name]) for name in ("out_crd1", "out_crd0", "out_val")] == [
+        f"{crd1} S0 D",
+        f"{crd0} S1 D",
+        "5 S1 D",
+    ]
+
+
+@pytest.mark.parametrize(
+    "order, full, words", [(1, (False,), 32), (1, (True,), 1 << 17), (2, (False, True), 1 << 17)]
+)
+def test_verilog_is_clean(order, full, words):
+    block = accumulator(order, "float32", words, full)
+    assert lint(to_verilog(block, "accumulator"), "accumulator") == []
