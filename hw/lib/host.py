@@ -44,7 +44,8 @@ class HostSignature(wiring.Signature):
 class WindowSignature(wiring.Signature):
     """A bus from the host port to one memory.
 
-    Members: ``row`` and ``lane`` of a word, of at least one bit each; ``write_enable`` and
+    Members: ``row`` and ``lane`` of a word, of at least one bit each; ``selected``: they name a
+    word of this window, which memories behind several windows need to know; ``write_enable`` and
     ``write_data`` for it; and ``read_data`` in, the word that ``row`` and ``lane`` named a cycle
     before.
     """
@@ -54,6 +55,7 @@ class WindowSignature(wiring.Signature):
             {
                 "row": Out(max(1, window.row_bits)),
                 "lane": Out(max(1, window.lane_bits)),
+                "selected": Out(1),
                 "write_enable": Out(1),
                 "write_data": Out(window.word_bits),
                 "read_data": In(window.word_bits),
@@ -206,6 +208,7 @@ class HostPort(wiring.Component):
                 ),
                 bus.row.eq(row),
                 bus.lane.eq(lane),
+                bus.selected.eq(chosen),
                 bus.write_enable.eq(write & chosen),
                 bus.write_data.eq(request.data[: window.word_bits]),
             ]

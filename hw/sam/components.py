@@ -1,0 +1,135 @@
+"""From a block of a graph to its component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.lib import wiring
+
+from hw.lib.errors import ConfigError
+from hw.sam.alu import Alu
+from hw.sam.array_vals import ArrayVals
+from hw.sam.bitvector_expand import BitvectorExpand
+from hw.sam.bitvector_intersect import BitvectorIntersect
+from hw.sam.bitvector_lookup import BitvectorLookup
+from hw.sam.bitvector_union import BitvectorUnion
+from hw.sam.bitvector_writer import BitvectorWriter
+from hw.sam.block_types import BITVECTOR, DENSE, REPSIG
+from hw.sam.compressed_lookup import CompressedLookup
+from hw.sam.compressed_writer import CompressedWriter
+from hw.sam.config import SamConfig
+from hw.sam.crd_drop import CrdDrop
+from hw.sam.crd_hold import CrdHold
+from hw.sam.crd_to_point import CrdToPoint
+from hw.sam.dense_lookup import DenseLookup
+from hw.sam.dense_writer import DenseWriter
+from hw.sam.function_block import FunctionBlock
+from hw.sam.graph import Block, Graph
+from hw.sam.intersect import Intersect
+from hw.sam.locate import Locate
+from hw.sam.parallelizer import Parallelizer
+from hw.sam.point_to_crd import PointToCrd
+from hw.sam.reduce import Reduce
+from hw.sam.repeat import Repeat
+from hw.sam.repeat_signal_generator import RepeatSignalGenerator
+from hw.sam.root import Root
+from hw.sam.serializer import Serializer
+from hw.sam.sparse_accumulator import SparseAccumulator
+from hw.sam.union import Union
+from hw.sam.val_drop import ValDrop
+from hw.sam.value_writer import ValueWriter
+
+Widths = dict[str, int]
+"""Bits of payload of a block's inputs that are fed, by name."""
+
+
+def component(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
+    """The hardware of ``block``, whose inputs carry ``widths``, with its ports' names.
+
+    Raises ``ConfigError`` where the configuration cannot have it.
+    """
+    try:
+        return _COMPONENTS[block.type](block, widths, config)
+    except ValueError as error:
+        raise ConfigError([f"block {block.name}: {error}"]) from error
+
+
+def input_widths(block: Block, graph: Graph, config: SamConfig) -> Widths:
+    """Bits of payload of the streams that a graph feeds to a block."""
+    found = {}
+    for name in block.inputs:
+        edge = graph.drivers.get((block.name, name))
+        if edge is not None:
+            found[name] = config.stream_width(graph.kind_of_stream(edge.source, edge.output))
+    return found
+
+
+def skips(block: Block, config: SamConfig) -> bool:
+    """Whether a lookup gets hints."""
+    return config.skip and bool(block.parameters.get("skip"))
+
+
+def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
+    if block["format"] == DENSE:
+        return DenseLookup(config.index_bits)
+    return CompressedLookup(config.index_bits, skips(block, config), config.array_words)
+
+
+def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
+    if block["format"] == DENSE:
+        return DenseWriter(config.index_bits)
+    kind = BitvectorWriter if block["format"] == BITVECTOR else CompressedWriter
+    return kind(config.index_bits, config.array_words, block["keep_empty"])
+
+
+def _accumulator(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
+    order = block["order"]
+    full = tuple(block[f"full{place}"] for place in range(order))
+    words = config.accumulator_words
+    return SparseAccumulator(config.number_format, config.index_bits, order, words, full)
+
+
+def _of_width(kind: Any) -> Callable[[Block, Widths, SamConfig], wiring.Component]:
+    return lambda block, widths, config: kind(config.index_bits)
+
+
+_COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] = {
+    "root": _of_width(Root),
+    "fiberlookup": _lookup,
+    "bitvectorlookup": lambda block, widths, config: BitvectorLookup(
+        config.index_bits, config.array_words
+    ),
+    "bitvectorexpand": _of_width(BitvectorExpand),
+    "bitvectorintersect": _of_width(BitvectorIntersect),
+    "bitvectorunion": _of_width(BitvectorUnion),
+    "locate": _of_width(Locate),
+    "repeat": lambda block, widths, config: Repeat(widths["ref"], widths["repsig"]),
+    "repsiggen": lambda block, widths, config: RepeatSignalGenerator(
+        widths["crd"], config.stream_width(REPSIG)
+    ),
+    "intersect": lambda block, widths, config: Intersect(
+        config.index_bits, widths["ref0"], widths["ref1"]
+    ),
+    "union": lambda block, widths, config: Union(config.index_bits, widths["ref0"], widths["ref1"]),
+    "arrayvals": lambda block, widths, config: ArrayVals(
+        config.index_bits, config.width, config.array_words
+    ),
+    "alu": lambda block, widths, config: Alu(config.number_format, config.alu_stages, block["op"]),
+    "function": lambda block, widths, config: FunctionBlock(config.number_format, block["op"]),
+    "reduce": lambda block, widths, config: Reduce(
+        config.number_format, block["op"], widths.get("crd")
+    ),
+    "spaccumulator": _accumulator,
+    "crddrop": lambda block, widths, config: CrdDrop(widths["outer"], widths["inner"]),
+    "crdhold": _of_width(CrdHold),
+    "valdrop": lambda block, widths, config: ValDrop(config.index_bits, config.number_format),
+    "crdtopoint": _of_width(CrdToPoint),
+    "pointtocrd": _of_width(PointToCrd),
+    "parallelizer": lambda block, widths, config: Parallelizer(widths["i"], block["lanes"]),
+    "serializer": lambda block, widths, config: Serializer(widths["i0"], block["lanes"]),
+    "fiberwrite": _writer,
+    "valwrite": lambda block, widths, config: ValueWriter(
+        config.number_format, config.index_bits, config.array_words
+    ),
+}

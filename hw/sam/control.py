@@ -1,0 +1,78 @@
+"""Start, run, done: the states of a SAM machine, and how long it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+
+class Control(wiring.Component):
+    """Leads a run from start to done, and counts its cycles.
+
+    A start counts while no run is going on, and not while there is an error. Stop ends a run
+    without ``done``; clear also forgets all that the last run left. Clear comes before stop, stop
+    before start.
+
+    Members
+    -------
+    start, stop, clear
+        in: pulses from the host.
+    error
+        in: an earlier fault has not been cleared.
+    fault
+        in: ends the run with this cycle.
+    finished
+        in: all writers are done.
+    begin
+        out: a start that counts, the cycle before the run's first.
+    reset
+        out: the blocks are to be as new. So a run starts afresh, whatever the last one left, and
+        blocks are at work during a run only; after a complete one they keep what they have counted.
+    busy, done
+        out: a run is going on; the last one has ended with all writers done.
+    cycles
+        out: from the first cycle of the last run, in which roots give their reference, to the one
+        in which the last writer took the end of its stream.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                "clear": In(1),
+                "error": In(1),
+                "fault": In(1),
+                "finished": In(1),
+                "begin": Out(1),
+                "reset": Out(1),
+                "busy": Out(1),
+                "done": Out(1),
+                "cycles": Out(64),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += [
+            self.begin.eq(self.start & ~self.stop & ~self.clear & ~self.error & ~self.busy),
+            self.reset.eq(~self.busy & (self.begin | ~self.done)),
+        ]
+        with m.If(self.begin):
+            m.d.sync += [self.busy.eq(1), self.done.eq(0)]
+        with m.If(self.busy):
+            with m.If(self.stop | self.fault):
+                m.d.sync += self.busy.eq(0)
+            with m.Elif(self.finished):
+                m.d.sync += [self.busy.eq(0), self.done.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += [self.busy.eq(0), self.done.eq(0)]
+
+        with m.If(self.begin | self.clear):
+            m.d.sync += self.cycles.eq(0)
+        with m.Elif(self.busy & ~self.finished):
+            m.d.sync += self.cycles.eq(self.cycles + 1)
+        return m

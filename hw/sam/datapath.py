@@ -1,0 +1,96 @@
+"""What the rest of a machine sees of its blocks, whether a graph's or a fabric's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sam.arrays import array_ports
+from hw.sam.config import SamConfig
+from hw.sam.memory_map import arrays_of
+from hw.sam.unit import Unit, all_settings
+
+COUNT_BITS = 32
+"""Bits of what a writer says it has written."""
+
+
+class Datapath(wiring.Component):
+    """Blocks and the streams between them. They start after a reset, and go until all is done.
+
+    Subclasses put blocks and streams into a module and call ``connect_units``.
+
+    Members
+    -------
+    settings
+        in: an array of numbers, in the order of ``all_settings``.
+    ports
+        out: ``ports.UNIT_ARRAY``, a ``ReadPort`` or ``WritePort`` for each array; absent if there
+        are none.
+    moves
+        out: a bit for each output in use, in the units' order: it gives a token in this cycle.
+    offers, faults
+        out: a bit for each unit: it offers a token that is not taken; it sees something impossible.
+    active
+        out: something moves, be it a token or a request to memory.
+    done
+        out: all writers that are at work are done.
+    counts
+        out: an array of what writers have written, in the units' order.
+    """
+
+    def __init__(self, config: SamConfig, units: Sequence[Unit], **members: Any) -> None:
+        self.config = config
+        self.units = tuple(units)
+        counts = sum(len(unit.counts) for unit in units)
+        moves = sum(len(unit.outputs) for unit in units)
+        signature: dict[str, Any] = {
+            "settings": In(data.ArrayLayout(config.index_bits, len(all_settings(units)))),
+            "moves": Out(moves),
+            "offers": Out(len(self.units)),
+            "faults": Out(len(self.units)),
+            "active": Out(1),
+            "done": Out(1),
+            "counts": Out(data.ArrayLayout(COUNT_BITS, counts)),
+        }
+        if any(unit.arrays for unit in units):
+            signature["ports"] = Out(array_ports(arrays_of(config, units), config.index_bits))
+        super().__init__(signature | members)
+
+    def connect_units(self, m: Module, components: Sequence[Any]) -> None:
+        """Everything but streams, of the component of each unit, whose members have the names of
+        its outputs, settings, arrays and counts."""
+        moves: list[Value] = []
+        requests: list[Value] = []
+        offers: list[Value] = []
+        faults: list[Value] = []
+        done: list[Value] = []
+        counts: list[Value] = []
+        settings = iter(range(len(self.settings)))
+        for unit, component in zip(self.units, components, strict=True):
+            outputs = [getattr(component, output) for output in unit.outputs]
+            moves += [output.valid & output.ready for output in outputs]
+            offers.append(Cat(output.valid & ~output.ready for output in outputs).any())
+            faults.append(getattr(component, "fault", Value.cast(0)))
+            counts += [getattr(component, count) for count in unit.counts]
+            if unit.writes:
+                done.append(component.done)
+            for setting in unit.settings:
+                m.d.comb += getattr(component, setting).eq(self.settings[next(settings)])
+            for array in unit.arrays:
+                inner = getattr(component, f"mem_{array.name}")
+                outer = getattr(self.ports, unit.window(array))
+                wiring.connect(m, inner, wiring.flipped(outer))
+                request = outer.write if array.writes else outer.address
+                requests.append(request.valid & request.ready)
+        m.d.comb += [
+            self.moves.eq(Cat(moves)),
+            self.offers.eq(Cat(offers)),
+            self.faults.eq(Cat(faults)),
+            self.active.eq(Cat(moves, requests).any()),
+            self.done.eq(Cat(done).all()),
+            *(self.counts[place].eq(count) for place, count in enumerate(counts)),
+        ]

@@ -1,0 +1,53 @@
+"""What a host can name in a SAM machine: blocks of a graph, or units of a fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hw.sam.block_types import Array
+from hw.sam.graph import Block, Graph
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Outputs in use, settings, arrays and counts of a block, see ``block_types``.
+
+    ``writes``: a run lasts until it is done.
+    """
+
+    name: str
+    outputs: tuple[str, ...]
+    settings: tuple[str, ...]
+    arrays: tuple[Array, ...]
+    counts: tuple[str, ...]
+    writes: bool
+
+    def window(self, array: Array) -> str:
+        """Name of the window onto an array."""
+        return f"{self.name}_{array.name}"
+
+
+WRITERS = ("fiberwrite", "valwrite")
+"""Types of blocks that a run waits for."""
+
+
+def unit_of(block: Block, graph: Graph) -> Unit:
+    return Unit(
+        block.name,
+        tuple(output for output in block.outputs if (block.name, output) in graph.readers),
+        block.settings,
+        block.arrays,
+        block.counts,
+        block.type in WRITERS,
+    )
+
+
+def settings_of(graph: Graph) -> list[tuple[str, str]]:
+    """Blocks and settings in the order of the rows of the window ``settings``."""
+    return all_settings(unit_of(block, graph) for block in graph.blocks)
+
+
+def all_settings(units: Iterable[Unit]) -> list[tuple[str, str]]:
+    """As ``settings_of``, of the units of a machine."""
+    return [(unit.name, setting) for unit in units for setting in unit.settings]
