@@ -18,7 +18,7 @@ EXAMPLES = {"matmul": "matmul_ikj", "elemadd": "mat_elemadd"}
 
 
 def write_operands(folder: str | Path) -> dict[str, str]:
-    """Writes sparse matrices ``B.mtx`` and ``C.mtx`` into a folder, made if need be: paths by name."""
+    """Writes sparse matrices ``B.mtx`` and ``C.mtx`` into a folder, made if need be: paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
