@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_parts import FINISH_DEPTHS, at_most, decode, finish, special
+from hw.lib.float_parts import FINISH_DEPTHS, Operand, at_most, decode, finish, special
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.numerics import (
     Exponential,
@@ -44,36 +45,16 @@ def compute_exp(m: Module, format: FloatFormat, stages: int, bits: Value) -> Val
     x * log2(e), in F + 6 bits after the point, is split into a whole number, the exponent of the
     result, and a position, which the table makes the significand of.
     """
-    numbers = exponential(format)
     cut = CutPoints(m, stages, EXP_DEPTHS)
 
     x = decode(m, format, bits, "x")
-    bypass = Mux(x.sign & ~x.is_nan, zero(format, Const(0)), special(format, x.is_nan, Const(0)))
-    s = cut(
-        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
-        bypass=named(m, "bypass", bypass),
-        sign=x.sign,
-        exponent=x.exponent,
-        significand=x.significand,
-    )
+    limit = Mux(x.sign, zero(format, Const(0)), special(format, Const(0), Const(0)))
+    s = _to_power_of_two(m, cut, format, x, is_negative=x.sign, limit=limit)
 
-    product = _times_log2_e(m, numbers, s.significand)
-    s = cut(
-        is_bypassed=s.is_bypassed,
-        bypass=s.bypass,
-        sign=s.sign,
-        exponent=s.exponent,
-        product=product,
-    )
-
-    magnitude = _fixed(m, format, numbers, s.product, s.exponent)
-    power = split(m, format, Mux(s.sign, -magnitude, magnitude))
-    is_bypassed, bypass = s.is_bypassed, s.bypass
-    s = cut(is_bypassed=is_bypassed, bypass=bypass, power=power)
-
-    terms = look_up(m, numbers.power, None, s.power.position, "power")
-    exponent = pending(m, format, s.power.whole + format.bias, Const(0), s.is_bypassed, s.bypass)
-    s = cut(pending=exponent, terms=terms)
+    terms = look_up(m, exponential(format).power, None, s.power.position, "power")
+    exponent = s.power.whole + format.bias
+    waiting = pending(m, format, exponent, Const(0), s.is_bypassed, s.bypass)
+    s = cut(pending=waiting, terms=terms)
     s = cut(pending=s.pending, terms=reduce(m, s.terms, "power"))
     value = value_of(reduce(m, s.terms, "power"), format)
     s = cut(pending=s.pending, magnitude=condense(m, format, value, unit_bits(format)))
@@ -86,33 +67,14 @@ def compute_sigmoid(m: Module, format: FloatFormat, stages: int, bits: Value) ->
 
     With u = e**-|x|, which is at most 1, it is 1 / (1 + u) for x >= 0 and u / (1 + u) for x < 0.
     """
-    numbers = exponential(format)
     unit = unit_bits(format)
     cut = CutPoints(m, stages, SIGMOID_DEPTHS)
 
     x = decode(m, format, bits, "x")
     limit = Mux(x.sign, zero(format, Const(0)), one(format, Const(0)))
-    s = cut(
-        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
-        bypass=named(m, "bypass", Mux(x.is_nan, format.canonical_nan, limit)),
-        sign=x.sign,
-        exponent=x.exponent,
-        significand=x.significand,
-    )
+    s = _to_power_of_two(m, cut, format, x, is_negative=Const(1), limit=limit)
 
-    product = _times_log2_e(m, numbers, s.significand)
-    s = cut(
-        is_bypassed=s.is_bypassed,
-        bypass=s.bypass,
-        sign=s.sign,
-        exponent=s.exponent,
-        product=product,
-    )
-
-    power = split(m, format, -_fixed(m, format, numbers, s.product, s.exponent))
-    s = cut(is_bypassed=s.is_bypassed, bypass=s.bypass, sign=s.sign, power=power)
-
-    terms = look_up(m, numbers.power, None, s.power.position, "power")
+    terms = look_up(m, exponential(format).power, None, s.power.position, "power")
     exponent = format.bias + Mux(s.sign, s.power.whole, 0)
     waiting = pending(m, format, exponent, Const(0), s.is_bypassed, s.bypass)
     s = cut(pending=waiting, sign=s.sign, whole=s.power.whole, terms=terms)
@@ -120,7 +82,7 @@ def compute_sigmoid(m: Module, format: FloatFormat, stages: int, bits: Value) ->
     significand = value_of(reduce(m, s.terms, "power"), format)
     s = cut(pending=s.pending, sign=s.sign, whole=s.whole, significand=significand)
 
-    # e**-|x| as a position; 1 itself counts as the last one.
+    # u as a position; 1 itself counts as the last one.
     distance = named(m, "distance", (-s.whole)[: len(s.whole)])
     places = at_most(distance, (unit + 2).bit_length())
     fixed = named(m, "fixed", (s.significand >> places)[unit - position_bits(format) :])
@@ -148,9 +110,36 @@ def split(m: Module, format: FloatFormat, power: Value) -> Power:
     return Power(named(m, "whole", fixed[bits:].as_signed()), fixed[:bits])
 
 
-def _times_log2_e(m: Module, numbers: Exponential, significand: Value) -> Value:
-    """The product, with ``factor_bits`` more after the point than the significand."""
-    return named(m, "product", significand * Const(numbers.factor))
+def _to_power_of_two(
+    m: Module, cut: CutPoints, format: FloatFormat, x: Operand, is_negative: Value, limit: Value
+) -> SimpleNamespace:
+    """``power``, of which 2 is e to the magnitude of x, or to minus that where ``is_negative``.
+
+    With the ``sign`` of x; and where x is NaN or beyond the reach, ``is_bypassed``, and ``bypass``
+    in place of the result, which is the ``limit`` beyond. Goes through three cut points.
+    """
+    numbers = exponential(format)
+    s = cut(
+        is_bypassed=x.is_nan | is_beyond(m, format, x, numbers.reach),
+        bypass=named(m, "bypass", Mux(x.is_nan, format.canonical_nan, limit)),
+        sign=x.sign,
+        is_negative=is_negative,
+        exponent=x.exponent,
+        significand=x.significand,
+    )
+
+    s = cut(
+        is_bypassed=s.is_bypassed,
+        bypass=s.bypass,
+        sign=s.sign,
+        is_negative=s.is_negative,
+        exponent=s.exponent,
+        product=named(m, "product", s.significand * Const(numbers.factor)),
+    )
+
+    magnitude = _fixed(m, format, numbers, s.product, s.exponent)
+    power = split(m, format, Mux(s.is_negative, -magnitude, magnitude))
+    return cut(is_bypassed=s.is_bypassed, bypass=s.bypass, sign=s.sign, power=power)
 
 
 def _fixed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
@@ -72,19 +74,15 @@ def compute_gelu(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
         ratio=reduce(m, s.ratio, "ratio"),
     )
 
-    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    def carried() -> dict[str, Any]:
+        return {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+
     ratio = value_of(reduce(m, s.ratio, "ratio"), format)
-    s = cut(**carried, ratio=ratio, power=look_up(m, numbers.power, None, s.position, "power"))
-
-    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
-    s = cut(**carried, ratio=s.ratio, power=reduce(m, s.power, "power"))
-
-    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
-    s = cut(**carried, ratio=s.ratio, power=value_of(reduce(m, s.power, "power"), format))
-
-    carried = {"pending": s.pending, "significand": s.significand, "distance": s.distance}
+    s = cut(**carried(), ratio=ratio, power=look_up(m, numbers.power, None, s.position, "power"))
+    s = cut(**carried(), ratio=s.ratio, power=reduce(m, s.power, "power"))
+    s = cut(**carried(), ratio=s.ratio, power=value_of(reduce(m, s.power, "power"), format))
     tail_bits = (s.ratio * s.power)[unit : 2 * unit + 1]
-    s = cut(**carried, tail=named(m, "tail", tail_bits))
+    s = cut(**carried(), tail=named(m, "tail", tail_bits))
 
     places = at_most(s.distance, (unit + 1).bit_length())
     share = named(m, "share", ((1 << unit) - (s.tail >> places))[: unit + 1])
