@@ -300,7 +300,6 @@ class _Lowering:
                 level=level,
                 index=loop.index,
                 format=levels[level],
-                keep_empty=level == 0 or levels[level - 1] == "dense",
             )
         self._builder.add("valwrite", f"write_{tensor}_vals", {"val": val}, tensor=tensor)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from hw.sam.block_types import COMPRESSED
+from hw.sam.block_types import COMPRESSED, DENSE
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.streams import trace
 
@@ -18,6 +18,7 @@ def clean(graph: Graph, skip: bool = True) -> Graph:
     graph = merge_equal(graph)
     graph = remove_unused(graph)
     graph = attach_coordinates(graph)
+    graph = mark_empty_fibers(graph)
     return mark_skips(graph, skip)
 
 
@@ -80,6 +81,46 @@ def attach_coordinates(graph: Graph) -> Graph:
         if around in table.coordinates:
             edges.append(Edge(*table.coordinates[around], block.name, "crd"))
     return Graph(graph.blocks, tuple(edges))
+
+
+def mark_empty_fibers(graph: Graph) -> Graph:
+    """Writers keep the empty fibers whose coordinates the writer outside writes. O(blocks).
+
+    The outermost fiber is always kept. Where the writer outside drops coordinates, it is those of
+    empty fibers. Below two compressed levels or more, an empty fiber cannot be told from one
+    around it, and none is kept; there a fiber is empty only if its coordinate has been dropped.
+    """
+    writers = {
+        (block["tensor"], block["level"]): block
+        for block in graph.blocks
+        if block.type == "fiberwrite"
+    }
+
+    def keeps(block: Block) -> bool:
+        outer = writers.get((block["tensor"], block["level"] - 1))
+        if outer is None or outer["format"] == DENSE:
+            return True
+        return block["level"] == 1 and not _is_dropped(graph, outer)
+
+    return Graph(
+        tuple(
+            Block(block.name, block.type, {**block.parameters, "keep_empty": keeps(block)})
+            if block.type == "fiberwrite"
+            else block
+            for block in graph.blocks
+        ),
+        graph.edges,
+    )
+
+
+def _is_dropped(graph: Graph, writer: Block) -> bool:
+    """Whether coordinates of empty fibers have been dropped from what ``writer`` writes."""
+    edge = graph.drivers[writer.name, "crd"]
+    while graph[edge.source].type == "crddrop":
+        if edge.output == "out_outer":
+            return True
+        edge = graph.drivers[edge.source, "inner"]
+    return False
 
 
 def mark_skips(graph: Graph, skip: bool = True) -> Graph:

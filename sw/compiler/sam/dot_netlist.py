@@ -1,0 +1,217 @@
+"""The nodes and edges of a DOT file of the SAM tools as blocks that may have any number of operands.
+
+The dialect tells ports by the comments of edges: ``in-B`` and ``out-B`` are the lane of operand B
+of a joiner, ``i``, ``in-i``, ``outer-i`` a port for coordinates of index i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from hw.lib.errors import WorkloadError
+from hw.sam.block_types import ALU_OPERATIONS
+from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
+from sw.compiler.sam.dot_write import JOINERS
+
+Wire = tuple[str, str]
+"""A node and its output."""
+
+
+@dataclass
+class Node:
+    """A node's attributes, and the wire into each input.
+
+    Inputs and outputs are called as those of blocks, but for joiners, which may have any number of
+    lanes, and for accumulators, whose ``in i`` and ``out i`` have the index instead of a place.
+    """
+
+    name: str
+    type: str
+    values: dict[str, str]
+    line: int
+    inputs: dict[str, Wire] = field(default_factory=dict)
+    lanes: list[str] = field(default_factory=list)  # of joiners, by name
+
+
+@dataclass(frozen=True)
+class _Link:
+    """From node to node, broadcasts left out: the edges that leave the one and enter the other."""
+
+    source: str
+    target: str
+    leaves: DotEdge
+    enters: DotEdge
+
+
+class Netlist:
+    """Nodes by name, broadcasts among them, and what feeds each of their inputs.
+
+    ``result_indices``: those of the coordinates that are written.
+    """
+
+    def __init__(self, syntax: DotGraph, name: str) -> None:
+        self._file = name
+        self._in_file_order = "hand" in name.lower()
+        self.nodes: dict[str, Node] = {}
+        for node in syntax.nodes.values():
+            values = _attributes(node)
+            if "type" not in values:
+                self.fail(node.line, f"node {node.name} has no type; it must have one")
+            self.nodes[node.name] = Node(node.name, values["type"], values, node.line)
+        links = self._links(syntax)
+        for link in links:
+            if self.nodes[link.target].type in JOINERS:
+                self._add_lane(link)
+        for link in self._operands_first(links):
+            self._connect(link)
+        self.result_indices = {
+            node.values.get("index", "")
+            for node in self.nodes.values()
+            if node.type == "fiberwrite" and node.values.get("mode") != "vals"
+        }
+
+    def fail(self, line: int, problem: str) -> NoReturn:
+        raise WorkloadError(f"{self._file}, line {line}: {problem}")
+
+    # Edges.
+
+    def _links(self, syntax: DotGraph) -> list[_Link]:
+        entering: dict[str, DotEdge] = {}
+        for edge in syntax.edges:
+            if self.nodes[edge.target].type == "broadcast":
+                if edge.target in entering:
+                    self.fail(edge.line, f"broadcast {edge.target} is fed twice; must be once")
+                entering[edge.target] = edge
+        links = []
+        for edge in syntax.edges:
+            if self.nodes[edge.target].type == "broadcast":
+                continue
+            leaves, seen = edge, set()
+            while self.nodes[leaves.source].type == "broadcast":
+                if leaves.source not in entering or leaves.source in seen:
+                    self.fail(leaves.line, f"broadcast {leaves.source} must be fed by a block")
+                seen.add(leaves.source)
+                leaves = entering[leaves.source]
+            links.append(_Link(leaves.source, edge.target, leaves, edge))
+        return links
+
+    def _add_lane(self, link: _Link) -> None:
+        lanes = self.nodes[link.target].lanes
+        lane = _comment(link.enters).removeprefix("in-")
+        if lane not in lanes:
+            lanes.append(lane)
+
+    def _operands_first(self, links: list[_Link]) -> list[_Link]:
+        """Operands of arithmetic from left to right, where their edges do not say.
+
+        The tools give ids from left to right; files written by hand are in the right order.
+        """
+        if self._in_file_order or not all(name.isdecimal() for name in self.nodes):
+            return links
+        arithmetic = {"add", *ALU_OPERATIONS}
+        return sorted(
+            links,
+            key=lambda link: int(link.source) if self.nodes[link.target].type in arithmetic else 0,
+        )
+
+    def _connect(self, link: _Link) -> None:
+        target = self.nodes[link.target]
+        port = self._input(link, target)
+        if port in target.inputs:
+            self.fail(
+                link.enters.line,
+                f"{target.type} {target.name} has a second edge into {port}; must have one",
+            )
+        target.inputs[port] = link.source, self._output(link, self.nodes[link.source])
+
+    def _kind(self, edge: DotEdge) -> str:
+        kind = edge.attributes.get("type", "")
+        if kind not in ("crd", "ref", "val", "repsig", "bv"):
+            self.fail(
+                edge.line, f"edge type {kind or '(none)'} must be crd, ref, val, repsig or bv"
+            )
+        return kind
+
+    def _output(self, link: _Link, node: Node) -> str:
+        edge, kind, comment = link.leaves, self._kind(link.leaves), _comment(link.leaves)
+        if node.type in JOINERS and kind != "crd":
+            lane = edge.attributes.get("source", comment)
+            lane = lane.removeprefix("out-").removeprefix("in-")
+            if lane not in node.lanes:
+                named = ", ".join(f"out-{name}" for name in node.lanes)
+                self.fail(
+                    edge.line,
+                    f"comment {comment or '(none)'} must say which operand of {node.type} "
+                    f"{node.name} is meant: {named}",
+                )
+            return f"out_ref{node.lanes.index(lane)}"
+        if node.type == "spaccumulator" and kind == "crd":
+            return f"out {_index(comment)}"
+        if node.type in ("crddrop", "crdhold"):
+            return f"out_{self._outer_or_inner(edge, node, kind, comment)}"
+        return f"out_{kind}"
+
+    def _input(self, link: _Link, node: Node) -> str:
+        edge, kind, comment = link.enters, self._kind(link.enters), _comment(link.enters)
+        if node.type in JOINERS:
+            lane = node.lanes.index(comment.removeprefix("in-"))
+            return f"{'ref' if kind == 'val' else kind}{lane}"
+        if node.type == "spaccumulator" and kind == "crd":
+            return f"in {_index(comment)}"
+        if node.type in ("crddrop", "crdhold"):
+            return self._outer_or_inner(edge, node, kind, comment)
+        if node.type == "add" or node.type in ALU_OPERATIONS:
+            place = comment.removeprefix("in-")
+            return f"val{place if place in ('0', '1') else len(node.inputs)}"
+        if node.type == "repsiggen":
+            return "crd"
+        if node.type == "repeat":
+            return "repsig" if kind == "repsig" else "ref"
+        return kind
+
+    def _outer_or_inner(self, edge: DotEdge, node: Node, kind: str, comment: str) -> str:
+        if kind == "val":
+            return "inner"
+        index = _index(comment)
+        for port in ("outer", "inner"):
+            if node.values.get(port) == index:
+                return port
+        self.fail(
+            edge.line,
+            f"comment {comment or '(none)'} must name the outer or inner index of {node.type} "
+            f"{node.name}: {node.values.get('outer')} or {node.values.get('inner')}",
+        )
+
+    def wire(self, node: Node, port: str) -> Wire:
+        """What feeds an input."""
+        if port not in node.inputs:
+            self.fail(node.line, f"{node.type} {node.name}: no edge into its input {port}")
+        return node.inputs[port]
+
+    def replace(self, old: Wire, new: Wire) -> None:
+        """Everything that ``old`` feeds is fed by ``new``."""
+        for node in self.nodes.values():
+            for port, wire in node.inputs.items():
+                if wire == old:
+                    node.inputs[port] = new
+
+
+def _comment(edge: DotEdge) -> str:
+    return edge.attributes.get("comment", "")
+
+
+def _index(comment: str) -> str:
+    """The index in a comment such as ``i``, ``in-i``, ``out-i``, ``outer-i`` or ``inner-i``."""
+    return comment.rpartition("-")[2]
+
+
+def _attributes(node: DotNode) -> dict[str, str]:
+    """The attributes in a node's comment, and those of its own."""
+    values = {}
+    for entry in node.attributes.get("comment", "").split(","):
+        key, equals, value = entry.partition("=")
+        if equals:
+            values[key.strip()] = value
+    drawing = ("comment", "label", "color", "shape", "style")
+    return {**values, **{k: v for k, v in node.attributes.items() if k not in drawing}}

@@ -1,0 +1,307 @@
+"""Graphs in the DOT dialect of the SAM tools.
+
+Types that the tools do not have (``locate``, ``valdrop``, bitvectors, functions, ``max``, ``min``)
+are written in the same manner. What a reader adds by itself is not written: the root, whose
+readers say ``root=true``, and the coordinates that reductions see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hw.lib.errors import WorkloadError
+from hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
+from hw.sam.graph import Block, Edge, Graph
+from sw.compiler.sam.expression import Statement
+from sw.compiler.sam.storage import TensorFormat
+from sw.compiler.sam.streams import trace
+
+_STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
+JOINERS = ("intersect", "union", "bitvectorintersect", "bitvectorunion")
+_COLOURS = {
+    "fiberlookup": "green4",
+    "fiberwrite": "green3",
+    "repeat": "cyan2",
+    "repsiggen": "cyan3",
+    "arrayvals": "green2",
+    "crddrop": "orange",
+    "crdhold": "orange",
+    **dict.fromkeys(JOINERS, "purple"),
+}
+
+
+def write_dot(graph: Graph, statement: Statement) -> str:
+    """The text of a DOT file. Raises ``WorkloadError`` for blocks that the dialect cannot say."""
+    return _Writer(graph, statement).text()
+
+
+class _Writer:
+    def __init__(self, graph: Graph, statement: Statement) -> None:
+        self._graph = graph
+        self._statement = statement
+        self._loops = trace(graph).loops
+        self._ids = _numbered(graph)
+        # Inputs in the order of the ids of their blocks, so that operands come left to right.
+        self._edges = [
+            edge
+            for name in self._ids
+            for port in graph[name].inputs
+            if (edge := graph.drivers.get((name, port))) is not None
+            and graph[edge.source].type != "root"
+            and (graph[name].type, port) != ("reduce", "crd")
+        ]
+
+    def text(self) -> str:
+        tensors = ",".join(f"{name}={format}" for name, format in self._statement.formats.items())
+        lines = ["digraph SAM {", f'    comment="{tensors}"']
+        for name, number in self._ids.items():
+            lines.append(f"    {number} {self._node(self._graph[name])}")
+        readers: dict[tuple[str, str], list[Edge]] = {}
+        for edge in self._edges:
+            readers.setdefault((edge.source, edge.output), []).append(edge)
+        number = len(self._ids)
+        shared = {}
+        for output, edges in readers.items():
+            if len(edges) > 1:
+                shared[output] = number
+                lines.append(
+                    f'    {number} [comment="type=broadcast" shape=point style=invis '
+                    'type="broadcast"]'
+                )
+                number += 1
+        for edge in self._edges:
+            source = edge.source, edge.output
+            leaves, enters = self._output_comment(edge), self._input_comment(edge)
+            start, end = self._ids[edge.source], self._ids[edge.target]
+            if source in shared:
+                if edge is readers[source][0]:
+                    lines.append(self._edge(start, shared[source], edge, leaves))
+                lines.append(self._edge(shared[source], end, edge, enters))
+            else:
+                both = leaves if self._graph[edge.source].type in JOINERS and enters else ""
+                lines.append(self._edge(start, end, edge, enters or leaves, both))
+        return "\n".join([*lines, "}", ""])
+
+    def _edge(self, source: int, target: int, edge: Edge, comment: str, leaves: str = "") -> str:
+        """``leaves``: the comment of the output, where the input has one, too."""
+        kind = self._graph.kind_of_stream(edge.source, edge.output)
+        positional = comment.startswith("in-") and comment[3:].isdigit()
+        label = f"{kind}_{comment}" if comment and not positional else kind
+        style = f" style={_STYLES[kind]}" if kind in _STYLES else ""
+        more = f' source="{leaves}"' if leaves else ""
+        return (
+            f'    {source} -> {target} [label="{label}"{style} type="{kind}" '
+            f'comment="{comment}"{more}]'
+        )
+
+    # Edges.
+
+    def _lanes(self, joiner: Block) -> list[str]:
+        """A name for each lane: the tensor whose references it brings, made unique."""
+        names: list[str] = []
+        for lane in "01":
+            edge = self._graph.drivers[joiner.name, f"ref{lane}"]
+            name = self._tensor_of(edge.source, edge.output)
+            stem, number = name, 2
+            while name in names:
+                name, number = f"{stem}_{number}", number + 1
+            names.append(name)
+        return names
+
+    def _tensor_of(self, name: str, output: str) -> str:
+        block = self._graph[name]
+        if block.type in JOINERS:
+            edge = self._graph.drivers[name, output.removeprefix("out_")]
+            return self._tensor_of(edge.source, edge.output)
+        if block.type == "bitvectorexpand":
+            edge = self._graph.drivers[name, "ref"]
+            return self._tensor_of(edge.source, edge.output)
+        return str(block.parameters.get("tensor") or "") or (
+            "all" if block.type == "fiberlookup" else "vals"
+        )
+
+    def _output_comment(self, edge: Edge) -> str:
+        """What the dialect says of the output that an edge leaves."""
+        block = self._graph[edge.source]
+        if block.type in JOINERS and edge.output != "out_crd":
+            return f"out-{self._lanes(block)[int(edge.output[-1])]}"
+        if block.type == "spaccumulator" and edge.output != "out_val":
+            return f"out-{self._index(edge)}"
+        if block.type in ("crddrop", "crdhold", "valdrop"):
+            outer, inner = self._outer_inner(block)
+            is_outer = edge.output in ("out_outer", "out_crd")
+            return f"outer-{outer}" if is_outer else f"inner-{inner}"
+        return ""
+
+    def _input_comment(self, edge: Edge) -> str:
+        """What the dialect says of the input that an edge enters."""
+        block = self._graph[edge.target]
+        if block.type in JOINERS:
+            return f"in-{self._lanes(block)[int(edge.input[-1])]}"
+        if block.type == "spaccumulator" and edge.input != "val":
+            return self._index(edge)
+        if block.type in ("crddrop", "crdhold", "valdrop"):
+            outer, inner = self._outer_inner(block)
+            return f"in-{outer if edge.input in ('outer', 'crd') else inner}"
+        if block.type == "alu":
+            return f"in-{edge.input[-1]}"
+        return ""
+
+    def _index(self, edge: Edge) -> str:
+        return self._loops[edge.source, edge.output][-1].index
+
+    def _outer_inner(self, block: Block) -> tuple[str, str]:
+        ports = ("crd", "val") if block.type == "valdrop" else ("outer", "inner")
+        outer, inner = (self._graph.drivers[block.name, port] for port in ports)
+        is_val = self._graph.kind_of_stream(inner.source, inner.output) == "val"
+        return self._index(outer), "vals" if is_val else self._index(inner)
+
+    # Nodes.
+
+    def _node(self, block: Block) -> str:
+        values, label = self._attributes(block)
+        comment = ",".join(f"{key}={value}" for key, value in values.items())
+        attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
+        colour = _COLOURS.get(values["type"], "brown")
+        return (
+            f'[comment="{comment}" label="{label}" color={colour} shape=box style=filled '
+            f"{attributes}]"
+        )
+
+    def _attributes(self, block: Block) -> tuple[dict[str, str], str]:
+        """The attributes that the dialect gives a block, and its label."""
+        index, tensor = block.parameters.get("index", ""), block.parameters.get("tensor", "")
+        match block.type:
+            case "fiberlookup" | "bitvectorlookup":
+                format = BITVECTOR if block.type == "bitvectorlookup" else block["format"]
+                mode = self._mode(tensor, block["level"])
+                values = {
+                    "type": "fiberlookup",
+                    "index": index,
+                    "tensor": tensor,
+                    "mode": mode,
+                    "format": format,
+                    "src": "true",
+                    "root": self._root(block),
+                }
+                if format == COMPRESSED:
+                    values["skip"] = str(block["skip"]).lower()
+                return values, f"FiberLookup {index}: {tensor}{mode}\\n{format}"
+            case "locate":
+                mode = self._mode(tensor, block["level"])
+                values = {"type": "locate", "index": index, "tensor": tensor, "mode": mode}
+                return values, f"Locate {index}: {tensor}{mode}"
+            case "fiberwrite":
+                return self._fiberwrite(block)
+            case "valwrite":
+                size = "*".join(["1", *self._dimensions(len(self._format(tensor).levels))])
+                values = {"mode": "vals", "tensor": tensor, "size": size, "sink": "true"}
+                return {"type": "fiberwrite", **values}, f"FiberWrite Vals: {tensor}"
+            case "repeat":
+                values = {"index": index, "tensor": tensor, "root": self._root(block)}
+                return {"type": "repeat", **values}, f"Repeat {index}: {tensor}"
+            case "repsiggen":
+                return {"type": "repsiggen", "index": index}, f"RepeatSignalGenerator {index}"
+            case "arrayvals":
+                return {"type": "arrayvals", "tensor": tensor}, f"Array Vals: {tensor}"
+            case "alu" if block["op"] in ("add", "sub"):
+                minus = block["op"] == "sub"
+                label = "Add\nsubtract" if minus else "Add"
+                return {"type": "add", "sub": str(int(minus))}, label
+            case "alu" | "function":
+                return {"type": block["op"]}, str(block["op"]).capitalize()
+            case "reduce":
+                operation = {} if block["op"] == REDUCTIONS[0] else {"op": block["op"]}
+                return {"type": "reduce", **operation}, "Reduce"
+            case "spaccumulator":
+                return self._accumulator(block)
+            case "crddrop" | "crdhold" | "valdrop":
+                outer, inner = self._outer_inner(block)
+                kind = "crddrop" if block.type == "valdrop" else block.type
+                values = {"type": kind, "outer": outer, "inner": inner}
+                if kind == "crdhold":
+                    return values, f"CrdHold {outer},{inner}\nouter={outer},inner={inner}"
+                if block.type == "valdrop":
+                    values["vals"] = "true"
+                return values, f"CrdDrop {outer},{inner}"
+            case (
+                "bitvectorexpand"
+                | "intersect"
+                | "union"
+                | "bitvectorintersect"
+                | ("bitvectorunion")
+            ):
+                return {"type": block.type, "index": index}, f"{block.type} {index}"
+        raise WorkloadError(
+            f"graph: {block.type} {block.name} cannot be written in the DOT dialect of the SAM tools"
+        )
+
+    def _fiberwrite(self, block: Block) -> tuple[dict[str, str], str]:
+        tensor, index, level = block["tensor"], block["index"], block["level"]
+        mode = self._mode(tensor, level)
+        values = {
+            "type": "fiberwrite",
+            "index": index,
+            "tensor": tensor,
+            "mode": mode,
+            "format": block["format"],
+        }
+        if block["format"] == COMPRESSED:
+            outer = "*".join(self._dimensions(level))
+            values["segsize"] = f"{outer}+1" if outer else "2"
+            values["crdsize"] = "*".join(self._dimensions(level + 1))
+        values["sink"] = "true"
+        return values, f"FiberWrite {index}: {tensor}{mode}\\n{block['format']}"
+
+    def _accumulator(self, block: Block) -> tuple[dict[str, str], str]:
+        order = block["order"]
+        edges = [self._graph.drivers[block.name, f"crd{place}"] for place in range(order + 1)]
+        indices = {f"in{place}": self._index(edge) for place, edge in enumerate(edges)}
+        full = {name: "true" for place in range(order) if block[name := f"full{place}"]}
+        shown = "".join(f"{place}={index} " for place, index in enumerate(indices.values()))
+        values = {"type": "spaccumulator", "order": str(order), **indices, **full}
+        return values, f"SparseAccumulator {order} \n{shown}"
+
+    def _root(self, block: Block) -> str:
+        source = self._graph.drivers[block.name, "ref"].source
+        return str(self._graph[source].type == "root").lower()
+
+    def _format(self, tensor: str) -> TensorFormat:
+        return self._statement.formats[tensor]
+
+    def _mode(self, tensor: str, level: int) -> str:
+        return str(self._format(tensor).modes[level]) if tensor else "0"
+
+    def _dimensions(self, levels: int) -> list[str]:
+        """Sizes of the result's first levels, as the operand's that has the index first."""
+        result = self._statement.result
+        names: Mapping[str, str] = {
+            index: f"{access.tensor}{mode}_dim"
+            for access in (result, *reversed(self._statement.operands))
+            for mode, index in enumerate(access.indices)
+        }
+        modes = self._format(result.tensor).modes[:levels]
+        return [names[result.indices[mode]] for mode in modes]
+
+
+def _numbered(graph: Graph) -> dict[str, int]:
+    """Ids by block: 0 the values' writer, then the other writers, then from left to right.
+
+    The root has none.
+    """
+    writers = [block for block in graph.blocks if not block.outputs]
+    writers.sort(key=lambda block: -block.parameters.get("level", 1 << 30))
+    names = {block.name: None for block in writers}
+    waiting = [block.name for block in reversed(writers)]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or graph[name].type == "root":
+            continue
+        seen.add(name)
+        names.setdefault(name)
+        ports = reversed(list(graph[name].inputs))
+        waiting.extend(
+            graph.drivers[name, port].source for port in ports if (name, port) in graph.drivers
+        )
+    return {name: number for number, name in enumerate(names)}
