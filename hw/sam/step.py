@@ -78,6 +78,11 @@ class Step:
             token.payload.eq(payload),
         ]
 
+    def send(self, output: Any, payload: Any) -> None:
+        """The step gives ``payload`` to ``output``, a stream of anything, such as addresses."""
+        place = _place(self._outputs, output)
+        self._m.d.comb += [self._gives[place].eq(1), self._tokens[place].eq(payload)]
+
     def pass_on(self, output: Any, source: Any) -> None:
         """The step gives ``output`` the head of ``source`` as it is."""
         self.give(output, source.payload.kind, source.payload.payload)

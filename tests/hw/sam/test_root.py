@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from hw.sam.root import Root
+from hw.sam.token import format_stream
+from tests.support.sam_streams import run_block
+
+
+def test_begins_in_the_first_cycle():
+    got = run_block(Root(8), {}, ["out_ref"])
+    assert format_stream(got["out_ref"]) == "0 D"
+    assert got["cycles"] == [2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_waits_for_its_reader(seed):
+    got = run_block(Root(8), {}, ["out_ref"], stalls=0.7, seed=seed)
+    assert format_stream(got["out_ref"]) == "0 D"
