@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import NumberFormat
-from hw.lib.function import Function, FunctionUnit
+from hw.lib.function import Function, FunctionUnit, check_function
 from hw.sam.delay import Delay
 from hw.sam.token import token_stream
 
@@ -26,7 +26,9 @@ class FunctionBlock(wiring.Component):
     """
 
     def __init__(self, format: NumberFormat, op: str) -> None:
-        self._unit = FunctionUnit(format, Function[op.upper()])  # type: ignore[misc]
+        function = getattr(Function, op.upper())
+        check_function(format, function)
+        self._unit = FunctionUnit(format, function)
         self._width = format.width
         stream = token_stream(format.width)
         super().__init__({"val": In(stream), "out_val": Out(stream)})

@@ -74,9 +74,13 @@ def lane_streams(tree: Any, depth: int) -> list[list[int]]:
 
 
 def stalls() -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of ``run_block``: how often streams pause."""
+    """Arguments of ``run_block``: how often streams pause, and an end to blocks that hang."""
     return st.fixed_dictionaries(
-        {"stalls": st.sampled_from([0.0, 0.3, 0.7]), "seed": st.integers(0, 1 << 16)}
+        {
+            "stalls": st.sampled_from([0.0, 0.3, 0.7]),
+            "seed": st.integers(0, 1 << 16),
+            "cycles": st.just(5000),
+        }
     )
 
 

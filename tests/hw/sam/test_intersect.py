@@ -76,6 +76,12 @@ def test_a_pair_of_fibers_costs_about_as_much_as_the_longer_one(first, second, c
     assert got["cycles"][0] <= cycles
 
 
+def test_a_pair_of_fibers_without_matches_may_end_with_both_dropped():
+    tree = [({2 * place: 0}, {2 * place + 1: 0}) for place in range(20)]
+    got = run(lane_streams(tree, 2))
+    assert got["cycles"][0] <= 20 * 2 + 1 + 1  # a cycle more for the first pair, one for done
+
+
 def test_nothing_is_taken_beyond_the_stops_of_both():
     left = parse_stream("1 2 S0 5 S1 D")
     got = run([left, left, left, left], stalls=0.5)
