@@ -9,6 +9,7 @@ from amaranth.lib.enum import EnumType
 
 from hw.lib.errors import ConfigError
 from hw.lib.memory_map import MemoryMap, Window
+from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.unit import Unit, all_settings, settings_of, unit_of
 
@@ -48,17 +49,18 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
     """The window of each array, at no base yet, and whether its unit writes it."""
     return [
         (
-            Window(
-                unit.window(array),
-                config.array_words,
-                array.words,
-                config.width if array.of_values else config.index_bits,
-            ),
+            Window(unit.window(array), config.array_words, array.words, _word_bits(config, array)),
             array.writes,
         )
         for unit in units
         for array in unit.arrays
     ]
+
+
+def _word_bits(config: SamConfig, array: Array) -> int:
+    if array.name == "bv":
+        return BITVECTOR_BITS
+    return config.width if array.of_values else config.index_bits
 
 
 def memory_map(config: SamConfig) -> MemoryMap:
