@@ -135,7 +135,7 @@ def bitvectorunion(site: Site, inputs: Inputs) -> Done:
 
 
 def _bitvector_join(site: Site, inputs: Inputs, join: object) -> Done:
-    lanes = {}
+    lanes: dict[str, Stream] = {}
     places = []
     for lane in "01":
         names = f"bv{lane}", f"ref{lane}"
@@ -144,7 +144,7 @@ def _bitvector_join(site: Site, inputs: Inputs, join: object) -> Done:
         places.append(words)
     joined = join(site, lanes)  # type: ignore[operator]
     # A step for each token that comes out, when the words of both lanes are there.
-    needs = {}
+    needs: dict[str, np.ndarray | None] = {}
     for lane, words in zip("01", places, strict=True):
         heads = joined.steps.needs[f"crd{lane}"]
         given = joined.steps.gives["out_crd"]

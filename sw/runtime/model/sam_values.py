@@ -36,7 +36,7 @@ def function(site: Site, inputs: Inputs) -> Done:
     from sw.golden.functions import apply
 
     values = inputs["val"]
-    op = Function[site.block["op"].upper()]
+    op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]
     out = apply(op, values.words, site.format).astype(np.int64)
     out[values.ends] = values.tokens[values.ends]
     return Done({"out_val": out}, Steps(len(values), {"val": None}, {"out_val": None}))

@@ -213,7 +213,7 @@ def _array(block: Block, array: Array, operands: Operands, format: str) -> np.nd
 
 
 def _rows(words: np.ndarray) -> Rows:
-    rows = words.reshape(len(words), -1)
+    rows = words if words.ndim == 2 else words[:, np.newaxis]
     return Rows(np.arange(len(rows)), rows)
 
 
