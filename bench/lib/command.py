@@ -1,0 +1,140 @@
+"""The command line that every benchmark has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from bench.lib.inputs import FOLDER
+from bench.lib.records import Record, ResultsError, load, save
+from bench.lib.request import Request
+from bench.lib.tables import replace_section
+from hw.lib.errors import GnarlError
+
+WRONG = 1
+BAD_INPUT = 2
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The parts of a target's benchmark.
+
+    target
+        names its results files: ``TARGET_PART.json``.
+    parts
+        modules by name, each with ``run(request)``, which returns records and whether all went
+        well; ``tables``, ``verdict`` and ``draw`` of records.
+    section, readme
+        name of the README's section, and its text from records by part.
+    """
+
+    target: str
+    parts: Mapping[str, Any]
+    section: str
+    readme: Callable[[Mapping[str, Sequence[Record]]], str]
+
+    def command(self, help: str) -> click.Command:
+        """The command; ``help`` says what the parts are."""
+
+        @click.command(help=help)
+        @click.argument("parts", nargs=-1, type=click.Choice([*self.parts, "readme"]))
+        @click.option(
+            "--backend",
+            type=click.Choice(["rtl", "model"]),
+            default="rtl",
+            show_default=True,
+            help="Simulated RTL, compared with the model besides; or the model only.",
+        )
+        @click.option(
+            "--workloads",
+            "folder",
+            type=click.Path(path_type=Path, file_okay=False),
+            envvar="GNARL_WORKLOADS",
+            default=FOLDER,
+            show_default="../shared/workloads",
+            help="Folder of the real inputs. Also set by GNARL_WORKLOADS.",
+        )
+        @click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder for results and pictures; by default build/bench.",
+        )
+        @click.option(
+            "--json",
+            "json_file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write the records of all parts of this run to this file, too.",
+        )
+        @click.option("--seed", default=0, show_default=True, help="For inputs and the compiler.")
+        @click.option(
+            "--quick",
+            is_flag=True,
+            help="A few small cases of each part, to build/bench/quick by default.",
+        )
+        def main(
+            parts: tuple[str, ...],
+            backend: str,
+            folder: Path,
+            output: Path | None,
+            json_file: Path | None,
+            seed: int,
+            quick: bool,
+        ) -> None:
+            if json_file is not None and not json_file.parent.is_dir():
+                raise click.BadParameter(f"{json_file.parent}: no such folder", param_hint="--json")
+            output = output or Path("build/bench/quick" if quick else "build/bench")
+            try:
+                request = Request(folder, output, backend, seed, quick, Console(stderr=True))
+                well = self._run(parts or tuple(self.parts), request, json_file)
+            except GnarlError as error:
+                click.echo(f"bench.{self.target}: {error}", err=True)
+                sys.exit(BAD_INPUT)
+            sys.exit(0 if well else WRONG)
+
+        return main
+
+    def _run(self, parts: tuple[str, ...], request: Request, json_file: Path | None) -> bool:
+        request.output.mkdir(parents=True, exist_ok=True)
+        found: list[Record] = []
+        well = True
+        for part in parts:
+            if part == "readme":
+                continue
+            records, good = self.parts[part].run(request)
+            well = well and good
+            found += records
+            if records:
+                save(self._results(request.output, part), records)
+                self._show(part, records, request.output)
+        if json_file is not None:
+            save(json_file, found)
+        if "readme" in parts:
+            files = {part: self._results(request.output, part) for part in self.parts}
+            saved = {part: load(file) for part, file in files.items() if file.is_file()}
+            if not saved:
+                raise ResultsError(f"{request.output}: no results: bench.{self.target} makes some")
+            replace_section(Path("README.md"), self.section, self.readme(saved))
+        return well
+
+    def _results(self, output: Path, part: str) -> Path:
+        return output / f"{self.target}_{part}.json"
+
+    def _show(self, part: str, records: list[Record], output: Path) -> None:
+        console = Console()
+        if not console.is_terminal:
+            console.width = 140
+        for title, cells in self.parts[part].tables(records).items():
+            console.print(cells.for_console(f"{title} ({part})"))
+            console.print()
+        console.print(self.parts[part].verdict(records), highlight=False)
+        picture = output / f"{self.target}_{part}.png"
+        self.parts[part].draw(records, picture)
+        results = self._results(output, part)
+        console.print(f"{results}, {picture}\n", highlight=False, soft_wrap=True)
