@@ -1,4 +1,4 @@
-"""The nodes and edges of a DOT file of the SAM tools as blocks that may have any number of operands.
+"""Nodes and edges of the SAM tools' DOT files as blocks, of any number of operands.
 
 The dialect tells ports by the comments of edges: ``in-B`` and ``out-B`` are the lane of operand B
 of a joiner, ``i``, ``in-i``, ``outer-i`` a port for coordinates of index i.

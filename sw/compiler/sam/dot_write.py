@@ -233,7 +233,7 @@ class _Writer:
             ):
                 return {"type": block.type, "index": index}, f"{block.type} {index}"
         raise WorkloadError(
-            f"graph: {block.type} {block.name} cannot be written in the DOT dialect of the SAM tools"
+            f"graph: {block.type} {block.name} has no node in the SAM tools' dialect"
         )
 
     def _fiberwrite(self, block: Block) -> tuple[dict[str, str], str]:

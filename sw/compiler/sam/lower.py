@@ -82,7 +82,8 @@ class _Lowering:
         shared = self._free[: min(map(self._shared, self._terms))]
         nest = self._walker.start(list(operands(self._formula)))
         for index in shared:
-            found = self._coordinates(self._formula, index, nest, index in self._dense)
+            complete = index in self._dense or self._must_be_complete_outside()
+            found = self._coordinates(self._formula, index, nest, complete)
             nest = self._walker.descend(nest, index, found, list(operands(self._formula)))
         result = self._sum(self._formula, nest)
         self._write((*nest.loops, *result.loops), result.val)
@@ -167,7 +168,10 @@ class _Lowering:
         outer = None if self._outer_sum(term) is None else sums[0]
         inner = nest
         for place, index in enumerate(own):
-            complete = self._is_complete(index) and (outer is None or place < outer)
+            complete = self._is_complete(index)
+            if outer is not None:
+                around = place < outer and self._must_be_complete_outside()
+                complete = place < outer and (complete or around)
             found = self._coordinates(term, index, inner, complete)
             inner = self._walker.descend(inner, index, found, used)
         val = self._value(term, inner)
@@ -176,7 +180,8 @@ class _Lowering:
             if loop.index in self._free:
                 kept = (loop, *kept)
             elif kept:
-                kept, val = self._accumulate(loop, kept, val, place == outer)
+                around = inner.loops[: len(nest.loops) + place]
+                kept, val = self._accumulate(loop, kept, val, around, place == outer)
             else:
                 val = self._builder.add("reduce", f"reduce_{loop.index}", {"val": val}).out_val
         return _Values(kept, val)
@@ -191,9 +196,30 @@ class _Lowering:
             return False
         return index in self._dense or (len(self._terms) > 1 and index != self._free[-1])
 
+    def _must_be_complete_outside(self) -> bool:
+        """Whether loops around accumulators must have every coordinate.
+
+        An accumulator of two indices that gives every coordinate cannot tell a fiber without sums
+        from none at all, so there must not be an empty fiber around it.
+        """
+        for term in self._terms:
+            place = self._outer_sum(term)
+            if place is not None:
+                inside = self._statement.order[place + 1 :]
+                kept = [index for index in inside if index in self._free]
+                if len(kept) > 1 and any(map(self._is_complete, kept)):
+                    return True
+        return False
+
     def _accumulate(
-        self, summed: Loop, kept: tuple[Loop, ...], val: Stream, last: bool
+        self,
+        summed: Loop,
+        kept: tuple[Loop, ...],
+        val: Stream,
+        around: tuple[Loop, ...],
+        last: bool,
     ) -> tuple[tuple[Loop, ...], Stream]:
+        """The sum over a loop in which those of ``kept`` lie; the last one's result is read."""
         order = len(kept)
         if order > MAX_ACCUMULATOR_ORDER:
             inside = ", ".join(loop.index for loop in kept)
@@ -205,13 +231,31 @@ class _Lowering:
         innermost_first = kept[::-1]
         inputs = {f"crd{place}": loop.crd for place, loop in enumerate(innermost_first)}
         full = [last and self._is_complete(loop.index) for loop in innermost_first]
+        # Where there may be an empty fiber around, the coordinates are added behind.
+        behind = any(full) and not all(loop.never_empty for loop in around)
         node = self._builder.add(
             "spaccumulator",
             f"accumulate_{summed.index}",
             {**inputs, f"crd{order}": summed.crd, "val": val},
             order=order,
-            **{f"full{place}": flag for place, flag in enumerate(full)},
+            **{f"full{place}": flag and not behind for place, flag in enumerate(full)},
         )
+        if behind:
+            assert order == 1, "loops around accumulators of two complete indices are complete"
+            index = kept[0].index
+            every = self._walker.every(around, index)
+            union = self._builder.add(
+                "union",
+                f"union_{index}",
+                {
+                    "crd0": node.out_crd0,
+                    "ref0": node.out_val,
+                    "crd1": every.out_crd,
+                    "ref1": every.out_ref,
+                },
+                index=index,
+            )
+            return (Loop(index, union.out_crd, True, True),), union.out_ref0
         loops = tuple(
             Loop(
                 loop.index,

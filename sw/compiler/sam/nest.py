@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hw.sam.block_types import BITVECTOR
-from sw.compiler.sam.builder import GraphBuilder, Stream
+from sw.compiler.sam.builder import GraphBuilder, Node, Stream
 from sw.compiler.sam.iteration import (
     All,
     Coordinates,
@@ -104,6 +104,16 @@ class Walker:
             ).out_ref
         return self._repeats[key]
 
+    def every(self, loops: tuple[Loop, ...], index: str) -> Node:
+        """A lookup of every coordinate of ``index``, in the innermost of ``loops``."""
+        return self._builder.add(
+            "fiberlookup",
+            f"all_{index}",
+            {"ref": self.root(loops, "")},
+            index=index,
+            format="dense",
+        )
+
     def values(self, nest: Nest, operand: Operand) -> Stream:
         """The operand's values in the innermost loop; all its levels have been walked."""
         reference = self._reference(nest, operand)
@@ -154,13 +164,7 @@ class Walker:
     def _lane(self, nest: Nest, index: str, found: Coordinates) -> _Lane:
         match found:
             case All():
-                node = self._builder.add(
-                    "fiberlookup",
-                    f"all_{index}",
-                    {"ref": self.root(nest.loops, "")},
-                    index=index,
-                    format="dense",
-                )
+                node = self.every(nest.loops, index)
                 return _Lane(node.out_crd, {ALL: node.out_ref})
             case Level():
                 return self._level(nest, index, found)
