@@ -170,8 +170,7 @@ class _Lowering:
         for place, index in enumerate(own):
             complete = self._is_complete(index)
             if outer is not None:
-                around = place < outer and self._must_be_complete_outside()
-                complete = place < outer and (complete or around)
+                complete = place < outer and (complete or self._must_be_complete_outside())
             found = self._coordinates(term, index, inner, complete)
             inner = self._walker.descend(inner, index, found, used)
         val = self._value(term, inner)
