@@ -13,6 +13,7 @@ from hw.sam.config import SamConfig
 from hw.sam.control import Control
 from hw.sam.counters import Counters
 from hw.sam.datapath import Datapath
+from hw.sam.fabric import Fabric, configuration_layout
 from hw.sam.fault import FaultRecorder
 from hw.sam.graph_datapath import GraphDatapath
 from hw.sam.local_memory import LocalArrays
@@ -53,7 +54,7 @@ class Core(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         config = self._config
-        datapath = GraphDatapath(config)
+        datapath = GraphDatapath(config) if config.fabric is None else Fabric(config)
         m.submodules.control = control = Control()
         m.submodules.datapath = ResetInserter(control.reset)(datapath)
         patience = WATCHDOG_CYCLES + (config.memory_latency if config.memory == "shared" else 0)
@@ -89,6 +90,13 @@ class Core(wiring.Component):
         )
         wiring.connect(m, settings.host, wiring.flipped(self.windows.settings))
         m.d.comb += datapath.settings.as_value().eq(settings.values.as_value())
+        if config.fabric is not None:
+            widths = list(configuration_layout(config).members.values())
+            m.submodules.configuration = configuration = Settings(
+                self._map.window("configuration"), widths
+            )
+            wiring.connect(m, configuration.host, wiring.flipped(self.windows.configuration))
+            m.d.comb += datapath.configuration.eq(configuration.values)
 
     def _connect_counters(self, m: Module, datapath: Datapath, control: Control) -> None:
         events = len(datapath.moves) + len(datapath.offers)

@@ -11,6 +11,8 @@ from hw.lib.errors import ConfigError
 from hw.lib.memory_map import MemoryMap, Window
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
+from hw.sam.fabric_encoding import WORD_BITS as FABRIC_WORD_BITS
+from hw.sam.fabric_encoding import fabric_units, fields, pool
 from hw.sam.unit import Unit, all_settings, settings_of, unit_of
 
 if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
@@ -18,7 +20,7 @@ if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
 else:
     from amaranth.lib.enum import IntEnum
 
-__all__ = ["ErrorCause", "WATCHDOG_CYCLES", "memory_map", "settings_of", "units_of"]
+__all__ = ["ErrorCause", "WATCHDOG_CYCLES", "memory_map", "settings_of", "settings_rows", "units_of"]
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
@@ -42,14 +44,21 @@ def units_of(config: SamConfig) -> tuple[Unit, ...]:
     """What the machine consists of, in the order of numbers in details of errors."""
     if config.graph is not None:
         return tuple(unit_of(block, config.graph) for block in config.graph.blocks)
+    if config.fabric is not None:
+        return fabric_units(config)
     raise ConfigError(["graph: there is none, and no fabric: no machine can be built"])
+
+
+def settings_rows(config: SamConfig) -> list[tuple[str, str]]:
+    """Blocks, or units of a fabric, and settings, in the order of the window ``settings``."""
+    return all_settings(units_of(config))
 
 
 def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bool]]:
     """The window of each array, at no base yet, and whether its unit writes it."""
     return [
         (
-            Window(unit.window(array), config.array_words, array.words, _word_bits(config, array)),
+            Window(unit.window(array), config.array_words, array.words, word_bits(config, array)),
             array.writes,
         )
         for unit in units
@@ -57,22 +66,28 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
     ]
 
 
-def _word_bits(config: SamConfig, array: Array) -> int:
+def word_bits(config: SamConfig, array: Array) -> int:
+    """Bits of a word of an array."""
     if array.name == "bv":
         return BITVECTOR_BITS
     return config.width if array.of_values else config.index_bits
 
 
 def memory_map(config: SamConfig) -> MemoryMap:
-    """``settings``: a row for each of ``settings_of``; ``BLOCK_ARRAY`` for each array.
+    """``settings``: a row for each of ``all_settings`` of the units; ``BLOCK_ARRAY`` for each
+    array; ``configuration``, if it is a fabric: a row for each word of ``fabric_encoding.encode``.
 
     Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``stalls_BLOCK``, cycles in which
     the block offered a token that was not taken; ``BLOCK_COUNT``, what a writer wrote.
     """
     units = units_of(config)
     settings = Window("settings", max(1, len(all_settings(units))), 1, config.index_bits)
-    arrays = [window for window, _ in arrays_of(config, units)]
-    return MemoryMap([settings, *arrays], counters(units), ErrorCause)
+    windows = [settings]
+    if config.fabric is not None:
+        words = len(fields(pool(config)))
+        windows.append(Window("configuration", words, 1, FABRIC_WORD_BITS))
+    windows += [window for window, _ in arrays_of(config, units)]
+    return MemoryMap(windows, counters(units), ErrorCause)
 
 
 def counters(units: Iterable[Unit]) -> list[str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +14,7 @@ from hw.lib.ram import Ram
 from hw.sam.arbiter import RoundRobin
 from hw.sam.arrays import Arrays, array_ports, array_windows
 from hw.sam.ports import ReadPort
+from hw.sam.select import selected
 
 
 class SharedReader(wiring.Component):
@@ -216,7 +214,7 @@ class SharedArrays(wiring.Component):
             ]
             for word in range(window.words):
                 m.d.comb += reader.row[word].eq(
-                    _selected((bank.serves[number], bank.read_data[word]) for bank in banks)
+                    selected((bank.serves[number], bank.read_data[word]) for bank in banks)
                 )
 
     def _connect_host(self, m: Module, banks: list[_Bank]) -> None:
@@ -229,16 +227,16 @@ class SharedArrays(wiring.Component):
         was_bank = Signal(range(self._banks), name="host_was_bank")
         was_lane = Signal(name="host_was_lane")
         m.d.comb += [
-            row.eq(_selected((host.selected, place.base + host.row) for place, host in windows)),
-            lane.eq(_selected((host.selected, host.lane) for _, host in windows)),
-            data_in.eq(_selected((host.selected, host.write_data) for _, host in windows)),
+            row.eq(selected((host.selected, place.base + host.row) for place, host in windows)),
+            lane.eq(selected((host.selected, host.lane) for _, host in windows)),
+            data_in.eq(selected((host.selected, host.write_data) for _, host in windows)),
             writes.eq(Cat(host.write_enable for _, host in windows).any()),
         ]
         m.d.sync += [was_bank.eq(self._bank_of(row)), was_lane.eq(lane)]
         answers = [Mux(was_lane, bank.read_data[1], bank.read_data[0]) for bank in banks]
         answer = Signal(self._width, name="host_answer")
         m.d.comb += answer.eq(
-            _selected(
+            selected(
                 (was_bank == bank.number, word) for bank, word in zip(banks, answers, strict=True)
             )
         )
@@ -246,9 +244,9 @@ class SharedArrays(wiring.Component):
             m.d.comb += host.read_data.eq(answer)
 
         for bank in banks:
-            served = _selected(zip(bank.grants, bank.rows, strict=True))
+            served = selected(zip(bank.grants, bank.rows, strict=True))
             writing = Cat(bank.grants[number] for number, _ in bank.writes).any()
-            written = _selected((bank.grants[number], word) for number, word in bank.writes)
+            written = selected((bank.grants[number], word) for number, word in bank.writes)
             host_writes = writes & (self._bank_of(row) == bank.number)
             m.d.comb += [
                 bank.row.eq(Mux(self.busy, served, row) >> self._bank_bits),
@@ -276,8 +274,3 @@ class _Bank:
         self.read_data = [Signal(width, name=f"read_data_{number}_{word}") for word in range(2)]
         self.rows: list[Signal] = []
         self.writes: list[tuple[int, Value]] = []
-
-
-def _selected(choices: Iterable[tuple[Value, Value]]) -> Value:
-    """The value whose condition is set, of which one at most is; 0 if none is."""
-    return functools.reduce(operator.or_, (Mux(chosen, value, 0) for chosen, value in choices), 0)

@@ -1,0 +1,99 @@
+"""The fabric: a pool of units, and a network that its configuration makes any graph of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+
+from hw.sam.config import SamConfig
+from hw.sam.datapath import Datapath
+from hw.sam.fabric_encoding import fields, pool, sources
+from hw.sam.fabric_unit import FabricUnit
+from hw.sam.memory_map import units_of
+from hw.sam.queue import Queue
+from hw.sam.select import selected
+
+
+def configuration_layout(config: SamConfig) -> data.StructLayout:
+    """The configuration: the bits in use of each of its words, as fields ``"0"``, ``"1"``, …."""
+    widths = (field.width for field in fields(pool(config)))
+    return data.StructLayout({str(place): width for place, width in enumerate(widths)})
+
+
+class Fabric(Datapath):
+    """Units, and in front of each of their inputs a queue and a choice of what it listens to.
+
+    An output may have any number of listeners; each gets every token as soon as it has room. What
+    an output without a listener gives is gone.
+
+    Members: as ``Datapath``; and ``configuration`` in, a ``configuration_layout``, which stays the
+    same during a run.
+    """
+
+    def __init__(self, config: SamConfig) -> None:
+        super().__init__(config, units_of(config), configuration=In(configuration_layout(config)))
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        kinds = pool(self.config)
+        units: dict[str, Any] = {}
+        for name, kind in kinds.items():
+            units[name] = FabricUnit(kind, self.config)
+            m.submodules[name] = units[name]
+        self.connect_units(m, list(units.values()))
+
+        listens = sources(kinds)
+        # For each output, whether those that may listen to it let it go on.
+        passes: dict[tuple[str, str], list[Value]] = {
+            (name, output): [] for name, kind in kinds.items() for output in kind.outputs
+        }
+        for place, field in enumerate(fields(kinds)):
+            choice = self.configuration[str(place)]
+            if field.input is None:
+                m.d.comb += units[field.unit].variant.eq(choice)
+                continue
+            outputs = listens[field.unit, field.input]
+            served = self._listen(
+                m,
+                getattr(units[field.unit], field.input),
+                f"{field.unit}_{field.input}",
+                [
+                    (choice == number, getattr(units[unit], output))
+                    for number, (unit, output) in enumerate(outputs, 1)
+                ],
+            )
+            for number, source in enumerate(outputs, 1):
+                passes[source].append((choice != number) | served)
+        for (name, output), listeners in passes.items():
+            m.d.comb += getattr(units[name], output).ready.eq(Cat(*listeners).all())
+        return m
+
+    def _listen(self, m: Module, input: Any, name: str, choices: list[tuple[Value, Any]]) -> Signal:
+        """Puts a queue and a choice of outputs before an input.
+
+        Gives whether the input has the token that is offered, or takes it in this cycle.
+        """
+        width = len(input.payload.payload)
+        m.submodules[f"queue_{name}"] = queue = Queue(width, self.config.queue_depth)
+        wiring.connect(m, queue.o, input)
+        given = Signal(name=f"{name}_given")
+        served = Signal(name=f"{name}_served")
+        offered = Signal(name=f"{name}_offered")
+        goes_on = selected((chosen, output.valid & output.ready) for chosen, output in choices)
+        m.d.comb += [
+            served.eq(given | queue.i.ready),
+            offered.eq(selected((chosen, output.valid) for chosen, output in choices)),
+            queue.i.valid.eq(offered & ~given),
+            queue.i.payload.kind.eq(
+                selected((chosen, output.payload.kind) for chosen, output in choices)
+            ),
+            queue.i.payload.payload.eq(
+                selected((chosen, output.payload.payload) for chosen, output in choices)
+            ),
+        ]
+        with m.If(offered):
+            m.d.sync += given.eq(served & ~goes_on)
+        return served
