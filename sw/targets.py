@@ -105,8 +105,8 @@ class Runtime(Protocol):
     ) -> str | None:
         """The first event after which those rows differ, in words; ``None`` if they don't."""
 
-    def operations(self, program: Program, counters: Mapping[str, int]) -> int:
-        """Operations that a run with these counters has executed."""
+    def operations(self, program: Program, operands: Any) -> int:
+        """Operations that a run executes."""
 
     def units(self, program: Program) -> tuple[str, int]:
         """What computes, in the plural, and how many there are; at least 1."""

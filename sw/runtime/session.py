@@ -73,14 +73,17 @@ def run_once(
         if not verification.bit_exact:
             reason = device.diagnose(program, inputs)
             verification = replace(verification, difference=f"{verification.difference}; {reason}")
-    report = _report(configuration, backend, program, result, verification, timed.seconds)
+        operands = runtime.operands(program, inputs)
+        ops = runtime.operations(program, operands)
+    report = _report(configuration, backend, program, result, ops, verification, timed.seconds)
     if timeline is not None:
         title = (
             f"{report.workload} on {report.config}: {report.cycles:,} cycles, "
             f"{report.ops_per_cycle:.1f} operations a cycle"
         )
-        activity = runtime.activity(program, runtime.operands(program, inputs))
-        draw_timeline(activity, title, timeline)
+        activity = runtime.activity(program, operands)
+        note = f"; {activity.note}" if activity.note else ""
+        draw_timeline(activity, f"{title}{note}", timeline)
     return report
 
 
@@ -94,11 +97,11 @@ def _report(
     backend: str,
     program: Program,
     result: Result,
+    ops: int,
     verification: Verification,
     seconds: dict[str, float],
 ) -> Report:
     runtime: Runtime = configuration.target.part("runtime")
-    ops = runtime.operations(program, result.counters)
     unit, capacity = runtime.units(program)
     return Report(
         config=configuration.name,

@@ -33,12 +33,15 @@ class Activity:
     kinds
         for each kind of instruction, most useful first, bool [n]: whether one issues in a cycle.
         Kinds exclude one another; a cycle may have none.
+    note
+        what a reader must know of where this comes from, if anything.
     """
 
     unit: str
     capacity: int
     busy: np.ndarray
     kinds: Mapping[str, np.ndarray]
+    note: str = ""
 
     @property
     def cycles(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def listing(program: Program) -> Iterator[str]:
         raise ProgramError(f"{program.workload}: {error}") from error
 
 
-def operations(program: Program, counters: Mapping[str, int]) -> int:
+def operations(program: Program, operands: Any) -> int:
     """Operations that every run executes."""
     return program.statistics["operations"]
 

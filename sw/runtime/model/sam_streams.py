@@ -68,6 +68,8 @@ class ModelRun:
         uint32 words by ``"{block}_{array}"``: as many as were written.
     counts
         by ``"{block}_{count}"``.
+    times
+        int64, the cycle in which each of these tokens is given.
     cycles
         from the cycle in which the root's reference is given to the one in which the last block
         without outputs takes its last token; see ``sw.runtime.model.sam_timing``.
@@ -76,6 +78,7 @@ class ModelRun:
     streams: dict[tuple[str, str], np.ndarray]
     written: dict[str, np.ndarray]
     counts: dict[str, int]
+    times: dict[tuple[str, str], np.ndarray]
     cycles: int
 
     @property
@@ -102,6 +105,7 @@ def run_graph(
     # Blocks that read the same stream share what is found out about it.
     shared: dict[tuple[str, str], Stream] = {}
     arrivals: dict[tuple[str, str], np.ndarray] = {}
+    given_at: dict[tuple[str, str], np.ndarray] = {}
     written: dict[str, np.ndarray] = {}
     counts: dict[str, int] = {}
     cycles = 0
@@ -118,9 +122,10 @@ def run_graph(
             at = block.name, output
             streams[at], shared[at] = tokens, Stream(tokens)
             given = token_times(done.steps, times, output, latency(block, alu_stages))
+            given_at[at] = given
             arrivals[at] = given + QUEUE_CYCLES
         written |= {f"{block.name}_{name}": words for name, words in done.written.items()}
         counts |= {f"{block.name}_{name}": count for name, count in done.counts.items()}
         if not block.outputs:
             cycles = max(cycles, int(times[-1]) + 1)
-    return ModelRun(streams, written, counts, cycles)
+    return ModelRun(streams, written, counts, given_at, cycles)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sw.compiler.sam.dot_write import write_dot
+import numpy as np
 
 from hw.sam.graph import Block
+from hw.sam.token import PAYLOAD_BITS, Kind
+from sw.compiler.sam.dot_write import write_dot
 from sw.runtime.program import Program
 from sw.runtime.report import Chart
 from sw.runtime.result import Result
 from sw.runtime.rows import Rows
+from sw.runtime.sam.image import Operands
 from sw.runtime.sam_sections import graph_of, statement_of
+from sw.runtime.timeline import Activity
 
-_COMPUTING = ("alu", "function", "reduce", "spaccumulator")
+_SUMMING = ("reduce", "spaccumulator")
+_COMPUTING = ("alu", "function", *_SUMMING)
 _SHOWN = 8
 
 
@@ -22,9 +27,26 @@ def cycle_limit(program: Program) -> int:
     return 1 << 48
 
 
-def operations(program: Program, counters: Mapping[str, int]) -> int:
-    """Values that ALUs, functions and reductions took in or gave."""
-    return sum(counters[f"values_{block.name}"] for block in _computing(program))
+def operations(program: Program, operands: Operands) -> int:
+    """Values that ALUs and functions give, and that reductions and accumulators take in."""
+    return sum(len(times) for times in _computed(program, operands))
+
+
+def activity(program: Program, operands: Operands) -> Activity:
+    """What each cycle of a run would be spent on if no queue were ever full.
+
+    ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
+    """
+    run = operands.model
+    busy = np.zeros(run.cycles, np.int64)
+    for times in _computed(program, operands):
+        np.add.at(busy, times[times < run.cycles], 1)
+    moves = np.zeros(run.cycles, bool)
+    for times in run.times.values():
+        moves[times[times < run.cycles]] = True
+    computes = busy > 0
+    kinds = {"compute": computes, "coordinates only": moves & ~computes}
+    return Activity(*units(program), busy, kinds, "timing of the model, without back pressure")
 
 
 def units(program: Program) -> tuple[str, int]:
@@ -91,6 +113,18 @@ def first_difference(
 
 def _computing(program: Program) -> list[Block]:
     return [block for block in graph_of(program.sections).blocks if block.type in _COMPUTING]
+
+
+def _computed(program: Program, operands: Operands) -> Iterator[np.ndarray]:
+    """The cycles in which each computing block computes."""
+    graph, run = graph_of(program.sections), operands.model
+    for block in _computing(program):
+        stream = block.name, "out_val"
+        if block.type in _SUMMING:
+            edge = graph.drivers[block.name, "val"]
+            stream = edge.source, edge.output
+        kinds = run.streams[stream] >> PAYLOAD_BITS
+        yield run.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
 
 
 def _largest(counters: Mapping[str, int], prefix: str) -> list[tuple[str, int]]:

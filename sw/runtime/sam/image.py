@@ -28,6 +28,8 @@ from sw.compiler.sam.storage import (
 )
 from sw.compiler.sam.workload import Operand, operand
 from sw.golden.words import to_words
+from sw.runtime.model.sam import run_image
+from sw.runtime.model.sam_streams import ModelRun
 from sw.runtime.program import Program
 from sw.runtime.result import Outputs
 from sw.runtime.rows import Rows
@@ -56,6 +58,12 @@ class Operands:
             name: store(tensor, formats[name], BITVECTOR_BITS, name)
             for name, tensor in self.tensors.items()
         }
+
+    @cached_property
+    def model(self) -> ModelRun:
+        """What the program's graph does with them, by the model."""
+        config = SamConfig.from_dict(self.program.config)
+        return run_image(config, graph_of(self.program.sections), image(self.program, self))
 
 
 def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
@@ -204,7 +212,7 @@ def _array(block: Block, array: Array, operands: Operands, format: str) -> np.nd
             return level.coordinates.astype(np.uint32)
         case BitvectorLevel(), "bv":
             ones = np.bitwise_count(level.words).astype(np.int64)
-            before = np.concatenate([[0], np.cumsum(ones)[:-1]])
+            before = np.cumsum(ones) - ones
             return np.stack([level.words, before.astype(np.uint32)], axis=1)
     raise WorkloadError(
         f"tensor {tensor}: its level {block['level']} is no {block.type}'s: the graph needs "

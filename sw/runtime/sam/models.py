@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.golden import sam as golden
+from sw.golden.sam import evaluate, reference
 from sw.golden.words import from_words
 from sw.runtime.program import Program
 from sw.runtime.result import Result
@@ -24,8 +24,8 @@ def verify(program: Program, inputs: Mapping[str, Any], result: Result) -> Verif
     found = operands(program, inputs)
     statement = statement_of(program.sections)
     tensor = statement.result.tensor
-    expected = _by_name(tensor, *golden.evaluate(statement, found.tensors, program.format))
-    exact = _by_name(tensor, *golden.reference(statement, found.tensors))
+    expected = _by_name(tensor, *evaluate(statement, found.tensors, program.format))
+    exact = _by_name(tensor, *reference(statement, found.tensors))
     got = dict(zip(result.names, result.words.tolist(), strict=True))
     names = list(dict.fromkeys([*result.names, *expected, *exact]))
     words = np.array([got.get(name, 0) for name in names], np.uint32)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sw.compiler.sam.dot_read import read_dot
-
 from hw.lib.errors import WorkloadError
 from sw.compiler.frontend.tensor_files import load_tensor
 from sw.compiler.frontend.text_file import read_text
+from sw.compiler.sam.dot_read import read_dot
 from sw.compiler.sam.examples import examples as sam_examples
 from sw.compiler.sam.examples import write_operands
 from sw.compiler.sam.parser import parse
