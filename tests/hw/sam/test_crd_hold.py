@@ -47,7 +47,7 @@ def test_as_many_cycles_as_inner_tokens():
 @pytest.mark.parametrize(
     "outer, inner",
     [
-        ("S0 D", "1 S1 D"),
+        ("S0 D", "1 D"),
         ("0 1 S0 D", "1 S1 D"),
         ("0 S0 D", "1 S2 D"),
         ("S0 D", "S0 D"),

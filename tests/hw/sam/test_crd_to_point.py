@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.crd_to_point import CrdToPoint
-from hw.sam.token import DONE, format_stream, parse_stream
+from hw.sam.token import DONE, Kind, format_stream, parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
 
@@ -49,3 +50,19 @@ def test_as_many_cycles_as_inner_tokens():
 def test_a_fault_where_levels_disagree():
     with pytest.raises(AssertionError, match="fault in cycle"):
         run(parse_stream("S0 D"), parse_stream("1 S1 D"), cycles=20)
+
+
+def test_stops_go_though_nobody_is_ready_for_points():
+    block = CrdToPoint(8)
+
+    async def bench(ctx):
+        for crd, level in ((block.outer, 0), (block.inner, 1)):
+            ctx.set(crd.payload, {"kind": Kind.STOP, "payload": level})
+            ctx.set(crd.valid, 1)
+        assert ctx.get(block.outer.ready) and ctx.get(block.inner.ready)
+        assert not ctx.get(block.out_outer.valid) and not ctx.get(block.out_inner.valid)
+
+    simulator = Simulator(block)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()

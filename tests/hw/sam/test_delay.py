@@ -4,6 +4,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,3 +64,18 @@ def test_results_come_with_their_tokens(data, depth, latency, how):
     assert got["o"] == [expected(token) for token in tokens]
     if how["stalls"] == 0:
         assert got["cycles"] == [len(tokens) + latency]
+
+
+def test_a_result_is_offered_before_anybody_is_ready_for_it():
+    block = Inverter(3)
+
+    async def bench(ctx):
+        ctx.set(block.i.valid, 1)
+        await ctx.tick().repeat(3)
+        assert ctx.get(block.o.valid)
+        assert not ctx.get(block.i.ready)
+
+    simulator = Simulator(block)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()

@@ -154,6 +154,7 @@ def test_hints_tell_each_lane_what_the_other_one_is_at(share):
         ("1 S0 D", "1 S0 D", "1 D", "1 D"),
         ("D", "D", "S0 D", "S0 D"),
         ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
+        ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
         ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
     ],
 )

@@ -116,6 +116,7 @@ def test_the_first_value_of_a_fiber_is_copied():
     [
         ("1 S1 D", "S0 D"),  # values that nobody owns
         ("S2 D", "S0 D"),
+        ("1 S2 D", "5 S0 D"),
         ("1 S1 D", "5 6 S0 D"),
         ("1 S0 2 S1 D", "5 S0 D"),
         ("D", "S0 D"),

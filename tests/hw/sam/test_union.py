@@ -54,6 +54,7 @@ def test_coordinates_of_either_fiber(data, depth, how):
         ("1 S0 D", "1 S0 D", "1 D", "1 D"),
         ("D", "D", "S0 D", "S0 D"),
         ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
+        ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
         ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
     ],
 )
