@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 from hw.sam.block_types import COMPRESSED, DENSE
 from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.streams import trace
+from sw.compiler.sam.streams import Output, trace
 
 # Parameters that say what a block works for, not what it does.
 _LABELS = {"repeat": ("tensor", "index"), "repsiggen": ("index",), "locate": ("index",)}
@@ -23,28 +22,37 @@ def clean(graph: Graph, skip: bool = True) -> Graph:
 
 
 def merge_equal(graph: Graph) -> Graph:
-    """One block for all that do the same with the same streams. O(blocks + edges)."""
-    stands_for: dict[str, str] = {}
+    """One block for all that do the same with the same streams. O(blocks + edges).
+
+    A stream joined with itself is that stream.
+    """
+    stands_for: dict[Output, Output] = {}
     first: dict[Hashable, str] = {}
     kept = set()
     for block in graph.topological():
-        sources = tuple(
-            (port, stands_for[edge.source], edge.output)
+        sources = {
+            port: stands_for[edge.source, edge.output]
             for port in block.inputs
             if (edge := graph.drivers.get((block.name, port))) is not None
-        )
+        }
+        if block.type in ("intersect", "union") and sources["crd0"] == sources["crd1"]:
+            stands_for[block.name, "out_crd"] = sources["crd0"]
+            stands_for[block.name, "out_ref0"] = sources["ref0"]
+            stands_for[block.name, "out_ref1"] = sources["ref1"]
+            continue
         labels = _LABELS.get(block.type, ())
         parameters = tuple(
             (name, value) for name, value in block.parameters.items() if name not in labels
         )
         unique = block.name if not block.outputs else None
-        name = first.setdefault((block.type, parameters, sources, unique), block.name)
-        stands_for[block.name] = name
+        key = block.type, parameters, tuple(sources.items()), unique
+        name = first.setdefault(key, block.name)
+        stands_for |= {(block.name, output): (name, output) for output in block.outputs}
         kept.add(name)
     return Graph(
         tuple(block for block in graph.blocks if block.name in kept),
         tuple(
-            replace(edge, source=stands_for[edge.source])
+            Edge(*stands_for[edge.source, edge.output], edge.target, edge.input)
             for edge in graph.edges
             if edge.target in kept
         ),

@@ -61,6 +61,11 @@ def before_drops(loops: Loops) -> tuple[Hashable, ...]:
     return tuple(fibers.base for fibers in loops)
 
 
+def is_complete(fibers: Fibers) -> bool:
+    """Whether the loop has every coordinate of its index."""
+    return isinstance(fibers.origin, tuple) and fibers.origin[0] == DENSE
+
+
 class _Tracer:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

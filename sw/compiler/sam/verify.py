@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hw.lib.errors import WorkloadError
+from hw.sam.block_types import DENSE
 from hw.sam.graph import Block, Graph
-from sw.compiler.sam.streams import Loops, StreamTable, before_drops, trace
+from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, trace
 
 
 def verify(graph: Graph) -> StreamTable:
@@ -65,6 +66,11 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
             raise WorkloadError(
                 f"graph: fiberwrite {block.name}: crd lies in loops ({shown}); must lie in the "
                 f"first {depth} loops of the values, ({wanted}), with the same coordinates"
+            )
+        if block["format"] == DENSE and not is_complete(loops[-1]):
+            raise WorkloadError(
+                f"graph: fiberwrite {block.name}: crd may lack coordinates of {block['index']}; a "
+                "dense level needs them all"
             )
         if block["index"] and loops[-1].index and block["index"] != loops[-1].index:
             raise WorkloadError(
