@@ -16,15 +16,15 @@ class Parallelizer(wiring.Component):
     """Deals the units of a stream to its lanes in turn; done goes to all of them.
 
     A unit is a data or empty token along with the stop behind it, if there is one; a stop that
-    follows a stop, or comes first, is a unit of its own. So a lane has for each of its units what a
-    block that goes down a level makes into exactly one fiber, with the level of its stop that it
-    would have without lanes, and ``Serializer`` can put these fibers together in order whatever
-    their lengths. Example, two lanes: ``0 1 2 S0 S0 3 S1 D`` becomes ``0 2 S0 3 S1 D`` and
-    ``1 S0 D``. Streams with the same stops are dealt alike.
+    follows a stop, or comes first, is a unit of its own. A block that goes down one level makes of
+    every unit exactly one fiber, whose stop has the level that it would have without lanes. So a
+    ``Serializer`` can put the fibers together again, whatever their lengths. Two lanes:
+    ``0 1 2 S0 S0 3 S1 D`` becomes ``0 2 S0 3 S1 D`` and ``1 S0 D``. Streams with the same stops are
+    dealt alike.
 
-    Latency: 0 cycles; one token a cycle. Source: FuseFlow, section 7; there, all lanes get every
-    stop, which tells an element with an empty fiber from none at all only if every fiber is a
-    multiple of the lanes.
+    Latency: 0 cycles; one token a cycle. Source: FuseFlow, section 7. There every lane gets every
+    stop; but then a lane that got no element of a fiber looks, one level down, like one that got an
+    element with nothing in it, and stops come back wrong.
 
     Parameters: ``width`` of payloads; ``lanes`` >= 2.
 

@@ -82,7 +82,7 @@ def test_a_pair_of_fibers_without_matches_may_end_with_both_dropped():
     assert got["cycles"][0] <= 20 * 2 + 1 + 1  # a cycle more for the first pair, one for done
 
 
-def test_nothing_is_taken_beyond_the_stops_of_both():
+def test_a_stream_with_itself():
     left = parse_stream("1 2 S0 5 S1 D")
     got = run([left, left, left, left], stalls=0.5)
     assert format_stream(got["out_crd"]) == "1 2 S0 5 S1 D"
