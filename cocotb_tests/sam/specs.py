@@ -1,0 +1,178 @@
+"""The blocks that are tested, by group: each group is one design, every block in it is one test."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from amaranth.lib import wiring
+
+from cocotb_tests.sam.skipping_join import SkippingJoin, case_of_skipping_join
+from hw.lib.formats import parse_format
+from hw.lib.function import Function
+from hw.lib.operation import Operation
+from hw.sam.alu import Alu
+from hw.sam.array_vals import ArrayVals
+from hw.sam.bitvector_expand import BitvectorExpand
+from hw.sam.bitvector_intersect import BitvectorIntersect
+from hw.sam.bitvector_lookup import BitvectorLookup
+from hw.sam.bitvector_union import BitvectorUnion
+from hw.sam.bitvector_writer import BitvectorWriter
+from hw.sam.compressed_lookup import CompressedLookup
+from hw.sam.compressed_writer import CompressedWriter
+from hw.sam.crd_drop import CrdDrop
+from hw.sam.crd_hold import CrdHold
+from hw.sam.crd_to_point import CrdToPoint
+from hw.sam.dense_lookup import DenseLookup
+from hw.sam.dense_writer import DenseWriter
+from hw.sam.function_block import FunctionBlock
+from hw.sam.intersect import Intersect
+from hw.sam.locate import Locate
+from hw.sam.parallelizer import Parallelizer
+from hw.sam.point_to_crd import PointToCrd
+from hw.sam.reduce import Reduce
+from hw.sam.repeat import Repeat
+from hw.sam.repeat_signal_generator import RepeatSignalGenerator
+from hw.sam.root import Root
+from hw.sam.serializer import Serializer
+from hw.sam.sparse_accumulator import SparseAccumulator
+from hw.sam.token import LEVEL_BITS, parse_stream
+from hw.sam.union import Union
+from hw.sam.val_drop import ValDrop
+from hw.sam.value_writer import ValueWriter
+from tests.support import sam_cases as cases
+from tests.support.sam_cases import ACCUMULATOR_WORDS, ARRAY_WORDS, LANES, Case
+
+WIDTH = 32
+_VARIABLE = "SAM_BLOCKS"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A component, and a random run of it."""
+
+    make: Callable[[], wiring.Component]
+    case: Callable[[random.Random], Case]
+
+
+def _root(rng: random.Random) -> Case:
+    return Case({}, {"out_ref": parse_stream("0 D")})
+
+
+def _index_blocks() -> dict[str, Spec]:
+    return {
+        "root": Spec(lambda: Root(WIDTH), _root),
+        "dense_lookup": Spec(lambda: DenseLookup(WIDTH), cases.lookup_dense),
+        "compressed_lookup": Spec(
+            lambda: CompressedLookup(WIDTH, False, ARRAY_WORDS), cases.lookup_compressed
+        ),
+        "bitvector_lookup": Spec(
+            lambda: BitvectorLookup(WIDTH, ARRAY_WORDS), cases.lookup_bitvector
+        ),
+        "locate": Spec(lambda: Locate(WIDTH), cases.locate),
+        "repeat": Spec(lambda: Repeat(WIDTH, LEVEL_BITS), cases.repeat),
+        "repeat_signals": Spec(
+            lambda: RepeatSignalGenerator(WIDTH, LEVEL_BITS), cases.repeat_signals
+        ),
+        "intersect": Spec(lambda: Intersect(WIDTH, WIDTH, WIDTH), cases.intersect),
+        "union": Spec(lambda: Union(WIDTH, WIDTH, WIDTH), cases.union),
+        "skipping_join": Spec(lambda: SkippingJoin(WIDTH, ARRAY_WORDS), case_of_skipping_join),
+        "bitvector_expand": Spec(lambda: BitvectorExpand(WIDTH), cases.expand_bitvector),
+        "bitvector_intersect": Spec(lambda: BitvectorIntersect(WIDTH), cases.intersect_bitvectors),
+        "bitvector_union": Spec(lambda: BitvectorUnion(WIDTH), cases.union_bitvectors),
+        "crd_drop": Spec(lambda: CrdDrop(WIDTH, WIDTH), cases.drop_coordinates),
+        "crd_hold": Spec(lambda: CrdHold(WIDTH), cases.hold_coordinates),
+        "crd_to_point": Spec(lambda: CrdToPoint(WIDTH), cases.to_points),
+        "point_to_crd": Spec(lambda: PointToCrd(WIDTH), cases.from_points),
+        "parallelizer": Spec(lambda: Parallelizer(WIDTH, LANES), cases.deal),
+        "serializer": Spec(lambda: Serializer(WIDTH, LANES), cases.collect),
+        "compressed_writer": Spec(
+            lambda: CompressedWriter(WIDTH, ARRAY_WORDS, False),
+            partial(cases.write_compressed, keep_empty=False),
+        ),
+        "compressed_writer_of_all": Spec(
+            lambda: CompressedWriter(WIDTH, ARRAY_WORDS, True),
+            partial(cases.write_compressed, keep_empty=True),
+        ),
+        "bitvector_writer": Spec(
+            lambda: BitvectorWriter(WIDTH, ARRAY_WORDS, False),
+            partial(cases.write_bitvector, keep_empty=False),
+        ),
+        "bitvector_writer_of_all": Spec(
+            lambda: BitvectorWriter(WIDTH, ARRAY_WORDS, True),
+            partial(cases.write_bitvector, keep_empty=True),
+        ),
+        "dense_writer": Spec(lambda: DenseWriter(WIDTH), cases.write_dense),
+    }
+
+
+def _value_blocks(name: str) -> dict[str, Spec]:
+    format = parse_format(name)
+    found = {
+        "array_values": Spec(
+            lambda: ArrayVals(WIDTH, format.width, ARRAY_WORDS),
+            partial(cases.array_values, format=name),
+        ),
+        "drop_values": Spec(
+            lambda: ValDrop(WIDTH, format), partial(cases.drop_values, format=name)
+        ),
+        "value_writer": Spec(
+            lambda: ValueWriter(format, WIDTH, ARRAY_WORDS),
+            partial(cases.write_values, format=name),
+        ),
+        "relu": Spec(
+            lambda: FunctionBlock(format, "relu"),
+            partial(cases.function, format=name, which=Function.RELU),
+        ),
+    }
+    for stages, code in ((1, Operation.ADD), (3, Operation.MUL), (2, Operation.SUB)):
+        op = code.name.lower()
+        found[f"alu_{op}"] = Spec(
+            partial(Alu, format, stages, op), partial(cases.alu, format=name, code=code)
+        )
+    for code, has_crd in (
+        (Operation.ADD, False),
+        (Operation.ADD, True),
+        (Operation.MAX, True),
+    ):
+        op = code.name.lower()
+        found[f"reduce_{op}" + "_owed" * has_crd] = Spec(
+            partial(Reduce, format, op, WIDTH if has_crd else None),
+            partial(cases.reduce, format=name, code=code, has_crd=has_crd),
+        )
+    for full in ((False,), (True,), (False, False), (True, True), (False, True), (True, False)):
+        ending = "".join("_full" if one else "_sparse" for one in full)
+        found[f"accumulator{ending}"] = Spec(
+            partial(SparseAccumulator, format, WIDTH, len(full), ACCUMULATOR_WORDS, full),
+            partial(cases.accumulate, format=name, full=full),
+        )
+    return found
+
+
+def _float_blocks() -> dict[str, Spec]:
+    return _value_blocks("float32") | {
+        "exp": Spec(
+            lambda: FunctionBlock(parse_format("float32"), "exp"),
+            partial(cases.function, format="float32", which=Function.EXP),
+        )
+    }
+
+
+GROUPS: dict[str, Callable[[], dict[str, Spec]]] = {
+    "index": _index_blocks,
+    "float32": _float_blocks,
+    "fixed32": partial(_value_blocks, "fixed32.0"),
+}
+
+
+def environment(group: str) -> dict[str, str]:
+    """Variables that tell the tests inside the simulator which group they test."""
+    return {_VARIABLE: group}
+
+
+def specs_under_test() -> dict[str, Spec]:
+    """The group under test, inside the simulator."""
+    return GROUPS[os.environ[_VARIABLE]]()
