@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.lowest_one import lowest_one, position
 from hw.lib.ram import TwoPortRam
 
-WORD_BITS = 32
+WORD_BITS = 64
 """Bits of a word of a bitmap."""
 
 LEAST_SIZE = 2 * WORD_BITS
@@ -131,9 +131,7 @@ class Bitmap(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.ram = words = TwoPortRam(self._rows, WORD_BITS)
-        layout = data.StructLayout(
-            {"bit": (WORD_BITS - 1).bit_length(), "row": self._row_bits}
-        )
+        layout = data.StructLayout({"bit": (WORD_BITS - 1).bit_length(), "row": self._row_bits})
         taken = self.rows.valid & self.rows.ready
         m.d.comb += [
             words.read_enable.eq(self.insert_valid | taken),

@@ -80,11 +80,12 @@ class SparseAccumulator(wiring.Component):
         m.submodules.output = drained = DrainedFibers(
             self._key_bits, self._width, self._format.width, self._full
         )
-        self._take(m, fibers.i)
+        inner_bits = self._inner_bits(m)
+        self._take(m, fibers.i, inner_bits)
         wiring.connect(m, fibers.o, drained.fibers)
         self._drain(m, drained.sums)
 
-        m.d.comb += drained.inner_bits.eq(self._inner_bits(m))
+        m.d.comb += drained.inner_bits.eq(inner_bits)
         for place in range(self._order):
             if self._full[place]:
                 size = f"size{place}"
@@ -94,7 +95,7 @@ class SparseAccumulator(wiring.Component):
         wiring.connect(m, drained.out_val, wiring.flipped(self.out_val))
         return m
 
-    def _take(self, m: Module, fibers: Any) -> None:
+    def _take(self, m: Module, fibers: Any, inner_bits: Value) -> None:
         """Takes tokens: values go to the bank at hand, ends of what is summed to ``fibers``."""
         crd0, val = self.crd0, self.val
         heads, followings = [], []
@@ -107,7 +108,7 @@ class SparseAccumulator(wiring.Component):
         bank = Signal(range(max(2, len(self._banks))))
         holds = Signal()
         adds, ends = Signal(), Signal()
-        key, within = self._key(m, heads[0])
+        key, within = self._key(heads[0], inner_bits)
 
         with m.If(crd0.valid & val.valid):
             with m.If((crd0.payload.kind == Kind.DATA) & is_data(val)):
@@ -192,14 +193,13 @@ class SparseAccumulator(wiring.Component):
                 m.d.comb += inner_bits.eq(min(bit + 1, self._key_bits))
         return inner_bits
 
-    def _key(self, m: Module, outer: Any) -> tuple[Value, Value]:
+    def _key(self, outer: Any, inner_bits: Value) -> tuple[Value, Value]:
         """The key of the coordinates at hand, and whether they are data and within bounds."""
         inner = self.crd0.payload.payload
         within = (outer.payload.kind == Kind.DATA) if self._order == 2 else is_data(outer)
         within &= (inner < self.size0) & (inner < self._words)
         if self._order == 1:
             return inner[: self._key_bits], within
-        inner_bits = self._inner_bits(m)
         crd = outer.payload.payload
         within &= (crd < self.size1) & (crd < (self._words >> inner_bits))
         return ((crd << inner_bits) | inner)[: self._key_bits], within
