@@ -19,7 +19,7 @@ from sw.runtime.verify import Verification, compare
 def verify(program: Program, inputs: Mapping[str, Any], result: Result) -> Verification:
     """Compares a result with the golden model and with float64, entry by entry.
 
-    What is no entry is zero: an explicit zero and an absent one are equal.
+    What is no entry is zero: an explicit zero, of either sign, and an absent one are equal.
     """
     found = operands(program, inputs)
     statement = statement_of(program.sections)
@@ -28,14 +28,21 @@ def verify(program: Program, inputs: Mapping[str, Any], result: Result) -> Verif
     exact = _by_name(tensor, *reference(statement, found.tensors))
     got = dict(zip(result.names, result.words.tolist(), strict=True))
     names = list(dict.fromkeys([*result.names, *expected, *exact]))
-    words = np.array([got.get(name, 0) for name in names], np.uint32)
+    words = _one_zero([got.get(name, 0) for name in names], program.format)
     return compare(
         names,
         words,
-        np.array([expected.get(name, 0) for name in names], np.uint32),
+        _one_zero([expected.get(name, 0) for name in names], program.format),
         from_words(words, program.format),
         np.array([exact.get(name, 0.0) for name in names], np.float64),
     )
+
+
+def _one_zero(words: list[int], format: str) -> np.ndarray:
+    """The words, uint32, with 0 for a negative zero: whether zeros are entries sets their signs."""
+    found = np.array(words, np.uint32)
+    found[from_words(found, format) == 0] = 0
+    return found
 
 
 def _by_name(tensor: str, coordinates: np.ndarray, numbers: np.ndarray) -> dict[str, Any]:
