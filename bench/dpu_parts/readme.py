@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bench.dpu_parts import points, scaling, table
 from bench.lib.records import Record
+from bench.lib.tables import provenance
 
 SECTION = "bench:dpu"
 
@@ -21,7 +22,7 @@ def section(found: Mapping[str, Sequence[Record]]) -> str:
             "with the paper's own instruction set, which lacks loads and stores beside `exec`. "
             "*Bound*: cycles that no schedule can beat; *distance*: cycles over that.",
             *(cells.to_markdown() for cells in table.tables(records).values()),
-            _provenance(records, table.verdict(records)),
+            provenance(records, table.verdict(records)),
         ]
     if records := found.get("scaling"):
         blocks += [
@@ -29,7 +30,7 @@ def section(found: Mapping[str, Sequence[Record]]) -> str:
             "translated by numba. It keeps the best of several schedules; of a large DAG, it tries "
             "fewer.",
             *(cells.to_markdown() for cells in scaling.tables(records).values()),
-            _provenance(records, scaling.verdict(records)),
+            provenance(records, scaling.verdict(records)),
         ]
     if records := found.get("points"):
         blocks += [
@@ -37,13 +38,6 @@ def section(found: Mapping[str, Sequence[Record]]) -> str:
             "well as the model</summary>",
             *(cells.to_markdown() for cells in points.tables(records).values()),
             "</details>",
-            _provenance(records, points.verdict(records)),
+            provenance(records, points.verdict(records)),
         ]
     return "\n\n".join(blocks)
-
-
-def _provenance(found: Sequence[Record], verdict: str) -> str:
-    first = found[0]
-    tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
-    lines = [*verdict.splitlines(), f"commit `{first.commit}`; {tools}; {first.tools['cpu']}"]
-    return "\n".join(f"- {line}" for line in lines)

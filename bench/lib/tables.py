@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from bench.lib.records import ResultsError
+from bench.lib.records import Record, ResultsError
 from sw.runtime.atomic import write_text
 
 
@@ -33,6 +33,14 @@ class Cells:
         rule = ["---" if at < self.names else "---:" for at in range(len(self.header))]
         lines = [self.header, rule, *self.body]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def provenance(found: Sequence[Record], verdict: str) -> str:
+    """A list of a verdict's lines, and of what the figures were measured with."""
+    first = found[0]
+    tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
+    lines = [*verdict.splitlines(), f"commit `{first.commit}`; {tools}; {first.tools['cpu']}"]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def replace_section(path: Path, name: str, text: str) -> None:

@@ -1,0 +1,104 @@
+"""One statement on one machine: compiled, run, and compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.lib.records import Metric, Setting
+from bench.sam_parts.kernels import KERNELS, operands
+from sw.compiler.sam.suite import SUITE
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.device import Device
+from sw.runtime.sam.figures import longest_stream
+
+CONFIG = "sam_fp32"
+
+METRICS = {
+    "cycles": Metric("cycles", "lower"),
+    "longest_stream": Metric("tokens", "none"),
+    "bound": Metric("tokens", "none"),
+    "distance": Metric("cycles/token", "lower"),
+    "results": Metric("entries", "none"),
+    "compile_s": Metric("s", "lower"),
+    "bit_exact": Metric("", "higher"),
+}
+"""``longest_stream`` of the run, ``bound`` of the same graph without skipping; ``distance`` is
+cycles over ``bound``."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel on a matrix's operands.
+
+    half
+        with vectors that are half full.
+    backend
+        ``rtl``, on which results must also be the model's; or ``model``.
+    """
+
+    kernel: str
+    folder: Path
+    half: bool
+    backend: str
+    seed: int
+    overrides: tuple[str, ...] = field(default=())
+
+    def configuration(self) -> NamedConfiguration:
+        return load_configuration(CONFIG, self.overrides)
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed)
+
+    def __str__(self) -> str:
+        half = ", half-full vectors" if self.half else ""
+        overrides = "".join(f" {text}" for text in self.overrides)
+        return f"{self.kernel} on {self.folder.name}{half}{overrides}, {self.backend}"
+
+
+def measure(job: Job) -> dict[str, float | int | bool]:
+    """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
+    kernel = next(kernel for kernel in KERNELS if kernel.name == job.kernel)
+    inputs = operands(kernel, job.folder, job.half, job.seed)
+    return run(SUITE[kernel.variant], inputs, job.backend, job.overrides)
+
+
+def run(
+    text: str, inputs: Mapping[str, Any], backend: str, overrides: tuple[str, ...] = ()
+) -> dict[str, float | int | bool]:
+    """Values of ``METRICS`` for a statement."""
+    device = _device(overrides, backend)
+    workload = device.workload((text, inputs))
+    device.compile(workload)
+    begin = time.perf_counter()
+    program = device.compile(workload)
+    compile_s = time.perf_counter() - begin
+
+    result = device.run(program, workload.inputs)
+    bit_exact = device.verify(program, workload.inputs, result).bit_exact
+    model = result
+    if backend == "rtl":
+        model = _device(overrides, "model").run(program, workload.inputs)
+        bit_exact = bit_exact and np.array_equal(model.words, result.words)
+        bit_exact = bit_exact and list(model.names) == list(result.names)
+    bound = longest_stream(model.counters)
+    return {
+        "cycles": result.cycles,
+        "longest_stream": longest_stream(result.counters),
+        "bound": bound,
+        "distance": result.cycles / bound,
+        "results": len(result.words),
+        "compile_s": compile_s,
+        "bit_exact": bit_exact,
+    }
+
+
+@cache
+def _device(overrides: tuple[str, ...], backend: str) -> Device:
+    return Device(load_configuration(CONFIG, overrides), backend)

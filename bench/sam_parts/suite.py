@@ -1,0 +1,172 @@
+"""Every kernel of the suite over random tensors of many shapes and densities, against NumPy."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.lib.jobs import Failure, run_jobs
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.request import Request
+from bench.lib.tables import Cells
+from bench.sam_parts.cases import cases
+from bench.sam_parts.measure import CONFIG
+from sw.compiler.sam.suite import SUITE
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.runtime.result import Result
+from sw.runtime.sam.figures import longest_stream
+
+BENCH = "sam.suite"
+
+LIMIT_COMPILE_S = 0.1
+
+_QUICK = ("matmul_ijk", "mat_elemadd", "vec_spacc_simple")
+_OVERRIDES = ("array_words=8192", "accumulator_words=1024")
+
+METRICS = {
+    "runs": Metric("runs", "none"),
+    "equal": Metric("runs", "higher"),
+    "bit_exact": Metric("runs", "higher"),
+    "cycles": Metric("cycles", "lower"),
+    "distance": Metric("cycles/token", "lower"),
+    "compile_s": Metric("s", "lower"),
+}
+"""``equal``: with integers, to NumPy; ``bit_exact``: with floats, to model and golden model;
+``distance``: cycles over the longest stream's tokens, both summed."""
+
+_HEADER = {
+    "runs": "runs",
+    "equal": "equal to NumPy",
+    "bit_exact": "bit-exact",
+    "cycles": "cycles",
+    "distance": "distance",
+    "compile_s": "compile s",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel of the suite, over all its cases."""
+
+    kernel: str
+    backend: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, {self.backend}"
+
+
+def measure(job: Job) -> dict[str, float | int]:
+    """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
+    configuration = load_configuration(CONFIG, _OVERRIDES)
+    device, model = Device(configuration, job.backend), Device(configuration, "model")
+    workload = device.workload(SUITE[job.kernel])
+    device.compile(workload)
+    begin = time.perf_counter()
+    program = device.compile(workload)
+    compile_s = time.perf_counter() - begin
+    equal = exact = runs = cycles = tokens = 0
+    with device:
+        for case in cases(job.kernel, job.seed):
+            runs += 1
+            inputs = case.inputs(integers=True)
+            expected = case.expected(inputs)
+            result = device.run(program, inputs)
+            equal += np.array_equal(dense(result, expected.shape), expected)
+            cycles += result.cycles
+            tokens += longest_stream(result.counters)
+            inputs = case.inputs(integers=False)
+            result = device.run(program, inputs)
+            other = model.run(program, inputs)
+            exact += (
+                device.verify(program, inputs, result).bit_exact
+                and list(result.names) == list(other.names)
+                and np.array_equal(result.words, other.words)
+            )
+    return {
+        "runs": runs,
+        "equal": int(equal),
+        "bit_exact": int(exact),
+        "cycles": cycles,
+        "distance": cycles / tokens,
+        "compile_s": compile_s,
+    }
+
+
+def dense(result: Result, shape: tuple[int, ...]) -> np.ndarray:
+    """A result's entries as an array; raises ``IndexError`` for entries beyond it."""
+    found = np.zeros(shape)
+    for name, value in zip(result.names, result.outputs.tolist(), strict=True):
+        found[tuple(map(int, re.findall(r"\d+", name)))] = value
+    return found
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every kernel; whether all went well."""
+    kernels = _QUICK if request.quick else tuple(SUITE)
+    jobs = [Job(kernel, request.backend, request.seed) for kernel in kernels]
+    results = run_jobs(measure, jobs, title=BENCH, console=request.console)
+    setting = Setting.of(load_configuration(CONFIG, _OVERRIDES), request.seed)
+    found: list[Record] = []
+    well = True
+    for job, values in zip(jobs, results, strict=True):
+        if isinstance(values, Failure):
+            well = False
+            continue
+        well = well and values["equal"] == values["bit_exact"] == values["runs"]
+        labels = {"kernel": job.kernel, "backend": request.backend}
+        found += records(BENCH, labels, values, METRICS, setting)
+    return found, well
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each kernel."""
+    body = [
+        [labels[0], *(_text(row[metric]) for metric in _HEADER)]
+        for labels, row in rows(found).items()
+    ]
+    return {"The suite": Cells(["kernel", *_HEADER.values()], body)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """What is right, and the slowest compilation, in a line each."""
+    table = rows(found)
+    runs = sum(row["runs"] for row in table.values())
+    equal = sum(row["equal"] for row in table.values())
+    exact = sum(row["bit_exact"] for row in table.values())
+    slowest = max(row["compile_s"] for row in table.values())
+    backend = next(iter(table))[1]
+    mark = "✔" if slowest <= LIMIT_COMPILE_S else "✘"
+    return "\n".join(
+        [
+            f"on {backend}, integers equal to NumPy: {equal} of {runs} runs",
+            f"on {backend}, floats bit-exact to model and golden model: {exact} of {runs} runs",
+            f"slowest compilation: {slowest:.3f} s, limit {LIMIT_COMPILE_S:g} s {mark}",
+        ]
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """How far each kernel's cycles are from its longest stream."""
+    table = rows(found)
+    figure, (axes,) = subplots(1, (11, 4.4))
+    places = np.arange(len(table))
+    axes.bar(places, [row["distance"] for row in table.values()], 0.7, color=PALETTE[0])
+    axes.axhline(1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    names = [labels[0] for labels in table]
+    axes.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
+    axes.set(ylabel="cycles / tokens of the longest stream")
+    axes.set_title("The suite over small random tensors", loc="left", fontsize=11)
+    save(figure, path)
+
+
+def _text(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,170 @@
+"""Cycles on real matrices against those of the SAM project's own cycle simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.lib.jobs import Failure, run_jobs
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Metric, Record, records, rows
+from bench.lib.request import Request
+from bench.lib.tables import Cells
+from bench.sam_parts.kernels import KERNELS, MATRICES
+from bench.sam_parts.measure import CONFIG, METRICS, Job, measure
+
+BENCH = "sam.table"
+
+LIMIT_MEAN = 1.0
+
+_OWN = {
+    "reference_cycles": Metric("cycles", "none"),
+    "ratio": Metric("cycles/cycle", "lower"),
+    "cycles_without_skip": Metric("cycles", "lower"),
+}
+_SUMMARY = {
+    "mean_ratio": Metric("cycles/cycle", "lower"),
+    "mean_ratio_without_skip": Metric("cycles/cycle", "lower"),
+    "worst_ratio": Metric("cycles/cycle", "lower"),
+}
+_HEADER = {
+    "reference_cycles": "reference",
+    "cycles": "cycles",
+    "ratio": "ratio",
+    "cycles_without_skip": "no skip",
+    "bound": "longest stream",
+    "distance": "distance",
+    "results": "results",
+    "bit_exact": "bit-exact",
+}
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every kernel on the matrices that are there; whether all went well."""
+    jobs = []
+    for matrix in MATRICES[: 1 if request.quick else None]:
+        folder = request.workloads / "sam" / matrix
+        if not folder.is_dir():
+            request.console.print(f"{BENCH}: {folder} is absent: skipped", style="yellow")
+            continue
+        for kernel in KERNELS:
+            if request.quick and kernel.name == "mat_sddmm":
+                continue
+            for half in (False, True) if kernel.vectors else (False,):
+                for overrides in ((), ("skip=false",)):
+                    jobs.append(
+                        Job(kernel.name, folder, half, request.backend, request.seed, overrides)
+                    )
+    results = run_jobs(measure, jobs, title=BENCH, console=request.console)
+
+    reference = {kernel.name: kernel.cycles for kernel in KERNELS}
+    found: list[Record] = []
+    well = bool(jobs)
+    for at in range(0, len(jobs), 2):
+        job, values, without = jobs[at], results[at], results[at + 1]
+        if isinstance(values, Failure) or isinstance(without, Failure):
+            well = False
+            continue
+        well = well and bool(values["bit_exact"]) and bool(without["bit_exact"])
+        labels = {
+            "kernel": job.kernel,
+            "matrix": job.folder.name,
+            "vectors": "half full" if job.half else "as there",
+            "backend": request.backend,
+        }
+        own: dict[str, Any] = {"cycles_without_skip": without["cycles"]}
+        if not job.half:
+            own["reference_cycles"] = reference[job.kernel][job.folder.name]
+            own["ratio"] = values["cycles"] / own["reference_cycles"]
+        found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
+    if found:
+        summary = summarise(list(rows(found).values()))
+        labels = {"kernel": "all", "backend": request.backend}
+        found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
+    return found, well
+
+
+def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Geometric means and the largest of the ratios of rows that have a reference."""
+    compared = [row for row in table if "ratio" in row]
+    without = [row["cycles_without_skip"] / row["reference_cycles"] for row in compared]
+    ratios = [row["ratio"] for row in compared]
+    return {
+        "mean_ratio": geometric_mean(ratios),
+        "mean_ratio_without_skip": geometric_mean(without),
+        "worst_ratio": max(ratios),
+    }
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """Cycles, with their mean as the last row."""
+    table, summary = _split(found)
+    names = ["kernel", "matrix", "vectors"]
+    body = [
+        [*map(str, labels[:3]), *(_text(row.get(metric)) for metric in _HEADER)]
+        for labels, row in table.items()
+    ]
+    mean = {"ratio": summary["mean_ratio"]}
+    body.append(["geometric mean", "", "", *(_text(mean.get(metric)) for metric in _HEADER)])
+    return {"Cycles": Cells([*names, *_HEADER.values()], body, names=3)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The figures that have limits, in a line each."""
+    table, summary = _split(found)
+    exact = sum(row["bit_exact"] for row in table.values())
+    backend = next(iter(table))[3]
+    mark = "✔" if summary["mean_ratio"] <= LIMIT_MEAN else "✘"
+    return "\n".join(
+        [
+            f"bit-exact on {backend}: {exact} of {len(table)} runs",
+            f"cycles over reference, geometric mean: {summary['mean_ratio']:.3g}, limit "
+            f"{LIMIT_MEAN:g} {mark}; without skipping {summary['mean_ratio_without_skip']:.3g}",
+            f"cycles over reference, worst: {summary['worst_ratio']:.3g}",
+        ]
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles of each kernel as shares of the reference."""
+    table, _ = _split(found)
+    compared = {labels: row for labels, row in table.items() if "ratio" in row}
+    series = {
+        "cycles": "RTL of this project",
+        "cycles_without_skip": "without skipping",
+        "bound": "longest stream without skipping",
+    }
+    figure, (axes,) = subplots(1, (11, 4.4))
+    width = 0.8 / len(series)
+    for at, ((metric, label), color) in enumerate(zip(series.items(), PALETTE, strict=False)):
+        place = np.arange(len(compared)) + (at - 1) * width
+        share = [row[metric] / row["reference_cycles"] for row in compared.values()]
+        axes.bar(place, share, width, label=label, color=color)
+    axes.axhline(1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    ticks = [f"{kernel}\n{matrix}" for kernel, matrix, *_ in compared]
+    axes.set_xticks(range(len(compared)), ticks, rotation=35, ha="right", fontsize=8)
+    axes.set(ylabel="cycles / reference cycles")
+    axes.set_title(f"{CONFIG}: cycles against SAM's simulator", loc="left", fontsize=11)
+    figure.legend(frameon=False, loc="outside lower center", ncols=len(series))
+    save(figure, path)
+
+
+def _split(found: Sequence[Record]) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
+    table = rows(record for record in found if record.bench == BENCH)
+    summary = {record.metric: record.value for record in found if record.bench != BENCH}
+    return table, summary
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
