@@ -108,6 +108,9 @@ class Runtime(Protocol):
     def operations(self, program: Program, operands: Any) -> int:
         """Operations that a run executes."""
 
+    def statistics(self, program: Program, result: Result) -> dict[str, int]:
+        """Whole numbers about a run by name, those of the compiler and lower bounds among them."""
+
     def units(self, program: Program) -> tuple[str, int]:
         """What computes, in the plural, and how many there are; at least 1."""
 

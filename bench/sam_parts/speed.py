@@ -38,8 +38,8 @@ METRICS = {
     "again_s": Metric("s", "lower"),
     "cycles_a_second": Metric("cycles/s", "higher"),
 }
-"""``first_s``: from expression to result, nothing cached; ``again_s``: the machine once more, loading
-and reading included; ``cycles_a_second``: cycles over ``again_s``."""
+"""``first_s``: from expression to result, nothing cached; ``again_s``: once more, with loading and
+reading; ``cycles_a_second``: cycles over ``again_s``."""
 
 _HEADER = {
     "cycles": "cycles",

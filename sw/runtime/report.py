@@ -34,7 +34,7 @@ JSON_FIELDS = {
     "simulate_s": "seconds to load the memories, run, and read the results",
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
-    "statistics": "object: whole numbers from the compiler, lower bounds among them",
+    "statistics": "object: whole numbers about program and run, lower bounds among them",
     "outputs": "object: outputs by name; null where not finite",
 }
 """What each field of the JSON object is."""
@@ -78,7 +78,7 @@ class Report:
     bit_exact, difference, max_rel_error
         see ``sw.runtime.verify``.
     statistics
-        the compiler's whole numbers, by name.
+        whole numbers about program and run, by name.
     outputs
         values by name.
     seconds

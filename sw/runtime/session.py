@@ -118,7 +118,7 @@ def _report(
         bit_exact=verification.bit_exact,
         difference=verification.difference,
         max_rel_error=verification.max_rel_error,
-        statistics=program.statistics,
+        statistics=runtime.statistics(program, result),
         outputs=dict(zip(result.names, result.outputs.tolist(), strict=True)),
         seconds=seconds,
         charts=runtime.charts(program, result),

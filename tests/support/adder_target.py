@@ -172,6 +172,10 @@ def operations(program: Program, operands: np.ndarray) -> int:
     return COUNT
 
 
+def statistics(program: Program, result: Result) -> dict[str, int]:
+    return program.statistics
+
+
 def units(program: Program) -> tuple[str, int]:
     return "adders", adder.WORDS
 

@@ -98,6 +98,11 @@ def operations(program: Program, operands: Any) -> int:
     return program.statistics["operations"]
 
 
+def statistics(program: Program, result: Result) -> dict[str, int]:
+    """The compiler's, of which nothing depends on the run."""
+    return program.statistics
+
+
 def dot(program: Program) -> str:
     raise WorkloadError("--dot: a program of target dpu has no graph")
 

@@ -6,23 +6,33 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.sam.token import DONE
+from hw.sam.token import DONE, EMPTY
 from sw.runtime.model.sam_tokens import Done, Parents, Site, Steps, Stream
 
 Inputs = Mapping[str, Stream]
 
 
 def parallelizer(site: Site, inputs: Inputs) -> Done:
-    """Units in turn: a data or empty token with the stop behind it, or a stop without one."""
+    """Units in turn: a data or empty token with the stop behind it, or a stop without one.
+
+    Where the latter would come behind a token that has no stop in its lane, and look like its own,
+    an empty token comes first.
+    """
     stream = inputs["i"]
-    heads = Parents(stream).heads
-    lengths = np.diff(np.append(heads, len(stream) - 1))
-    lane = np.repeat(np.arange(len(heads)) % site.block["lanes"], lengths)
+    parents = Parents(stream)
+    lanes = site.block["lanes"]
+    is_open = parents.given & (parents.last == parents.heads)
+    apart = np.zeros(len(parents.heads), bool)
+    apart[lanes:] = ~parents.given[lanes:] & is_open[:-lanes]
+    lengths = np.diff(np.append(parents.heads, len(stream) - 1)) + apart
+    lane = np.repeat(np.arange(len(lengths)) % lanes, lengths)
+    tokens = np.insert(stream.tokens, parents.heads[apart], EMPTY)
+    needs = np.insert(np.arange(len(stream)), parents.heads[apart], parents.heads[apart])
     outputs, gives = {}, {}
     for number, output in enumerate(site.block.outputs):
-        gives[output] = np.append(np.flatnonzero(lane == number), len(stream) - 1)
-        outputs[output] = stream.tokens[gives[output]]
-    return Done(outputs, Steps(len(stream), {"i": None}, gives))
+        gives[output] = np.append(np.flatnonzero(lane == number), len(tokens) - 1)
+        outputs[output] = tokens[gives[output]]
+    return Done(outputs, Steps(len(tokens), {"i": needs}, gives))
 
 
 def serializer(site: Site, inputs: Inputs) -> Done:

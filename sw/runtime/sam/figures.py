@@ -32,6 +32,11 @@ def operations(program: Program, operands: Operands) -> int:
     return sum(len(times) for times in _computed(program, operands))
 
 
+def statistics(program: Program, result: Result) -> dict[str, int]:
+    """The compiler's, and the tokens of the run's longest stream, which bound its cycles."""
+    return {**program.statistics, "longest_stream": longest_stream(result.counters)}
+
+
 def activity(program: Program, operands: Operands) -> Activity:
     """What each cycle of a run would be spent on if no queue were ever full.
 
