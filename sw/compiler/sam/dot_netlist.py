@@ -10,9 +10,31 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
-from hw.sam.block_types import ALU_OPERATIONS
+from hw.sam.block_types import ALU_OPERATIONS, FUNCTIONS
 from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
 from sw.compiler.sam.dot_write import JOINERS
+
+TYPES = frozenset(
+    (
+        "add",
+        "arrayvals",
+        "bitvectorexpand",
+        "broadcast",
+        "crddrop",
+        "crdhold",
+        "fiberlookup",
+        "fiberwrite",
+        "locate",
+        "reduce",
+        "repeat",
+        "repsiggen",
+        "spaccumulator",
+        *ALU_OPERATIONS,
+        *FUNCTIONS,
+        *JOINERS,
+    )
+)
+"""Types of nodes that are known."""
 
 Wire = tuple[str, str]
 """A node and its output."""
@@ -58,6 +80,8 @@ class Netlist:
             values = _attributes(node)
             if "type" not in values:
                 self.fail(node.line, f"node {node.name} has no type; it must have one")
+            if values["type"] not in TYPES:
+                self.fail(node.line, f"node {node.name}: type {values['type']} is not known")
             self.nodes[node.name] = Node(node.name, values["type"], values, node.line)
         links = self._links(syntax)
         for link in links:
@@ -134,10 +158,10 @@ class Netlist:
         return kind
 
     def _output(self, link: _Link, node: Node) -> str:
-        edge, kind, comment = link.leaves, self._kind(link.leaves), _comment(link.leaves)
+        edge, kind = link.leaves, self._kind(link.leaves)
+        comment = edge.attributes.get("source", _comment(edge))
         if node.type in JOINERS and kind != "crd":
-            lane = edge.attributes.get("source", comment)
-            lane = lane.removeprefix("out-").removeprefix("in-")
+            lane = comment.removeprefix("out-").removeprefix("in-")
             if lane not in node.lanes:
                 named = ", ".join(f"out-{name}" for name in node.lanes)
                 self.fail(

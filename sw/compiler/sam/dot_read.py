@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import GnarlError, WorkloadError
+from hw.lib.errors import GnarlError, WorkloadError, damaged_as
 from hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, FUNCTIONS
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
@@ -41,21 +41,26 @@ def read_dot(text: str, name: str) -> ReadGraph:
 
     Raises ``WorkloadError`` that names the file, and the line where one can be named.
     """
+    try:
+        with damaged_as(WorkloadError, "file"):
+            return _read(text, name)
+    except GnarlError as error:
+        if str(error).startswith((f"{name}, line ", f"{name}: ")):
+            raise
+        raise WorkloadError(f"{name}: {error}") from error
+
+
+def _read(text: str, name: str) -> ReadGraph:
     syntax = parse_dot(text, name)
     formats = _formats(syntax, name)
     netlist = Netlist(syntax, name)
     modernise(netlist)
-    try:
-        graph = _Builder(netlist, formats).graph()
-        graph = mark_empty_fibers(attach_coordinates(remove_unused(graph)))
-        if not any("skip" in node.values for node in netlist.nodes.values()):
-            graph = mark_skips(graph)
-        verify(graph)
-        return ReadGraph(graph, formats, describe(graph, formats))
-    except GnarlError as error:
-        if str(error).startswith(f"{name}, line "):
-            raise
-        raise WorkloadError(f"{name}: {error}") from error
+    graph = _Builder(netlist, formats).graph()
+    graph = mark_empty_fibers(attach_coordinates(remove_unused(graph)))
+    if not any("skip" in node.values for node in netlist.nodes.values()):
+        graph = mark_skips(graph)
+    verify(graph)
+    return ReadGraph(graph, formats, describe(graph, formats))
 
 
 def _formats(syntax: DotGraph, name: str) -> dict[str, TensorFormat]:
@@ -114,9 +119,7 @@ class _Builder:
             return self._alu
         if node.type in FUNCTIONS:
             return self._function
-        rule: Callable[[Node], None] | None = getattr(self, f"_{node.type}", None)
-        if rule is None:
-            self._netlist.fail(node.line, f"node {node.name}: type {node.type} is not known")
+        rule: Callable[[Node], None] = getattr(self, f"_{node.type}")
         return rule
 
     def _add(

@@ -43,7 +43,7 @@ class DotGraph:
 
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*|(?<=\n)[ \t]*\#[^\n]*)"
+    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
     r"|(?P<word>[A-Za-z_\x80-\U0010ffff][\w]*|-?(?:\.\d+|\d+(?:\.\d*)?))"
     r"|(?P<sign>->|--|[{}\[\]=;,:+<])",
@@ -77,25 +77,26 @@ class _Parser:
         tokens = []
         position, line = 0, 1
         while position < len(text):
-            # Lines that begin with # are comments; blanks before it have been skipped as space.
             match = _TOKEN.match(text, position)
-            if match is None and text[position] == "#":
-                begin = text.rfind("\n", 0, position) + 1
-                if not text[begin:position].strip():
-                    end = text.find("\n", position)
-                    position = len(text) if end < 0 else end
-                    continue
             if match is None:
-                shown = text[position]
-                if shown == '"':
-                    self._fail(line, "a quote is opened and never closed")
-                self._fail(line, f"character {shown!r} cannot stand here")
+                position = self._skip_line(text, position, line)
+                continue
             if match.lastgroup != "space":
                 tokens.append(_Token(match.lastgroup or "", match[0], line))
             line += match[0].count("\n")
             position = match.end()
         tokens.append(_Token("end", "the end", line))
         return tokens
+
+    def _skip_line(self, text: str, position: int, line: int) -> int:
+        """Past a line that begins with #, which is a comment; nothing else may stand here."""
+        begin = text.rfind("\n", 0, position) + 1
+        if text[position] == "#" and not text[begin:position].strip():
+            end = text.find("\n", position)
+            return len(text) if end < 0 else end
+        if text[position] == '"':
+            self._fail(line, "a quote is opened and never closed")
+        self._fail(line, f"character {text[position]!r} cannot stand here")
 
     def graph(self) -> DotGraph:
         if self._peek().text.lower() == "strict":

@@ -78,7 +78,8 @@ class _Writer:
                     lines.append(self._edge(start, shared[source], edge, leaves))
                 lines.append(self._edge(shared[source], end, edge, enters))
             else:
-                both = leaves if self._graph[edge.source].type in JOINERS and enters else ""
+                same = leaves.rpartition("-")[2] == enters.rpartition("-")[2]
+                both = "" if same or not enters else leaves
                 lines.append(self._edge(start, end, edge, enters or leaves, both))
         return "\n".join([*lines, "}", ""])
 

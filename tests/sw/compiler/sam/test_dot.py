@@ -1,0 +1,326 @@
+"""Graphs to and from the DOT dialect of the SAM tools."""
+
+from __future__ import annotations
+
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.lib.errors import WorkloadError
+from hw.sam.graph import Graph
+from sw.compiler.sam.dot_read import read_dot
+from sw.compiler.sam.dot_write import write_dot
+from sw.compiler.sam.lower import lower
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.storage import TensorFormat
+from sw.compiler.sam.suite import SUITE
+from tests.support.errors import refused
+from tests.sw.compiler.sam import dialect as files
+from tests.sw.compiler.sam.dialect import dialect
+from tests.sw.compiler.sam.machine import meaning, on_model
+
+MORE = {
+    "squared": "X(i,j)=B(i,k)*B(k,j) -f=X:ss:0,1 -f=B:ss:0,1 -s=reorder(i,k,j)",
+    "twice": "x(i)=b(i)*c(i)+b(i) -f=x:s:0 -f=b:s:0 -f=c:s:0 -s=reorder(i)",
+    "bitvectors": "x(i)=b(i)*c(i)+d(i) -f=x:b:0 -f=b:b:0 -f=c:b:0 -f=d:b:0 -s=reorder(i)",
+    "constants": "x(i)=-2.0*b(i)+3.0 -f=x:d:0 -f=b:s:0 -s=reorder(i)",
+    "functions": "x(i)=max(relu(b(i)),c(i))-min(b(i),c(i)) -f=x:s:0 -f=b:s:0 -f=c:s:0",
+    "brackets": "x(i)=b(i)*(c(i)-(d(i)-b(i))) -f=x:s:0 -f=b:s:0 -f=c:s:0 -f=d:s:0",
+    "behind": "x(i)=B(j,i)*c(j)+d(i) -f=x:s:0 -f=B:ss:0,1 -f=c:s:0 -f=d:s:0 -s=reorder(j,i)",
+    "full": "X(i,j)=B(i,k)*C(k,j) -f=X:dd:0,1 -f=B:ss:1,0 -f=C:ss:0,1 -s=reorder(k,i,j)",
+}
+TEXTS = {**SUITE, **MORE}
+
+
+def shape(graph: Graph) -> nx.DiGraph:
+    """Blocks and edges as nodes; what they are without their names as ``key``."""
+    found: nx.DiGraph = nx.DiGraph()
+    for block in graph.blocks:
+        values = sorted((key, repr(value)) for key, value in block.parameters.items())
+        found.add_node(block.name, key=(block.type, tuple(values)))
+    for edge in graph.edges:
+        found.add_node(edge, key=(edge.output, edge.input))
+        found.add_edges_from([(edge.source, edge), (edge, edge.target)])
+    return found
+
+
+def is_isomorphic(one: Graph, other: Graph) -> bool:
+    return nx.is_isomorphic(
+        shape(one), shape(other), node_match=lambda left, right: left["key"] == right["key"]
+    )
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_written_is_read_back(name: str) -> None:
+    statement = parse(TEXTS[name])
+    graph = lower(statement)
+    found = read_dot(write_dot(graph, statement), f"{name}.gv")
+    assert is_isomorphic(found.graph, graph)
+    assert parse(found.statement) == statement
+    assert dict(found.formats) == statement.formats
+
+
+def test_what_is_read_and_written_again_is_the_same_text() -> None:
+    for name, text in TEXTS.items():
+        statement = parse(text)
+        written = write_dot(lower(statement), statement)
+        found = read_dot(written, name)
+        assert write_dot(found.graph, parse(found.statement)) == written
+
+
+def test_without_skips() -> None:
+    statement = parse(SUITE["vec_elemmul"])
+    graph = lower(statement, skip=False)
+    assert is_isomorphic(read_dot(write_dot(graph, statement), "x.gv").graph, graph)
+
+
+def test_a_written_file_line_by_line() -> None:
+    statement = parse("x(i)=b*c(i) -f=x:s -f=c:s")
+    box = "shape=box style=filled"
+    assert write_dot(lower(statement), statement).splitlines() == [
+        "digraph SAM {",
+        '    comment="x=s0,b=none,c=s0"',
+        '    0 [comment="type=fiberwrite,mode=vals,tensor=x,size=1*c0_dim,sink=true" '
+        f'label="FiberWrite Vals: x" color=green3 {box} type="fiberwrite" mode="vals" '
+        'tensor="x" size="1*c0_dim" sink="true"]',
+        '    1 [comment="type=fiberwrite,index=i,tensor=x,mode=0,format=compressed,segsize=2,'
+        f'crdsize=c0_dim,sink=true" label="FiberWrite i: x0\\ncompressed" color=green3 {box} '
+        'type="fiberwrite" index="i" tensor="x" mode="0" format="compressed" segsize="2" '
+        'crdsize="c0_dim" sink="true"]',
+        f'    2 [comment="type=mul" label="Mul" color=brown {box} type="mul"]',
+        '    3 [comment="type=arrayvals,tensor=b" label="Array Vals: b" color=green2 '
+        f'{box} type="arrayvals" tensor="b"]',
+        '    4 [comment="type=repeat,index=i,tensor=b,root=true" label="Repeat i: b" color=cyan2 '
+        f'{box} type="repeat" index="i" tensor="b" root="true"]',
+        '    5 [comment="type=repsiggen,index=i" label="RepeatSignalGenerator i" color=cyan3 '
+        f'{box} type="repsiggen" index="i"]',
+        '    6 [comment="type=fiberlookup,index=i,tensor=c,mode=0,format=compressed,src=true,'
+        'root=true,skip=false" label="FiberLookup i: c0\\ncompressed" color=green4 '
+        f'{box} type="fiberlookup" index="i" tensor="c" mode="0" format="compressed" src="true" '
+        'root="true" skip="false"]',
+        '    7 [comment="type=arrayvals,tensor=c" label="Array Vals: c" color=green2 '
+        f'{box} type="arrayvals" tensor="c"]',
+        '    8 [comment="type=broadcast" shape=point style=invis type="broadcast"]',
+        '    2 -> 0 [label="val" type="val" comment=""]',
+        '    6 -> 8 [label="crd" style=dashed type="crd" comment=""]',
+        '    8 -> 1 [label="crd" style=dashed type="crd" comment=""]',
+        '    3 -> 2 [label="val" type="val" comment="in-0"]',
+        '    7 -> 2 [label="val" type="val" comment="in-1"]',
+        '    4 -> 3 [label="ref" style=bold type="ref" comment=""]',
+        '    5 -> 4 [label="repsig" style=dotted type="repsig" comment=""]',
+        '    8 -> 5 [label="crd" style=dashed type="crd" comment=""]',
+        '    6 -> 7 [label="ref" style=bold type="ref" comment=""]',
+        "}",
+    ]
+
+
+def test_sizes_are_those_of_the_operands() -> None:
+    statement = parse(SUITE["matmul_kij"])
+    text = write_dot(lower(statement), statement)
+    assert 'segsize="B0_dim+1" crdsize="B0_dim*C1_dim"' in text
+    assert 'size="1*B0_dim*C1_dim"' in text
+
+
+# Files of the tools, by what they compute.
+
+
+def random_matrix(rng: np.random.Generator, *sizes: int) -> np.ndarray:
+    return np.where(rng.random(sizes) < 0.3, rng.integers(-4, 5, sizes), 0).astype(float)
+
+
+FILES = {
+    "kij points": ("X=ss01,B=ss10,C=ss01", files.KIJ_POINTS, SUITE["matmul_kij"]),
+    "ikj points": ("X=ss01,B=ss01,C=ss01", files.IKJ_POINTS, SUITE["matmul_ikj"]),
+    "ji points": ("x=s0,B=ss10,c=s0", files.JI_POINTS, SUITE["mat_vecmul_ji"]),
+    "ji streams": ("x=s0,B=ss10,c=s0", files.JI_STREAMS, SUITE["mat_vecmul_ji"]),
+    "ji stray": ("x=s0,B=ss10,c=s0", files.JI_STRAY, SUITE["mat_vecmul_ji"]),
+    "residual": ("x=s0,b=s0,C=ss01,d=s0", files.RESIDUAL, SUITE["mat_residual"]),
+    "add3": (
+        "x=s0,b=s0,c=s0,d=s0",
+        files.VEC_ADD3,
+        "x(i)=b(i)+c(i)-d(i) -f=x:s -f=b:s -f=c:s -f=d:s",
+    ),
+    "ds hand": ("x=s0,b=d0", files.VEC_DS, SUITE["vec_ds_compression"]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_the_tools_compute_what_they_should(name: str) -> None:
+    formats, lines, text = FILES[name]
+    found = read_dot(dialect(formats, lines), f"{name}.gv")
+    statement, expected = parse(found.statement), parse(text)
+    assert (statement.result, statement.formats) == (expected.result, expected.formats)
+    assert statement.order == expected.order
+    rng = np.random.default_rng(5)
+    for sizes in ({"i": 6, "j": 7, "k": 5}, {"i": 1, "j": 1, "k": 1}, {"i": 9, "j": 2, "k": 3}):
+        operands = {
+            access.tensor: random_matrix(rng, *(sizes[index] for index in access.indices))
+            for access in expected.operands
+        }
+        got, _ = on_model(statement, operands, sizes, found.graph)
+        np.testing.assert_array_equal(got, meaning(expected, operands, sizes))
+
+
+def test_what_the_generations_have_in_common() -> None:
+    one, other, third = (
+        read_dot(dialect("x=s0,B=ss10,c=s0", lines), "x.gv").graph
+        for lines in (files.JI_POINTS, files.JI_STREAMS, files.JI_STRAY)
+    )
+    assert is_isomorphic(one, other) and is_isomorphic(one, third)
+
+
+def test_held_points_become_streams() -> None:
+    graph = read_dot(dialect("X=ss01,B=ss10,C=ss01", files.KIJ_POINTS), "kij.gv").graph
+    types = [block.type for block in graph.blocks]
+    assert "crdhold" not in types
+    # Operands of products stand from left to right, as the ids do; ours stand in that order, too.
+    assert is_isomorphic(graph, lower(parse(SUITE["matmul_kij"])))
+
+
+def test_formats_come_with_the_result_first() -> None:
+    found = read_dot(dialect("x=s0,B=ss10,c=s0", files.JI_POINTS), "ji.gv")
+    assert list(found.formats.items()) == [
+        ("x", TensorFormat(("compressed",), (0,))),
+        ("B", TensorFormat(("compressed", "compressed"), (1, 0))),
+        ("c", TensorFormat(("compressed",), (0,))),
+    ]
+
+
+def test_operands_by_hand_stand_in_the_files_order() -> None:
+    text = dialect("x=s0,b=s0,C=ss01,d=s0", files.RESIDUAL)
+    assert "x(i)=b(i)-C(i,j)*d(j)" in read_dot(text, "residual.gv").statement
+    assert "x(i)=C(i,j)*d(j)-b(i)" in read_dot(text, "residual_HAND.gv").statement
+
+
+# Errors.
+
+GOOD = dialect("x=s0,b=d0", files.VEC_DS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            "b=d0",
+            "b=e0",
+            "comment of the digraph: format b=e0 must be none, or levels of d, s, b "
+            "and then the mode of each, such as B=ss10",
+        ),
+        (
+            "b=d0",
+            "b=d1",
+            "comment of the digraph: format b=d1 must be none, or levels of d, s, b "
+            "and then the mode of each, such as B=ss10",
+        ),
+        (
+            '    comment="x=s0,b=d0"',
+            "",
+            'the digraph must have a comment with formats, such as comment="x=s0,b=s0"',
+        ),
+        ("x=s0,b=d0", "x=s0", "line 5: fiberlookup 3: mode 0 of b, which is not among the formats"),
+        (
+            "x=s0,b=d0",
+            "x=s0,b=s0",
+            "line 5: fiberlookup 3: format dense, but mode 0 of b is compressed in s0",
+        ),
+        ("x=s0,b=d0", "x=s0,b=dd01", "graph: tensor b has 2 levels, but 1 levels in the graph"),
+    ],
+)
+def test_formats_that_do_not_fit(old: str, new: str, problem: str) -> None:
+    assert old in GOOD
+    with refused(f"x.gv: {problem}" if not problem.startswith("line") else f"x.gv, {problem}"):
+        read_dot(GOOD.replace(old, new), "x.gv")
+
+
+@pytest.mark.parametrize(
+    ("lines", "old", "new", "problem"),
+    [
+        (files.JI_POINTS, "3 mul", "3 divide", "line 21: node 3: type divide is not known"),
+        (files.JI_POINTS, "4 -> 3 val\n", "", "line 21: mul 3: no edge into its input val1"),
+        (
+            files.JI_POINTS,
+            "8 -> 2 crd i\n",
+            "",
+            "line 23: spaccumulator 2: edges bring the coordinates of j; must be those of in0 to "
+            "in0 and of the one index that is summed",
+        ),
+        (files.JI_POINTS, "order=1", "order=3", "line 23: spaccumulator 2: order 3 must be 1 or 2"),
+        (
+            files.JI_POINTS,
+            "10 -> 9 ref out-B",
+            "10 -> 9 ref",
+            "line 35: comment (none) must say which operand of intersect 10 is meant: out-B, out-c",
+        ),
+        (
+            files.JI_POINTS,
+            "9 -> 4 ref",
+            "9 -> 4 wire",
+            "line 42: edge type wire must be crd, ref, val, repsig or bv",
+        ),
+        (
+            files.JI_POINTS,
+            "11 -> 10 ref in-B",
+            "11 -> 10 ref in-B\n11 -> 10 ref in-B",
+            "line 32: intersect 10 has a second edge into ref0; must have one",
+        ),
+        (
+            files.VEC_DS,
+            "3 -> 4 crd in-i",
+            "3 -> 4 crd in-j",
+            "line 15: comment in-j must name the outer or inner index of crddrop 4: i or vals",
+        ),
+        (
+            files.VEC_DS,
+            "2 -> 4 val in-vals\n",
+            "",
+            "line 3: crddrop 4: no edge into its input inner",
+        ),
+        (
+            files.VEC_DS,
+            "3 -> 2 ref",
+            "2 -> 2 val",
+            "line 11: arrayvals 2 feeds itself",
+        ),
+        (
+            files.JI_POINTS,
+            "8 broadcast",
+            "8 broadcast\n10 -> 8 crd",
+            "line 38: broadcast 8 is fed twice; must be once",
+        ),
+    ],
+)
+def test_errors_name_the_line(lines: str, old: str, new: str, problem: str) -> None:
+    assert old in lines
+    formats = "x=s0,b=d0" if lines is files.VEC_DS else "x=s0,B=ss10,c=s0"
+    with refused(f"dir/x.gv, {problem}"):
+        read_dot(dialect(formats, lines.replace(old, new)), "dir/x.gv")
+
+
+WHOLE = dialect("X=ss01,B=ss01,C=ss01", files.IKJ_POINTS).splitlines()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, len(WHOLE) - 1), st.integers(0, len(WHOLE) - 1), st.integers(0, 200))
+def test_damaged_files_give_one_line_that_names_them(line: int, other: int, cut: int) -> None:
+    damaged = [
+        WHOLE[other] if number == line and cut % 2 else text[:cut] if number == line else text
+        for number, text in enumerate(WHOLE)
+    ]
+    try:
+        read_dot("\n".join(damaged), "x.gv")
+    except WorkloadError as error:
+        assert re.match(r"x\.gv(, line \d+)?: ", str(error))
+        assert "\n" not in str(error)
+        assert "cannot be understood" not in str(error)
+
+
+def test_streams_that_do_not_fit_name_the_file() -> None:
+    text = dialect("x=s0,B=ss10,c=s0", files.JI_POINTS.replace("9 -> 4 ref", "10 -> 4 ref out-B"))
+    with pytest.raises(
+        Exception, match=re.escape("x.gv: graph: alu mul: val1 lies in loops (j, i)")
+    ):
+        read_dot(text, "x.gv")
