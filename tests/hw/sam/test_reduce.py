@@ -82,7 +82,7 @@ def test_a_value_for_every_stop(data, format, op, depth, how):
     assert got["out_val"] == [*expected, DONE]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data(), FORMATS, st.sampled_from(OF_GRAPHS), depths(1, 3), stalls())
 def test_a_value_for_every_coordinate(data, format, op, depth, how):
     tree = data.draw(trees(depth, st.tuples(words(6), st.lists(words(8), max_size=4))))
