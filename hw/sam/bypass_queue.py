@@ -19,7 +19,7 @@ class BypassQueue(wiring.Component):
 
     Parameters: ``width`` of payloads; ``depth`` >= 2.
 
-    Members: ``i`` in, ``o`` out; ``stored`` and ``first`` out: whether tokens have waited, and the
+    Members: ``i`` in, ``o`` out; ``level`` and ``first`` out: how many tokens have waited, and the
     one among them that ``o`` offers, for those who must not depend on ``i`` in the same cycle.
     """
 
@@ -30,7 +30,7 @@ class BypassQueue(wiring.Component):
             {
                 "i": In(token_stream(width)),
                 "o": Out(token_stream(width)),
-                "stored": Out(1),
+                "level": Out(range(depth + 1)),
                 "first": Out(self._layout),
             }
         )
@@ -41,7 +41,7 @@ class BypassQueue(wiring.Component):
         m.submodules.tokens = tokens = fifo.SyncFIFO(width=self._layout.size, depth=self._depth)
         passes = ~tokens.r_rdy & o.ready
         m.d.comb += [
-            self.stored.eq(tokens.r_rdy),
+            self.level.eq(tokens.level),
             self.first.eq(data.View(self._layout, tokens.r_data)),
             o.valid.eq(tokens.r_rdy | i.valid),
             o.payload.eq(Mux(tokens.r_rdy, tokens.r_data, i.payload.as_value())),

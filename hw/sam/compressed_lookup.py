@@ -19,8 +19,8 @@ from hw.sam.token import LEVEL_BITS, Kind, token_stream
 # Lookups give no empty tokens: inside, they stand for rows that a search reads.
 _PROBE = Kind.EMPTY
 
-FEW_ROWS = 8
-"""Where no more rows than these are left of a fiber, they are walked."""
+_WORTH_BITS = 3
+"""A jump over 2 ** 3 rows takes no longer than to walk them, if answers come in the next cycle."""
 
 
 class CompressedLookup(wiring.Component):
@@ -32,9 +32,9 @@ class CompressedLookup(wiring.Component):
     scanner.
 
     With ``skip``, coordinates that ``hint`` says nobody needs are left out, as far as they were not
-    offered already, but never a stop. The lookup jumps over them by a galloping search where the
-    next one needed is more than ``_WORTH`` times as far away as the last two coordinates were from
-    each other, or ends the fiber.
+    offered already, but never a stop. The lookup ends the fiber, or jumps over them by a galloping
+    search where that seems to be faster than to walk: where the next one needed is many times as
+    far away as the last two coordinates were from each other, the more times the slower the memory.
 
     Parameters: ``width`` of coordinates and references; ``skip``; ``array_words``, rows of each
     array; ``in_flight``, most reads of an array under way.
@@ -68,7 +68,9 @@ class CompressedLookup(wiring.Component):
         m.submodules.asked = asked = BypassQueue(self._width, self._in_flight)
         wiring.connect(m, parents.o, lookahead.i)
         self._fetch(m, parents.i)
-        skips = _Skips(m, self, asked) if self._skip else None
+        skips = None
+        if self._skip:
+            skips = _Skips(m, self.hint, self.mem_crd.data, asked, self._in_flight)
         self._walk(m, lookahead.head, lookahead.following, asked.i, skips)
         self._answer(m, asked.o, skips)
         return m
@@ -166,10 +168,6 @@ class CompressedLookup(wiring.Component):
             skips.follow_answers(step, gives, is_stop(asked))
 
 
-_WORTH = 8
-"""A power of two, see ``CompressedLookup``."""
-
-
 class _Skips:
     """What a lookup does about hints. Made in its ``elaborate``, as part of ``m``.
 
@@ -177,25 +175,33 @@ class _Skips:
     isn't; ``cuts``: none is of the segment that is walked.
     """
 
-    def __init__(self, m: Module, lookup: CompressedLookup, asked: BypassQueue) -> None:
+    def __init__(self, m: Module, hint: Any, read: Any, asked: BypassQueue, in_flight: int) -> None:
         self._m = m
-        self._hint = lookup.hint
-        width = lookup.out_crd.payload.payload.shape().width
-        m.submodules.search = self.search = GallopingSearch(width, lookup._in_flight)
-        self._crd = lookup.mem_crd.data.payload[0]
+        self._hint = hint
+        self._crd = read.payload[0]
+        width = len(self._crd)
+        m.submodules.search = self.search = GallopingSearch(width, in_flight)
         # Fibers are counted by stops, where rows are asked for and where they are answered.
         self._walked, self._answered = Signal(FIBER_BITS), Signal(FIBER_BITS)
         self._is_offered = Signal()
         self._is_walk_stalled = Signal()
         self.is_passed, self.cuts = Signal(), Signal()
-        # Coordinates beyond it are worth a search, and none before two were read.
-        self._worth = Signal(width + 5, init=(1 << width + 5) - 1)
+        # Coordinates beyond it are worth a search, and none before any was read.
+        most_bits = _WORTH_BITS + (in_flight - 1).bit_length()
+        self._worth = Signal(width + most_bits + 1)
+        self._has_worth = Signal()
         self._floor = Signal(width + 1)
+        # Where nothing stalls, as many reads are under way as the memory needs cycles.
+        self._worth_bits = Signal(range(most_bits + 1))
+        with m.Switch(asked.level):
+            for level in range(in_flight + 1):
+                with m.Case(level):
+                    bits = _WORTH_BITS + max(0, level - 1).bit_length()
+                    m.d.comb += self._worth_bits.eq(bits)
 
-        is_answer = asked.stored & lookup.mem_crd.data.valid
+        is_answer = (asked.level != 0) & read.valid
         self._is_walked = is_answer & (asked.first.kind == Kind.DATA)
         self._is_probed = is_answer & (asked.first.kind == _PROBE)
-        hint = self._hint
         self._is_hinted = hint.valid & (hint.fiber == self._answered)
         m.d.comb += [
             self.is_passed.eq(
@@ -226,38 +232,41 @@ class _Skips:
         m.d.sync += self._is_walk_stalled.eq(walks & ~step.done)
         with m.If(ends_fiber & step.done):
             m.d.sync += self._walked.eq(self._walked + 1)
-        pays = self._is_hinted & ~hint.stop & (hint.crd > self._worth)
+        rows_left = (end - row)[: len(row)]
+        pays = (
+            self._is_hinted
+            & ~hint.stop
+            & self._has_worth
+            & (hint.crd > self._worth)
+            & (rows_left >> self._worth_bits).any()
+        )
         m.d.comb += [
             search.begin.eq(
-                pays
-                & (self._walked == self._answered)
-                & search.is_idle
-                & walks
-                & step.done
-                & ((end - row)[: len(row)] > FEW_ROWS)
+                pays & (self._walked == self._answered) & search.is_idle & walks & step.done
             ),
             search.first.eq(row + 1),
             search.end.eq(end),
             search.sought.eq(hint.crd),
         ]
 
-    def follow_answers(self, step: Step, gives: Value, is_stop: Value) -> None:
-        """``gives``: ``step`` gives a coordinate that was walked to; ``is_stop``: it is at one."""
+    def follow_answers(self, step: Step, gives: Value, ends_fiber: Value) -> None:
+        """``gives``: ``step`` gives a coordinate that was walked to; ``ends_fiber``: a stop."""
         m, search = self._m, self.search
         m.d.sync += self._is_offered.eq(gives & ~step.done)
         m.d.comb += search.answer_taken.eq(self._is_probed & step.done)
         with m.If(step.done):
-            with m.If(is_stop):
+            with m.If(ends_fiber):
                 m.d.sync += [
                     self._answered.eq(self._answered + 1),
-                    self._worth.eq(-1),
+                    self._has_worth.eq(0),
                     self._floor.eq(0),
                 ]
             with m.Elif(self._is_walked):
                 spacing = (self._crd + 1 - self._floor)[: len(self._crd)]
                 m.d.sync += [
-                    self._worth.eq(self._crd + spacing * _WORTH),
+                    self._worth.eq(self._crd + (spacing << self._worth_bits)),
+                    self._has_worth.eq(1),
                     self._floor.eq(self._crd + 1),
                 ]
             with m.Elif(search.has_found):
-                m.d.sync += [self._worth.eq(-1), self._floor.eq(search.found_crd + 1)]
+                m.d.sync += [self._has_worth.eq(0), self._floor.eq(search.found_crd + 1)]

@@ -36,8 +36,11 @@ class WritePort(wiring.Signature):
         super().__init__({"write": Out(stream.Signature(request))})
 
 
-FIBER_BITS = 8
-"""Bits of the number that tells fibers of one stream apart, counted from 0 and wrapping."""
+FIBER_BITS = 12
+"""Bits of the number that tells fibers of one stream apart, counted from 0 and wrapping.
+
+More fibers than a queue of 1024 tokens holds, so that a hint never means a later one.
+"""
 
 
 def skip_hint(width: int) -> data.StructLayout:

@@ -9,27 +9,28 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from hw.sam.compressed_lookup import CompressedLookup
+from hw.sam.ports import FIBER_BITS
 from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream
-from tests.support.sam_nested import depths, mapped, stalls, stream, trees
+from tests.support.sam_nested import depths, fibers, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block
 
 OUTPUTS = ["out_crd", "out_ref"]
 SKIPS = pytest.mark.parametrize("skip", [False, True])
 
 
-def arrays(fibers: Sequence[Sequence[int]]) -> dict[str, list[tuple[int, ...]]]:
+def arrays(level: Sequence[Sequence[int]]) -> dict[str, list[tuple[int, ...]]]:
     """Rows of segments and of coordinates."""
-    ends = [sum(map(len, fibers[: place + 1])) for place in range(len(fibers))]
-    segments = [(end - len(fiber), end) for end, fiber in zip(ends, fibers, strict=True)]
-    return {"mem_seg": segments, "mem_crd": [(crd,) for fiber in fibers for crd in fiber]}
+    ends = [sum(map(len, level[: place + 1])) for place in range(len(level))]
+    segments = [(end - len(fiber), end) for end, fiber in zip(ends, level, strict=True)]
+    return {"mem_seg": segments, "mem_crd": [(crd,) for fiber in level for crd in fiber]}
 
 
-def run(fibers, refs, skip=False, drive=None, **arguments):
+def run(level, refs, skip=False, drive=None, **arguments):
     return run_block(
         CompressedLookup(16, skip, 4096),
         {"ref": refs},
         OUTPUTS,
-        memories=arrays(fibers),
+        memories=arrays(level),
         drive=drive,
         **arguments,
     )
@@ -75,8 +76,8 @@ def test_what_reads_nothing_does_not_wait(refs, cycles, skip):
 @SKIPS
 @pytest.mark.parametrize("latency", [2, 3, 6])
 def test_a_token_a_cycle_at_any_latency(latency, skip):
-    fibers = [[3 * place] * (place % 3 != 1) for place in range(30)]
-    got = run(fibers, [*range(30), *parse_stream("S0 D")], skip, latency=latency)
+    level = [[3 * place] * (place % 3 != 1) for place in range(30)]
+    got = run(level, [*range(30), *parse_stream("S0 D")], skip, latency=latency)
     assert got["cycles"] == [2 * latency + len(got["out_crd"])]
 
 
@@ -87,27 +88,15 @@ def test_a_fiber_does_not_wait_for_the_next_reference(skip):
     assert got["cycles"] == [2 + 50 + 2]
 
 
-def expected(tree, depth, fibers):
-    starts = [sum(map(len, fibers[:place])) for place in range(len(fibers))]
-    crds = mapped(lambda ref: [] if ref == EMPTY else fibers[ref], tree, depth)
+def expected(tree, depth, level):
+    starts = [sum(map(len, level[:place])) for place in range(len(level))]
+    crds = mapped(lambda ref: [] if ref == EMPTY else level[ref], tree, depth)
     refs = mapped(
-        lambda ref: (
-            [] if ref == EMPTY else list(range(starts[ref], starts[ref] + len(fibers[ref])))
-        ),
+        lambda ref: [] if ref == EMPTY else list(range(starts[ref], starts[ref] + len(level[ref]))),
         tree,
         depth,
     )
     return stream(crds, depth + 1), stream(refs, depth + 1)
-
-
-def fibers_of(tokens):
-    """Fibers of a stream, each with its stop; what lies beyond the last one, too."""
-    found = [[]]
-    for token in tokens:
-        found[-1].append(token)
-        if kind_of(token) == Kind.STOP:
-            found.append([])
-    return found
 
 
 fibers_with_few = st.lists(st.integers(0, 31), max_size=6, unique=True).map(sorted)
@@ -119,12 +108,12 @@ levels = st.lists(fibers_with_few, min_size=1, max_size=6)
 @given(data=st.data())
 def test_any_nested_stream(skip, data):
     depth = data.draw(depths(0, 3))
-    fibers = data.draw(levels)
-    leaf = st.one_of(st.integers(0, len(fibers) - 1), st.just(EMPTY))
+    level = data.draw(levels)
+    leaf = st.one_of(st.integers(0, len(level) - 1), st.just(EMPTY))
     tree = data.draw(trees(depth, leaf))
     latency = data.draw(st.sampled_from([1, 1, 2, 5]))
-    got = run(fibers, stream(tree, depth), skip, latency=latency, **data.draw(stalls()))
-    assert (got["out_crd"], got["out_ref"]) == expected(tree, depth, fibers)
+    got = run(level, stream(tree, depth), skip, latency=latency, **data.draw(stalls()))
+    assert (got["out_crd"], got["out_ref"]) == expected(tree, depth, level)
 
 
 class RandomHints:
@@ -143,61 +132,104 @@ class RandomHints:
         noise = self._noise
         tokens = collected["out_crd"]
         fiber = sum(kind_of(token) == Kind.STOP for token in tokens)
-        hint = {"crd": noise.getrandbits(16), "fiber": noise.getrandbits(8), "stop": 0, "valid": 0}
+        hint = {
+            "crd": noise.getrandbits(16),
+            "fiber": noise.getrandbits(FIBER_BITS),
+            "stop": 0,
+            "valid": 0,
+        }
         if noise.random() >= self._share or fiber >= len(self._needed):
             return {"hint": hint}
         named = max(0, fiber - noise.choice([0, 0, 0, 1, 2]))
         left = self._needed[named]
         if named == fiber:
-            given = fibers_of(tokens)[-1]
-            left = [crd for crd in left if crd > max(given, default=-1)]
+            begun = tokens[-1:] if tokens and kind_of(tokens[-1]) == Kind.DATA else [-1]
+            left = [crd for crd in left if crd > begun[0]]
         else:
             left = []
-        hint |= {"valid": 1, "fiber": named % 256, "stop": int(not left)}
+        hint |= {"valid": 1, "fiber": named, "stop": int(not left)}
         if left:
             hint["crd"] = left[0]
         return {"hint": hint}
 
 
-@example_settings(max_examples=60)
-@given(data=st.data())
-def test_hints_leave_out_nothing_that_is_needed(data):
+def check_hints(data):
     depth = data.draw(depths(0, 2))
     noise = random.Random(data.draw(st.integers(0, 1 << 32)))
-    fibers = [
-        sorted(noise.sample(range(1000), noise.choice([0, 1, 5, 20, 100, 200]))) for _ in range(4)
-    ]
-    leaf = st.one_of(st.integers(0, len(fibers) - 1), st.just(EMPTY))
+    level = [sorted(noise.sample(range(1000), noise.choice([0, 1, 5, 60]))) for _ in range(3)]
+    leaf = st.one_of(st.integers(0, len(level) - 1), st.just(EMPTY))
     tree = data.draw(trees(depth, leaf))
-    crds, refs = (fibers_of(tokens) for tokens in expected(tree, depth, fibers))
+    crds, refs = (fibers(tokens) for tokens in expected(tree, depth, level))
     share = noise.choice([0.0, 0.02, 0.2])
     needed = [[crd for crd in fiber[:-1] if noise.random() < share] for fiber in crds]
     hints = RandomHints(needed, noise.getrandbits(32), noise.choice([0.3, 0.9, 1.0]))
     latency = data.draw(st.sampled_from([1, 1, 2, 5]))
-    got = run(fibers, stream(tree, depth), True, hints, latency=latency, **data.draw(stalls()))
-    got_crds, got_refs = fibers_of(got["out_crd"]), fibers_of(got["out_ref"])
+    got = run(level, stream(tree, depth), True, hints, latency=latency, **data.draw(stalls()))
+    got_crds, got_refs = fibers(got["out_crd"]), fibers(got["out_ref"])
     assert len(got_crds) == len(got_refs) == len(crds)
     for place, fiber in enumerate(crds):
         assert got_crds[place][-1] == got_refs[place][-1] == fiber[-1]
         given = dict(zip(got_crds[place][:-1], got_refs[place][:-1], strict=True))
-        assert list(given) == sorted(given)
+        assert list(given) == got_crds[place][:-1] == sorted(given)
         assert given.items() <= dict(zip(fiber, refs[place], strict=True)).items()
         assert given.keys() >= set(needed[place])
+
+
+@example_settings(max_examples=15)
+@given(st.data())
+def test_hints_leave_out_nothing_that_is_needed(data):
+    check_hints(data)
+
+
+@pytest.mark.slow
+@example_settings(max_examples=400)
+@given(st.data())
+def test_many_hints_leave_out_nothing_that_is_needed(data):
+    check_hints(data)
 
 
 def constant(**hint):
     return lambda collected: {"hint": {"valid": 1, "fiber": 0, "stop": 0, "crd": 0} | hint}
 
 
-def test_a_jump_takes_twice_the_logarithm():
-    fiber = list(range(0, 2000, 2))
-    refs = parse_stream("0 S0 D")
-    beyond = run([fiber], refs, True, constant(crd=5000))
-    assert format_stream(beyond["out_crd"]) == "S1 D"
-    print(beyond["cycles"], beyond["reads_mem_crd"])
-    to_row_600 = run([fiber], refs, True, constant(crd=1200))
-    assert to_row_600["out_crd"][0] == 1200
-    assert to_row_600["out_ref"][0] == 600
-    print(to_row_600["cycles"], 1000 - 600, to_row_600["reads_mem_crd"])
-    ended = run([fiber], refs, True, constant(stop=1))
-    print(ended["cycles"])
+EVEN = [list(range(0, 2000, 2))]
+
+
+def test_hints_beyond_a_fiber_end_it_after_a_search():
+    got = run(EVEN, parse_stream("0 S0 D"), True, constant(crd=5000))
+    assert format_stream(got["out_crd"]) == "S1 D"
+    # 1000 rows, of which 10 probes at doubling distances pass all.
+    assert got["cycles"] == [16]
+
+
+@pytest.mark.parametrize("row", [40, 100, 600, 601, 990, 999])
+def test_a_jump_takes_twice_the_logarithm(row):
+    got = run(EVEN, parse_stream("0 S0 D"), True, constant(crd=2 * row))
+    assert got["out_crd"][0] == 2 * row
+    assert got["out_ref"] == [*range(row, 1000), *parse_stream("S1 D")]
+    before = got["cycles"][0] - len(got["out_crd"])
+    assert before <= min(row, 6 + 2 * (row - 1).bit_length())
+
+
+def test_a_hint_of_the_other_lanes_stop_ends_a_fiber():
+    got = run(EVEN, parse_stream("0 S0 D"), True, constant(stop=1))
+    assert format_stream(got["out_crd"]) == "S1 D"
+    assert got["cycles"] == [4]
+
+
+@pytest.mark.parametrize("hint", [{"crd": 0}, {"fiber": 1, "crd": 5000}, {"fiber": 1, "stop": 1}])
+def test_hints_that_do_not_concern_what_comes_change_nothing(hint):
+    got = run(EVEN, parse_stream("0 S0 D"), True, constant(**hint))
+    assert got["out_crd"] == [*EVEN[0], *parse_stream("S1 D")]
+    assert got["cycles"] == [2 + 1000 + 2]
+
+
+@SKIPS
+@pytest.mark.parametrize(
+    "segment, ref",
+    [((2, 1), 0), ((0, 4097), 0), ((0, 1), 4096)],
+)
+def test_faults(segment, ref, skip):
+    memories = {"mem_seg": [segment], "mem_crd": [(0,)]}
+    with pytest.raises(AssertionError, match="fault in cycle"):
+        run_block(CompressedLookup(16, skip, 4096), {"ref": [ref]}, OUTPUTS, memories=memories)
