@@ -38,12 +38,13 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
     }
     named = [node.values[key] for place in range(9) if (key := f"in{place}") in node.values]
     summed = [index for index in crds if index not in named] or named[count:]
-    missing = [index for index in named[:count] if index not in crds]
+    missing = [index for index in named if index not in crds]
     if len(named) < count or len(summed) != 1 or summed[0] not in crds or missing:
         netlist.fail(
             node.line,
-            f"spaccumulator {node.name}: edges bring the coordinates of {', '.join(crds)}; must be "
-            f"those of in0 to in{count - 1} and of the one index that is summed",
+            f"spaccumulator {node.name}: edges bring the coordinates of "
+            f"{', '.join(crds) or 'nothing'}; must be those of {', '.join(named) or 'in0'} and of "
+            "the one index that is summed",
         )
     inputs = {f"crd{place}": crds[index] for place, index in enumerate(named[:count])}
     node.inputs = {**inputs, f"crd{count}": crds[summed[0]], "val": netlist.wire(node, "val")}

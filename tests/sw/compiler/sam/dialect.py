@@ -21,11 +21,11 @@ def dialect(formats: str, lines: str) -> str:
             continue
         name, kind, *values = words
         comment = ",".join([f"type={kind}", *values])
-        attributes = " ".join(
-            f'{k}="{v}"' for k, _, v in (value.partition("=") for value in values)
-        )
+        pairs = (value.split("=") for value in values)
+        attributes = " ".join(f'{key}="{value}"' for key, value in pairs)
         found.append(
-            f'    {name} [comment="{comment}" label="{kind}\\nof\n{name}" type="{kind}" {attributes}]'
+            f'    {name} [comment="{comment}" label="{kind}\\nof\n{name}" '
+            f'type="{kind}" {attributes}]'
         )
     return "\n".join([*found, "}", ""])
 
