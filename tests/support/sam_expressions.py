@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from sw.compiler.frontend.tensor import Tensor
 
 LEVELS = "dsb"
-# A large index, of several words in a bitvector, is rare: there are dense tensors, too.
-_SIZES = st.lists(st.integers(1, 5), min_size=4, max_size=4)
 # All are finite for numbers of a few units: what is missing times infinity is not told from zero
 # times infinity by everyone.
 _CALLS = ("relu", "gelu", "tanh")
@@ -27,21 +25,29 @@ class Case:
     tensors: dict[str, Tensor]
 
 
-@st.composite
-def cases(draw: Any, indices: int = 4, operands: int = 4) -> Case:
-    """Statements over at most so many ``indices`` and about so many ``operands``.
+def cases(indices: int = 4, operands: int = 5) -> st.SearchStrategy[Case]:
+    """Statements over at most so many ``indices`` and so many ``operands``."""
+    return st.builds(
+        make, st.integers(1, indices), st.integers(1, operands), st.integers(0, (1 << 32) - 1)
+    )
+
+
+def make(indices: int, operands: int, seed: int) -> Case:
+    """A statement over ``indices`` loops, or fewer, with so many operands and constants.
 
     Formats fit the loop order; whether there is a graph for the statement is another question.
     """
-    names = "ijkl"[: draw(st.integers(1, indices))]
-    order = draw(st.permutations(names))
-    sizes = dict(zip("ijkl", draw(_SIZES), strict=True))
-    if draw(st.integers(0, 5)) == 0:
-        sizes[draw(st.sampled_from(names))] = draw(st.integers(31, 70))
-    maker = _Maker(draw, order, sizes)
-    expression = maker.expression(draw(st.integers(1, operands)))
+    rng = random.Random(seed)
+    names = "ijkl"[:indices]
+    order = rng.sample(names, indices)
+    sizes = {name: rng.randint(1, 5) for name in names}
+    if rng.random() < 0.2:
+        # Several words in a bitvector.
+        sizes[rng.choice(names)] = rng.randint(31, 70)
+    maker = _Maker(rng, order, sizes)
+    expression = maker.expression(operands)
     used = [index for index in names if any(index in one for one in maker.accesses.values())]
-    kept = draw(st.lists(st.sampled_from(used), unique=True, max_size=3)) if used else []
+    kept = rng.sample(used, min(len(used), rng.choice([0, 1, 1, 2, 2, 2, 3])))
     result = maker.access("X", tuple(kept))
     loops = [index for index in order if index in used]
     options = [*maker.formats, *([f"-s=reorder({','.join(loops)})"] if loops else [])]
@@ -49,8 +55,8 @@ def cases(draw: Any, indices: int = 4, operands: int = 4) -> Case:
 
 
 class _Maker:
-    def __init__(self, draw: Any, order: list[str], sizes: dict[str, int]) -> None:
-        self._draw = draw
+    def __init__(self, rng: random.Random, order: list[str], sizes: dict[str, int]) -> None:
+        self._rng = rng
         self._order = order
         self._sizes = sizes
         self.accesses: dict[str, tuple[str, ...]] = {}
@@ -58,47 +64,48 @@ class _Maker:
         self.formats: list[str] = []
 
     def expression(self, operands: int) -> str:
-        draw = self._draw
+        rng = self._rng
         if operands == 1:
             return self._atom()
-        left = draw(st.integers(1, operands - 1))
-        operator = draw(st.sampled_from(["*", "*", "*", "+", "+", "-", "max", "min", "call"]))
+        left = rng.randint(1, operands - 1)
+        operator = rng.choice(["*"] * 6 + ["+"] * 4 + ["-"] * 2 + ["max", "min", "call"])
         if operator == "call":
-            return f"{draw(st.sampled_from(_CALLS))}({self.expression(operands)})"
+            return f"{rng.choice(_CALLS)}({self.expression(operands)})"
         one, other = self.expression(left), self.expression(operands - left)
         if operator in ("max", "min"):
             return f"{operator}({one},{other})"
         if operator == "*":
             one, other = (f"({part})" if _is_open(part) else part for part in (one, other))
-        elif draw(st.booleans()):
+        elif rng.random() < 0.5:
             other = f"({other})"
         return f"{one}{operator}{other}"
 
     def _atom(self) -> str:
-        draw = self._draw
-        kind = draw(st.integers(0, 15))
+        rng = self._rng
+        kind = rng.randrange(16)
         if kind == 0:
-            return str(draw(st.sampled_from([0.5, 2, 3])))
+            return str(rng.choice([0.5, 2, 3]))
         if kind == 1 and self.accesses:
-            name = draw(st.sampled_from(sorted(self.accesses)))
+            name = rng.choice(sorted(self.accesses))
             atom = f"{name}({','.join(self.accesses[name])})" if self.accesses[name] else name
         else:
             atom = self._operand()
         if kind == 2:
             return f"-{atom}"
         if kind == 3:
-            return f"{draw(st.sampled_from(_CALLS_EVERYWHERE))}({atom})"
+            return f"{rng.choice(_CALLS_EVERYWHERE)}({atom})"
         return atom
 
     def _operand(self) -> str:
-        draw = self._draw
+        rng = self._rng
         name = "BCDEFGH"[len(self.tensors)]
-        indices = tuple(draw(st.lists(st.sampled_from(self._order), unique=True, max_size=3)))
+        count = min(len(self._order), rng.choice([0, 1, 1, 2, 2, 2, 3, 3]))
+        indices = tuple(rng.sample(self._order, count))
         shape = tuple(self._sizes[index] for index in indices)
-        density = draw(st.sampled_from([0.0, 0.1, 0.3, 0.6, 1.0]))
-        rng = np.random.default_rng(draw(st.integers(0, 1 << 16)))
-        kept = rng.random(shape) < density
-        values = np.round(rng.normal(size=shape), 3)
+        density = rng.choice([0.0, 0.1, 0.3, 0.6, 1.0])
+        noise = np.random.default_rng(rng.getrandbits(32))
+        kept = noise.random(shape) < density
+        values = np.round(noise.normal(size=shape), 3)
         if not shape:
             self.tensors[name] = Tensor.from_any(float(values))
         else:
@@ -111,7 +118,7 @@ class _Maker:
         if not indices:
             return name
         modes = sorted(range(len(indices)), key=lambda mode: self._order.index(indices[mode]))
-        levels = "".join(self._draw(st.sampled_from(LEVELS)) for _ in indices)
+        levels = "".join(self._rng.choice(LEVELS) for _ in indices)
         self.formats.append(f"-f={name}:{levels}:{','.join(map(str, modes))}")
         return f"{name}({','.join(indices)})"
 
