@@ -16,16 +16,19 @@ from sw.compiler.sam.lower import lower
 from sw.compiler.sam.parser import parse
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden.sam import evaluate
+from sw.golden.words import from_words
 from sw.runtime.model.sam import model
 from sw.runtime.sam.image import image, operands, result, result_rows
 from tests.support.sam_expressions import Case, cases, make
 
 
-def dense(coordinates: np.ndarray, words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def dense(
+    coordinates: np.ndarray, words: np.ndarray, shape: tuple[int, ...], format: str
+) -> np.ndarray:
     """All words of a tensor; zeros have one sign only, as what is not there has none."""
     found = np.zeros((1, *shape), np.uint32)
     found[(np.zeros(len(words), np.int64), *coordinates.T)] = words
-    found[found == 0x80000000] = 0
+    found[from_words(found, format) == 0] = 0
     return found.reshape(shape)
 
 
@@ -37,8 +40,8 @@ def check(case: Case, format: str = "float32") -> None:
     contents = image(program, given_operands)
     run = model(config, contents, partial(result_rows, program))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
-    got = dense(*result(program, given_operands, run.memory), shape)
-    expected = dense(*evaluate(statement, given_operands.tensors, format), shape)
+    got = dense(*result(program, given_operands, run.memory), shape, format)
+    expected = dense(*evaluate(statement, given_operands.tensors, format), shape, format)
     np.testing.assert_array_equal(got, expected, case.text)
 
 
@@ -69,10 +72,10 @@ def test_many_graphs_compute_what_statements_mean(case: Case, format: str):
 
 def test_few_statements_are_refused():
     refused = 0
-    for seed in range(200):
+    for seed in range(100):
         statement = parse(make(4, 4, seed).text)
         try:
             lower(statement)
         except WorkloadError:
             refused += 1
-    assert refused < 10
+    assert refused < 5
