@@ -8,6 +8,7 @@ import networkx as nx
 
 from hw.lib.errors import WorkloadError
 from hw.sam.graph import Edge, Graph
+from sw.compiler.sam.dot_write import JOINERS
 from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 from sw.compiler.sam.streams import trace
 
@@ -27,6 +28,7 @@ def describe(graph: Graph, formats: Mapping[str, TensorFormat]) -> str:
 class _Reader:
     def __init__(self, graph: Graph, formats: Mapping[str, TensorFormat]) -> None:
         self._graph = graph
+        self._loops = trace(graph).loops
         self._formats = formats
 
     def statement(self) -> str:
@@ -46,12 +48,20 @@ class _Reader:
                 letters = "".join(_LETTERS[level] for level in format.levels)
                 parts.append(f"-f={tensor}:{letters}:{','.join(map(str, format.modes))}")
         order = self._order()
-        return " ".join([*parts, f"-s=reorder({','.join(order)})"] if order else parts)
+        if order:
+            parts.append(f"-s=reorder({','.join(order)})")
+        for block in graph.blocks:
+            if block.type == "parallelizer":
+                edge = graph.drivers[block.name, "i"]
+                index = self._loops[edge.source, edge.output][-1].index
+                parts.append(f"-s=parallelize({index},{block['lanes']})")
+                break
+        return " ".join(parts)
 
     def _order(self) -> list[str]:
         """Indices, each after those whose loops lie around its own."""
         order: nx.DiGraph = nx.DiGraph()
-        for loops in trace(self._graph).loops.values():
+        for loops in self._loops.values():
             names = [fibers.index for fibers in loops]
             order.add_nodes_from(names)
             order.add_edges_from(zip(names, names[1:], strict=False))
@@ -91,6 +101,7 @@ class _Reader:
             "valdrop": "val",
             "crddrop": "inner",
             "repeat": "ref",
+            "serializer": "i0",
         }.get(block.type, edge.output.removeprefix("out_"))
         return self._value(self._graph.drivers[block.name, port])
 
@@ -116,8 +127,8 @@ class _Reader:
                         f"its references reach values of {tensor}"
                     )
                 found.append(block["index"])
-            port = "ref"
-            if block.type not in ("bitvectorlookup", "fiberlookup", "locate", "repeat"):
+            port = "i" if block.type == "parallelizer" else "ref"
+            if block.type in (*JOINERS, "bitvectorexpand"):
                 port = edge.output.removeprefix("out_")
             edge = self._graph.drivers.get((block.name, port))
         return found[::-1]

@@ -25,9 +25,11 @@ TYPES = frozenset(
         "fiberlookup",
         "fiberwrite",
         "locate",
+        "parallelizer",
         "reduce",
         "repeat",
         "repsiggen",
+        "serializer",
         "spaccumulator",
         *ALU_OPERATIONS,
         *FUNCTIONS,
@@ -174,7 +176,9 @@ class Netlist:
             return f"out {_index(comment)}"
         if node.type in ("crddrop", "crdhold"):
             return f"out_{self._outer_or_inner(edge, node, kind, comment)}"
-        return f"out_{kind}"
+        if node.type == "parallelizer":
+            return f"o{comment.removeprefix('out-')}"
+        return "o" if node.type == "serializer" else f"out_{kind}"
 
     def _input(self, link: _Link, node: Node) -> str:
         edge, kind, comment = link.enters, self._kind(link.enters), _comment(link.enters)
@@ -188,6 +192,8 @@ class Netlist:
         if node.type == "add" or node.type in ALU_OPERATIONS:
             place = comment.removeprefix("in-")
             return f"val{place if place in ('0', '1') else len(node.inputs)}"
+        if node.type in ("parallelizer", "serializer"):
+            return f"i{comment.removeprefix('in-')}" if node.type == "serializer" else "i"
         if node.type == "repsiggen":
             return "crd"
         if node.type == "repeat":

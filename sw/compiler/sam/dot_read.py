@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from hw.lib.errors import GnarlError, WorkloadError, damaged_as
-from hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, FUNCTIONS
+from hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, FUNCTIONS, MAX_LANES
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.describe import describe
@@ -294,6 +294,24 @@ class _Builder:
             order=order,
             **full,
         )
+
+    def _parallelizer(self, node: Node) -> None:
+        lanes = self._lanes(node)
+        outputs = {f"o{lane}": f"o{lane}" for lane in range(lanes)}
+        self._add(node, "parallelizer", "deal", {"i": "i"}, outputs, lanes=lanes)
+
+    def _serializer(self, node: Node) -> None:
+        lanes = self._lanes(node)
+        ports = {f"i{lane}": f"i{lane}" for lane in range(lanes)}
+        self._add(node, "serializer", "merge", ports, {"o": "o"}, lanes=lanes)
+
+    def _lanes(self, node: Node) -> int:
+        lanes = self._value(node, "lanes")
+        if not lanes.isdecimal() or not 2 <= int(lanes) <= MAX_LANES:
+            self._netlist.fail(
+                node.line, f"{node.type} {node.name}: lanes {lanes} must be 2 to {MAX_LANES}"
+            )
+        return int(lanes)
 
     def _crddrop(self, node: Node) -> None:
         outer, inner = self._value(node, "outer"), self._value(node, "inner")

@@ -1,7 +1,7 @@
 """Graphs in the DOT dialect of the SAM tools.
 
-Types that the tools do not have (``locate``, ``valdrop``, bitvectors, functions, ``max``, ``min``)
-are written in the same manner. What a reader adds by itself is not written: the root, whose
+Types that the tools do not have (``locate``, bitvectors, functions, ``max``, ``min``, lanes) are
+written in the same manner. What a reader adds by itself is not written: the root, whose
 readers say ``root=true``, and the coordinates that reductions see.
 """
 
@@ -128,6 +128,8 @@ class _Writer:
             return f"out-{self._lanes(block)[int(edge.output[-1])]}"
         if block.type == "spaccumulator" and edge.output != "out_val":
             return f"out-{self._index(edge)}"
+        if block.type == "parallelizer":
+            return f"out-{edge.output.removeprefix('o')}"
         if block.type in ("crddrop", "crdhold", "valdrop"):
             outer, inner = self._outer_inner(block)
             is_outer = edge.output in ("out_outer", "out_crd")
@@ -146,6 +148,8 @@ class _Writer:
             return f"in-{outer if edge.input in ('outer', 'crd') else inner}"
         if block.type == "alu":
             return f"in-{edge.input[-1]}"
+        if block.type == "serializer":
+            return f"in-{edge.input.removeprefix('i')}"
         return ""
 
     def _index(self, edge: Edge) -> str:
@@ -225,6 +229,9 @@ class _Writer:
                 if block.type == "valdrop":
                     values["vals"] = "true"
                 return values, f"CrdDrop {outer},{inner}"
+            case "parallelizer" | "serializer":
+                values = {"type": block.type, "lanes": str(block["lanes"])}
+                return values, f"{block.type} {block['lanes']}"
             case (
                 "bitvectorexpand"
                 | "intersect"

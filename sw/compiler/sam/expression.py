@@ -90,13 +90,15 @@ Expression = Access | Constant | Neg | Add | Sub | Mul | Call
 class Statement:
     """``result = expression``, how each tensor is stored, and the order of the loops.
 
-    ``formats`` has every tensor; ``order`` every index variable, outermost first.
+    ``formats`` has every tensor; ``order`` every index variable, outermost first; ``lanes`` an
+    index whose loop is dealt to several copies of what lies inside, and how many.
     """
 
     result: Access
     expression: Expression
     formats: Mapping[str, TensorFormat]
     order: tuple[str, ...]
+    lanes: tuple[str, int] | None = None
 
     @property
     def operands(self) -> tuple[Access, ...]:

@@ -41,6 +41,7 @@ from sw.compiler.sam.iteration import (
     simplify,
 )
 from sw.compiler.sam.nest import Loop, Nest, Walker
+from sw.compiler.sam.parallelize import parallelize
 from sw.compiler.sam.passes import clean
 
 
@@ -51,7 +52,8 @@ def lower(statement: Statement, skip: bool = True) -> Graph:
     an accumulator of more than two indices, and for results that no writer can store.
     """
     check_order(statement)
-    return clean(_Lowering(statement).graph(), skip=skip)
+    graph = clean(_Lowering(statement).graph(), skip=skip)
+    return graph if statement.lanes is None else parallelize(graph, *statement.lanes)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 ``X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:0,1 -f=C:ss:1,0 -s=reorder(i,k,j)``. Formats name the kind of
 each level, outermost first (d dense, s compressed, b bitvector), then the mode that each level
 stores. Tensors without ``-f`` are dense, in the order of their modes. Without ``-s`` loops run in
-order of appearance, the result's indices first.
+order of appearance, the result's indices first. ``-s=parallelize(i,4)`` deals the loop over i to
+four copies of what lies inside it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
+from hw.sam.block_types import MAX_LANES
 from sw.compiler.sam.expression import (
     FUNCTIONS,
     Access,
@@ -61,6 +63,7 @@ def parse(text: str) -> Statement:
     indices = tuple(dict.fromkeys((*result.indices, *index_variables(expression))))
     formats: dict[str, TensorFormat] = {}
     order: tuple[str, ...] | None = None
+    lanes: tuple[str, int] | None = None
     orders = {access.tensor: len(access.indices) for access in (result, *accesses(expression))}
     for option in options:
         value, column = option["value"], option.start("value") + 1
@@ -70,6 +73,10 @@ def parse(text: str) -> Statement:
                 if tensor in formats:
                     _fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
                 formats[tensor] = levels
+            case "s" if value.startswith("parallelize("):
+                if lanes is not None:
+                    _fail(column, "an index is parallelized already; give one parallelize")
+                lanes = _parse_parallelize(value, column, indices)
             case "s":
                 if order is not None:
                     _fail(column, "there is a loop order already; give one -s")
@@ -78,7 +85,8 @@ def parse(text: str) -> Statement:
                 _fail(option.start() + 1, f"option -{kind} is unknown; -f and -s are there")
     for tensor, count in orders.items():
         formats.setdefault(tensor, TensorFormat(("dense",) * count, tuple(range(count))))
-    return Statement(result, expression, {t: formats[t] for t in orders}, order or indices)
+    ordered = {tensor: formats[tensor] for tensor in orders}
+    return Statement(result, expression, ordered, order or indices, lanes)
 
 
 def _fail(column: int, problem: str) -> NoReturn:
@@ -151,7 +159,10 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
     """``reorder(i,k,j)`` with the position of its first character."""
     match = re.fullmatch(r"reorder\((.*)\)", value)
     if match is None:
-        _fail(column, f"-s={value} must be reorder(…) with every index, outermost first")
+        _fail(
+            column,
+            f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
+        )
     names: list[str] = []
     column += match.start(1)
     for name in match[1].split(",") if match[1] else []:
@@ -166,6 +177,20 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
     if missing:
         _fail(column, f"index {missing[0]} is missing in the loop order; it must name every index")
     return tuple(names)
+
+
+def _parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
+    """``parallelize(i,4)`` with the position of its first character."""
+    match = re.fullmatch(r"parallelize\((\w+),(\d{1,4})\)", value)
+    if match is None or not 2 <= int(match[2]) <= MAX_LANES:
+        _fail(
+            column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"
+        )
+    if match[1] not in indices:
+        known = ", ".join(indices) or "no index"
+        place = column + match.start(1)
+        _fail(place, f"index {match[1]!r} is not in the expression; it has {known}")
+    return match[1], int(match[2])
 
 
 def _count(number: int, one: str, many: str = "") -> str:

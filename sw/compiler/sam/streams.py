@@ -275,12 +275,18 @@ class _Tracer:
         return lanes
 
     def _serializer(self, block: Block) -> dict[str, Loops]:
-        whole = [
-            tuple(map(_undivided, self._in(block, f"i{lane}", 1))) for lane in range(block["lanes"])
-        ]
-        for lane, loops in enumerate(whole):
-            self._same(block, "i0", f"i{lane}", loops, whole[0])
-        return {"o": whole[0]}
+        lanes = [self._in(block, f"i{lane}", 2) for lane in range(block["lanes"])]
+        outer = [tuple(map(_undivided, loops[:-1])) for loops in lanes]
+        for lane, loops in enumerate(outer):
+            self._same(block, "i0", f"i{lane}", loops, outer[0])
+        inner = [loops[-1] for loops in lanes]
+        origin: Hashable = ("lanes", tuple(fibers.origin for fibers in inner))
+        if all(is_complete(fibers) for fibers in inner):
+            origin = inner[0].origin
+        base: Hashable = ("lanes", tuple(fibers.base for fibers in inner))
+        if all(fibers.base == fibers.origin for fibers in inner):
+            base = origin
+        return {"o": (*outer[0], Fibers(inner[0].index, origin, base))}
 
 
 def _undivided(fibers: Fibers) -> Fibers:

@@ -31,6 +31,8 @@ MORE = {
     "functions": "x(i)=max(relu(b(i)),c(i))-min(b(i),c(i)) -f=x:s:0 -f=b:s:0 -f=c:s:0",
     "brackets": "x(i)=b(i)*(c(i)-(d(i)-b(i))) -f=x:s:0 -f=b:s:0 -f=c:s:0 -f=d:s:0",
     "behind": "x(i)=B(j,i)*c(j)+d(i) -f=x:s:0 -f=B:ss:0,1 -f=c:s:0 -f=d:s:0 -s=reorder(j,i)",
+    "lanes": f"{SUITE['matmul_ikj']} -s=parallelize(i,3)",
+    "dense lanes": f"{SUITE['mat_sddmm']} -s=parallelize(i,2)",
     "full": "X(i,j)=B(i,k)*C(k,j) -f=X:dd:0,1 -f=B:ss:1,0 -f=C:ss:0,1 -s=reorder(k,i,j)",
 }
 TEXTS = {**SUITE, **MORE}

@@ -73,6 +73,12 @@ def test_trees(text: str, tree: Expression) -> None:
     assert expression_of(text) == tree
 
 
+def test_loops_may_have_lanes() -> None:
+    statement = parse("X(i,j)=B(i,j) -s=parallelize(i,4) -s=reorder(j,i)")
+    assert (statement.order, statement.lanes) == (("j", "i"), ("i", 4))
+    assert parse("X(i,j)=B(i,j)").lanes is None
+
+
 def test_a_tensor_may_stand_twice() -> None:
     statement = parse("X(i,j)=B(i,k)*B(k,j) -f=B:ss")
     assert statement.operands == (Access("B", ("i", "k")), Access("B", ("k", "j")))
@@ -162,7 +168,7 @@ def test_a_tensor_may_stand_twice() -> None:
         (
             "x(i)=b(i) -s=split(i)",
             14,
-            "-s=split(i) must be reorder(…) with every index, outermost first",
+            "-s=split(i) must be reorder(…) with every index, outermost first, or parallelize(i,N)",
         ),
         ("x(i)=B(i,j) -s=reorder(i,k)", 26, "index 'k' is not in the expression; it has i, j"),
         ("x(i)=B(i,j) -s=reorder(i,i)", 26, "index i stands twice in the loop order"),
@@ -172,6 +178,21 @@ def test_a_tensor_may_stand_twice() -> None:
             "index i is missing in the loop order; it must name every index",
         ),
         ("x(i)=b(i) -s=reorder(i) -s=reorder(i)", 28, "there is a loop order already; give one -s"),
+        (
+            "x(i)=b(i) -s=parallelize(i,17)",
+            14,
+            "-s=parallelize(i,17) must be parallelize(i,N) with an index and 2 to 16 lanes",
+        ),
+        (
+            "x(i)=b(i) -s=parallelize(k,2)",
+            26,
+            "index 'k' is not in the expression; it has i",
+        ),
+        (
+            "x(i)=b(i) -s=parallelize(i,2) -s=parallelize(i,2)",
+            34,
+            "an index is parallelized already; give one parallelize",
+        ),
         ("x(i)=b(i) -d=i:3", 11, "option -d is unknown; -f and -s are there"),
         (
             "x(i)=b(i) -f=b:s + c",
