@@ -290,10 +290,10 @@ def test_a_token_a_cycle_in_and_out_and_no_gap_between(order, words):
 
 def test_sums_come_out_while_the_next_go_in():
     length, count = 20, 10
-    fiber = [(crd, 1) for crd in range(0, 60, 3)]
-    inputs = input_streams([[fiber]] * count, 1, 1)
-    got = run(accumulator(1), 1, inputs, (60,))
-    assert len(got["out_val"]) == (length + 1) * count + 1
+    tree = [[[(crd, crd + turn) for crd in range(0, 60, 3)]] for turn in range(count)]
+    got = run(accumulator(1), 1, input_streams(tree, 1, 1), (60,))
+    expected = output_streams(mapped(Sums(FIXED, 1, (60,), (False,)).of, tree, 1), 1, 1)
+    assert {name: got[name] for name in expected} == expected
     assert got["cycles"][0] <= (length + 2) * (count + 1) + 2
 
 
