@@ -83,7 +83,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         label = f"{kind} {100 * count / cycles:.0f} %"
         below.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    below.set(xlabel="cycle", ylabel="instructions, % of cycles", ylim=(0, 100), xlim=(0, cycles))
+    below.set(xlabel="cycle", ylabel="% of cycles", ylim=(0, 100), xlim=(0, cycles))
     below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
