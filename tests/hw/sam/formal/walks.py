@@ -1,0 +1,250 @@
+"""Legal streams into blocks, made up a step at a time, and what has to come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, enum
+
+from hw.sam.token import Kind
+from tests.hw.sam.formal.harness import give
+
+WIDTH = 4
+"""Bits of payloads, of stops' levels among them."""
+
+_LEVEL = 2
+"""Bits of the levels that occur."""
+
+
+def _item(choice: Value) -> tuple[Value, Value]:
+    """Kind and payload of a data token, or an empty one."""
+    is_empty = choice[WIDTH]
+    return Mux(is_empty, Kind.EMPTY, Kind.DATA), Mux(is_empty, 0, choice[:WIDTH])
+
+
+class RepeatWalk:
+    """References, and repeat signals for each."""
+
+    class Phase(enum.Enum):
+        OUTSIDE = 0
+        INSIDE = 1
+        BEHIND = 2
+        ENDING = 3
+        OVER = 4
+
+    class Act(enum.Enum, shape=2):
+        ITEM = 0
+        STOP = 1
+        LEAVE = 2
+        DONE = 3
+
+    choice_bits = 2 + WIDTH + 1
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        phase = Signal(self.Phase)
+        kind, payload = _item(choice[2:])
+        held_kind, held_payload = Signal(Kind), Signal(WIDTH)
+        act = choice[:2]
+        level = choice[2 : 2 + _LEVEL]
+        ref, repsig, out = ends["ref"], ends["repsig"], ends["out_ref"]
+        is_outside = (phase == self.Phase.OUTSIDE) | (phase == self.Phase.BEHIND)
+
+        with m.If(phase == self.Phase.ENDING):
+            give(m, out, Kind.DONE)
+            m.d.sync += phase.eq(self.Phase.OVER)
+        with m.Elif(go & is_outside):
+            is_behind = phase == self.Phase.BEHIND
+            with m.If(act == self.Act.ITEM):
+                give(m, ref, kind, payload)
+                with m.If(is_behind):
+                    give(m, out, Kind.STOP, 0)
+                m.d.sync += [held_kind.eq(kind), held_payload.eq(payload)]
+                m.d.sync += phase.eq(self.Phase.INSIDE)
+            with m.Elif(act == self.Act.STOP):
+                give(m, ref, Kind.STOP, level)
+                give(m, out, Kind.STOP, level + 1)
+                with m.If(~is_behind):
+                    give(m, repsig, Kind.STOP)
+                m.d.sync += phase.eq(self.Phase.OUTSIDE)
+            with m.Elif(act == self.Act.DONE):
+                give(m, ref, Kind.DONE)
+                give(m, repsig, Kind.DONE)
+                with m.If(is_behind):
+                    give(m, out, Kind.STOP, 0)
+                    m.d.sync += phase.eq(self.Phase.ENDING)
+                with m.Else():
+                    give(m, out, Kind.DONE)
+                    m.d.sync += phase.eq(self.Phase.OVER)
+        with m.Elif(go & (phase == self.Phase.INSIDE)):
+            with m.If(act == self.Act.ITEM):
+                give(m, repsig, Kind.DATA)
+                give(m, out, held_kind, held_payload)
+            with m.Elif(act == self.Act.LEAVE):
+                give(m, repsig, Kind.STOP)
+                m.d.sync += phase.eq(self.Phase.BEHIND)
+        return phase == self.Phase.OVER
+
+
+class JoinWalk:
+    """Two lanes of coordinates that ascend in each fiber, and references beside them."""
+
+    def __init__(self, keeps_all: bool) -> None:
+        self._keeps_all = keeps_all
+        layout = data.StructLayout(
+            {"act": 2, "lanes": 2, "crd": WIDTH, "ref0": WIDTH + 1, "ref1": WIDTH + 1}
+        )
+        self._layout = layout
+        self.choice_bits = layout.size
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        choice = data.View(self._layout, choice)
+        is_over = Signal()
+        has_any = Signal()  # of this fiber; the last one's coordinate is ``last``
+        last = Signal(WIDTH)
+        outs = [ends[name] for name in ("out_crd", "out_ref0", "out_ref1")]
+        lanes = [choice.lanes[lane] for lane in range(2)]
+        refs = [_item(choice[f"ref{lane}"]) for lane in range(2)]
+
+        with m.If(go & ~is_over):
+            with m.Switch(choice.act):
+                with m.Case(0):
+                    with m.If((choice.crd > last) | ~has_any):
+                        for lane in range(2):
+                            with m.If(lanes[lane]):
+                                give(m, ends[f"crd{lane}"], Kind.DATA, choice.crd)
+                                give(m, ends[f"ref{lane}"], *refs[lane])
+                        kept = lanes[0] | lanes[1] if self._keeps_all else lanes[0] & lanes[1]
+                        with m.If(kept):
+                            give(m, outs[0], Kind.DATA, choice.crd)
+                            for lane in range(2):
+                                kind, payload = refs[lane]
+                                kind = Mux(lanes[lane], kind, Kind.EMPTY)
+                                give(m, outs[1 + lane], kind, Mux(lanes[lane], payload, 0))
+                        m.d.sync += [last.eq(choice.crd), has_any.eq(1)]
+                with m.Case(1):
+                    for end in ends.values():
+                        give(m, end, Kind.STOP, choice.crd[:_LEVEL])
+                    m.d.sync += has_any.eq(0)
+                with m.Case(2):
+                    with m.If(~has_any):
+                        for end in ends.values():
+                            give(m, end, Kind.DONE)
+                        m.d.sync += is_over.eq(1)
+        return is_over
+
+
+class ReduceWalk:
+    """Fibers of four-bit numbers to sum up, and perhaps the coordinates around them."""
+
+    class Phase(enum.Enum):
+        OUTSIDE = 0
+        INSIDE = 1
+        STOPPING = 2
+        OVER = 3
+
+    class Act(enum.Enum, shape=2):
+        VALUE = 0
+        STOP = 1
+        OPEN = 2
+        DONE = 3
+
+    choice_bits = 2 + WIDTH + 1
+
+    def __init__(self, has_crd: bool) -> None:
+        self._has_crd = has_crd
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        phase = Signal(self.Phase, init=self.Phase.OUTSIDE if self._has_crd else self.Phase.INSIDE)
+        act = choice[:2]
+        kind, payload = _item(choice[2:])
+        level = choice[2 : 2 + _LEVEL]
+        total = Signal(WIDTH)
+        has_any = Signal()
+        stop_level = Signal(_LEVEL)
+        val, out = ends["val"], ends["out_val"]
+        between = self.Phase.OUTSIDE if self._has_crd else self.Phase.INSIDE
+
+        with m.If(phase == self.Phase.STOPPING):
+            give(m, out, Kind.STOP, stop_level)
+            m.d.sync += phase.eq(between)
+        with m.Elif(go & (phase == self.Phase.INSIDE) & (act == self.Act.VALUE)):
+            give(m, val, kind, payload)
+            m.d.sync += [total.eq(total + payload), has_any.eq(1)]
+        with m.Elif(go & (phase == self.Phase.INSIDE) & (act == self.Act.STOP)):
+            give(m, val, Kind.STOP, level)
+            give(m, out, Kind.DATA, total)
+            m.d.sync += [total.eq(0), has_any.eq(0), phase.eq(between)]
+            with m.If(level != 0):
+                if self._has_crd:
+                    give(m, ends["crd"], Kind.STOP, level - 1)
+                m.d.sync += [stop_level.eq(level - 1), phase.eq(self.Phase.STOPPING)]
+        if self._has_crd:
+            crd = ends["crd"]
+            with m.Elif(go & (phase == self.Phase.OUTSIDE) & (act == self.Act.OPEN)):
+                give(m, crd, kind, payload)
+                m.d.sync += phase.eq(self.Phase.INSIDE)
+            with m.Elif(go & (phase == self.Phase.OUTSIDE) & (act == self.Act.STOP)):
+                give(m, crd, Kind.STOP, level)
+                give(m, val, Kind.STOP, level + 1)
+                give(m, out, Kind.STOP, level)
+        with m.Elif(go & (phase == between) & ~has_any & (act == self.Act.DONE)):
+            for end in ends.values():
+                give(m, end, Kind.DONE)
+            m.d.sync += phase.eq(self.Phase.OVER)
+        return phase == self.Phase.OVER
+
+
+class CrdDropWalk:
+    """Coordinates, and a fiber of inner ones for each."""
+
+    class Phase(enum.Enum):
+        OUTSIDE = 0
+        INSIDE = 1
+        OVER = 2
+
+    class Act(enum.Enum, shape=2):
+        ITEM = 0
+        STOP = 1
+        DONE = 2
+
+    choice_bits = 2 + WIDTH + 1
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        phase = Signal(self.Phase)
+        act = choice[:2]
+        kind, payload = _item(choice[2:])
+        level = choice[2 : 2 + _LEVEL]
+        held = Signal(WIDTH)
+        has_any = Signal()
+        outer, inner = ends["outer"], ends["inner"]
+        out_outer, out_inner = ends["out_outer"], ends["out_inner"]
+
+        with m.If(go & (phase == self.Phase.OUTSIDE)):
+            with m.If(act == self.Act.ITEM):
+                give(m, outer, Kind.DATA, payload)
+                m.d.sync += [held.eq(payload), has_any.eq(0), phase.eq(self.Phase.INSIDE)]
+            with m.Elif(act == self.Act.STOP):
+                for end in (outer, out_outer):
+                    give(m, end, Kind.STOP, level)
+                for end in (inner, out_inner):
+                    give(m, end, Kind.STOP, level + 1)
+            with m.Elif(act == self.Act.DONE):
+                for end in ends.values():
+                    give(m, end, Kind.DONE)
+                m.d.sync += phase.eq(self.Phase.OVER)
+        with m.Elif(go & (phase == self.Phase.INSIDE)):
+            with m.If(act == self.Act.ITEM):
+                for end in (inner, out_inner):
+                    give(m, end, kind, payload)
+                with m.If(~has_any):
+                    give(m, out_outer, Kind.DATA, held)
+                m.d.sync += has_any.eq(1)
+            with m.Elif(act == self.Act.STOP):
+                for end in (inner, out_inner):
+                    give(m, end, Kind.STOP, level)
+                with m.If(level != 0):
+                    for end in (outer, out_outer):
+                        give(m, end, Kind.STOP, level - 1)
+                m.d.sync += phase.eq(self.Phase.OUTSIDE)
+        return phase == self.Phase.OVER
