@@ -40,6 +40,9 @@ from hw.sam.union import Union
 from hw.sam.val_drop import ValDrop
 from hw.sam.value_writer import ValueWriter
 
+_FEW_IN_FLIGHT = 8
+"""More than a local memory ever has under way, and room for stops among them."""
+
 Widths = dict[str, int]
 """Bits of payload of a block's inputs that are fed, by name."""
 
@@ -70,10 +73,17 @@ def skips(block: Block, config: SamConfig) -> bool:
     return config.skip and bool(block.parameters.get("skip"))
 
 
+def _in_flight(config: SamConfig) -> int:
+    """Reads of an array that a block may have under way: no fewer than a shared memory allows."""
+    return max(_FEW_IN_FLIGHT, config.memory_in_flight if config.memory == "shared" else 0)
+
+
 def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     if block["format"] == DENSE:
         return DenseLookup(config.index_bits)
-    return CompressedLookup(config.index_bits, skips(block, config), config.array_words)
+    return CompressedLookup(
+        config.index_bits, skips(block, config), config.array_words, _in_flight(config)
+    )
 
 
 def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
@@ -98,7 +108,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "root": _of_width(Root),
     "fiberlookup": _lookup,
     "bitvectorlookup": lambda block, widths, config: BitvectorLookup(
-        config.index_bits, config.array_words
+        config.index_bits, config.array_words, _in_flight(config)
     ),
     "bitvectorexpand": _of_width(BitvectorExpand),
     "bitvectorintersect": _of_width(BitvectorIntersect),
@@ -113,7 +123,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "union": lambda block, widths, config: Union(config.index_bits, widths["ref0"], widths["ref1"]),
     "arrayvals": lambda block, widths, config: ArrayVals(
-        config.index_bits, config.width, config.array_words
+        config.index_bits, config.width, config.array_words, _in_flight(config)
     ),
     "alu": lambda block, widths, config: Alu(config.number_format, config.alu_stages, block["op"]),
     "function": lambda block, widths, config: FunctionBlock(config.number_format, block["op"]),

@@ -1,0 +1,139 @@
+"""Small graphs by hand, and machines of them in Amaranth's simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hw.sam.config import SamConfig
+from hw.sam.graph import Block, Edge, Graph
+from hw.sam.memory_map import memory_map
+from hw.sam.top import build
+from sw.runtime.host import HostDriver
+from tests.support.amaranth_port import AmaranthPort
+
+
+def graph(blocks: dict[str, str | tuple[str, dict[str, Any]]], edges: Sequence[str]) -> Graph:
+    """``blocks``: type, or type and parameters, by name; ``edges``: ``"a.out_ref -> b.ref"``."""
+    made = []
+    for name, kind in blocks.items():
+        type, parameters = (kind, {}) if isinstance(kind, str) else kind
+        made.append(Block(name, type, parameters))
+    found = []
+    for edge in edges:
+        source, target = edge.split(" -> ")
+        found.append(Edge(*source.split("."), *target.split(".")))
+    return Graph(tuple(made), tuple(found))
+
+
+DENSE = ("fiberlookup", {"format": "dense"})
+
+DOUBLE = graph(
+    {"root": "root", "i": DENSE, "vals": "arrayvals", "add": "alu", "write": "valwrite"},
+    [
+        "root.out_ref -> i.ref",
+        "i.out_ref -> vals.ref",
+        "vals.out_val -> add.val0",
+        "vals.out_val -> add.val1",
+        "add.out_val -> write.val",
+    ],
+)
+"""Twice each value of a dense vector."""
+
+INTERSECTION = graph(
+    {
+        "root": "root",
+        "b": ("fiberlookup", {"skip": True}),
+        "c": ("fiberlookup", {"skip": True}),
+        "both": "intersect",
+        "bvals": "arrayvals",
+        "cvals": "arrayvals",
+        "mul": ("alu", {"op": "mul"}),
+        "write": "fiberwrite",
+        "vals": "valwrite",
+    },
+    [
+        "root.out_ref -> b.ref",
+        "root.out_ref -> c.ref",
+        "b.out_crd -> both.crd0",
+        "b.out_ref -> both.ref0",
+        "c.out_crd -> both.crd1",
+        "c.out_ref -> both.ref1",
+        "both.out_crd -> write.crd",
+        "both.out_ref0 -> bvals.ref",
+        "both.out_ref1 -> cvals.ref",
+        "bvals.out_val -> mul.val0",
+        "cvals.out_val -> mul.val1",
+        "mul.out_val -> vals.val",
+    ],
+)
+"""Product of two compressed vectors, element by element."""
+
+STUCK = graph(
+    {
+        "root": "root",
+        "i": DENSE,
+        "vals": "arrayvals",
+        "sum": "reduce",
+        "signal": "repsiggen",
+        "sums": "repeat",
+        "add": "alu",
+        "write": "valwrite",
+    },
+    [
+        "root.out_ref -> i.ref",
+        "i.out_crd -> signal.crd",
+        "i.out_ref -> vals.ref",
+        "vals.out_val -> sum.val",
+        "sum.out_val -> sums.ref",
+        "signal.out_repsig -> sums.repsig",
+        "vals.out_val -> add.val0",
+        "sums.out_ref -> add.val1",
+        "add.out_val -> write.val",
+    ],
+)
+"""Adds the sum of a vector to each of its values: these wait for the sum, and once they fill their
+queue, the sum waits for them."""
+
+
+def small(graph: Graph | None, **fields: Any) -> SamConfig:
+    defaults = {
+        "format": "fixed8.0",
+        "index_bits": 8,
+        "queue_depth": 4,
+        "array_words": 32,
+        "accumulator_words": 32,
+    }
+    return SamConfig(**(defaults | {"graph": graph} | fields))
+
+
+def machine(config: SamConfig, stalls: float = 0.0) -> tuple[HostDriver, AmaranthPort]:
+    port = AmaranthPort(build(config), stalls=stalls)
+    return HostDriver(port, memory_map(config), config.digest), port
+
+
+def column(values: Sequence[int]) -> np.ndarray:
+    """Rows of one word."""
+    return np.array(values, np.uint32).reshape(-1, 1)
+
+
+def load_vectors(driver: HostDriver, b: dict[int, int], c: dict[int, int]) -> None:
+    """Operands of ``INTERSECTION``, from coordinates to values."""
+    for name, vector in (("b", b), ("c", c)):
+        driver.write_window(f"{name}_seg", np.array([[0, len(vector)]], np.uint32))
+        if vector:
+            driver.write_window(f"{name}_crd", column(list(vector)))
+            driver.write_window(f"{name}vals_vals", column(list(vector.values())))
+
+
+def product(driver: HostDriver) -> dict[int, int]:
+    """Result of ``INTERSECTION``, from coordinates to values."""
+    entries = driver.counters()["write_entries"]
+    if entries == 0:
+        return {}
+    coordinates = driver.read_window("write_crd", 0, entries)[:, 0].tolist()
+    return dict(
+        zip(coordinates, driver.read_window("vals_vals", 0, entries)[:, 0].tolist(), strict=True)
+    )

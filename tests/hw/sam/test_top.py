@@ -1,0 +1,130 @@
+"""Whole machines of small graphs, behind their host port."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.lib.memory_map import Register
+from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
+from sw.runtime.host import AcceleratorError, Status
+from tests.hw.sam.graphs import (
+    DOUBLE,
+    INTERSECTION,
+    STUCK,
+    column,
+    load_vectors,
+    machine,
+    product,
+    small,
+)
+
+DONE = Status(busy=False, done=True, cause=0, detail=0)
+SHARED = {"memory": "shared", "memory_latency": 3, "memory_bandwidth": 2, "memory_in_flight": 4}
+B = {1: 3, 4: 5, 5: 7, 9: 2, 20: 11}
+C = {0: 2, 4: 4, 9: 6, 13: 1, 14: 1, 15: 1, 20: 10}
+
+
+def test_cycles_and_counters_of_a_run():
+    driver, _ = machine(small(DOUBLE))
+    driver.write_window("settings", [[10]])
+    driver.write_window("vals_vals", column(range(32)))
+    assert driver.run(max_cycles=1000) == DONE
+    assert driver.read_window("write_vals", 0, 10)[:, 0].tolist() == [2 * n for n in range(10)]
+    # Queued in front of five blocks one after the other, one of them with a memory.
+    assert driver.cycles() == 12 + 6
+    assert driver.counters() == {
+        "tokens_root_out_ref": 2,
+        "tokens_i_out_ref": 12,
+        "tokens_vals_out_val": 12,
+        "tokens_add_out_val": 12,
+        "stalls_root": 0,
+        "stalls_i": 0,
+        "stalls_vals": 0,
+        "stalls_add": 0,
+        "stalls_write": 0,
+        "write_entries": 10,
+    }
+
+
+@pytest.mark.parametrize("memory", [{}, SHARED], ids=["local", "shared"])
+def test_runs_follow_each_other(memory):
+    driver, _ = machine(small(INTERSECTION, **memory), stalls=0.2)
+    load_vectors(driver, B, C)
+    first = None
+    for _ in range(2):
+        assert driver.run(max_cycles=1000) == DONE
+        assert product(driver) == {4: 20, 9: 12, 20: 110}
+        assert driver.read_window("write_seg", 0, 1).tolist() == [[3]]
+        first = first or (driver.cycles(), driver.counters())
+        assert (driver.cycles(), driver.counters()) == first
+    load_vectors(driver, {}, C)
+    assert driver.run(max_cycles=1000) == DONE
+    assert product(driver) == {}
+
+
+def test_an_empty_setting_window_is_there_all_the_same():
+    driver, _ = machine(small(INTERSECTION))
+    assert driver.read_window("settings", 0, 1).tolist() == [[0]]
+
+
+@pytest.mark.parametrize("how, memory", [("stop", SHARED), ("clear", {})])
+def test_what_is_broken_off_leaves_nothing_behind(how, memory):
+    driver, port = machine(small(INTERSECTION, **memory))
+    load_vectors(driver, B, C)
+    for cycles in (0, 5, 12):
+        driver.start()
+        port.step(cycles)
+        assert driver.status().busy
+        getattr(driver, how)()
+        assert driver.status() == Status(busy=False, done=False, cause=0, detail=0)
+        assert driver.read_window("c_crd", 0, len(C))[:, 0].tolist() == list(C)
+        assert driver.run(max_cycles=1000) == DONE
+        assert product(driver) == {4: 20, 9: 12, 20: 110}
+
+
+def test_windows_are_closed_during_a_run():
+    driver, port = machine(small(DOUBLE))
+    driver.write_window("settings", [[30]])
+    driver.write_window("vals_vals", column(range(32)))
+    driver.start()
+    window = memory_map(small(DOUBLE)).window("vals_vals")
+    port.write_words(window.base, np.full(20, 99, np.uint32))
+    assert port.read_words(window.base, 1) == 0
+    assert driver.status().busy
+    driver.wait(max_cycles=1000)
+    assert driver.read_window("vals_vals", 0, 32)[:, 0].tolist() == list(range(32))
+
+
+def test_a_fault_ends_the_run_and_names_the_block():
+    driver, _ = machine(small(DOUBLE))
+    driver.write_window("settings", [[33]])
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    assert caught.value.status == Status(busy=False, done=False, cause=ErrorCause.FAULT, detail=2)
+    driver.start()
+    assert driver.status() == caught.value.status
+    driver.clear()
+    assert driver.cycles() == 0
+    driver.write_window("settings", [[32]])
+    assert driver.run(max_cycles=1000) == DONE
+    assert driver.counters()["write_entries"] == 32
+
+
+def test_a_deadlock_ends_the_run_and_names_who_waits():
+    driver, _ = machine(small(STUCK))
+    driver.write_window("vals_vals", column(range(32)))
+    driver.write_window("settings", [[3]])
+    driver.run(max_cycles=1000)
+    assert driver.read_window("write_vals", 0, 3)[:, 0].tolist() == [3, 4, 5]
+    driver.write_window("settings", [[30]])
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=WATCHDOG_CYCLES + 1000)
+    assert caught.value.status == Status(False, False, ErrorCause.DEADLOCK, detail=1)
+    assert WATCHDOG_CYCLES < driver.cycles() < WATCHDOG_CYCLES + 50
+
+
+def test_the_digest_is_the_configuration_s():
+    config = small(DOUBLE)
+    _, port = machine(config)
+    assert port.read_words(Register.DIGEST, 1) == np.uint32(int(config.digest[:8], 16))
