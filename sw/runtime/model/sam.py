@@ -11,6 +11,7 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
 from hw.sam.memory_map import memory_map, settings_of
 from sw.runtime.model.sam_streams import ModelRun, run_graph
+from sw.runtime.model.sam_timing import latencies
 from sw.runtime.model.sam_tokens import Limits
 from sw.runtime.rows import MachineRun, Rows, Wanted
 
@@ -48,7 +49,8 @@ def run_image(config: SamConfig, graph: Graph, image: Mapping[str, Rows]) -> Mod
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
     limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
-    return run_graph(graph, config.format, arrays, settings, limits, config.alu_stages)
+    cycles = latencies(graph, config)
+    return run_graph(graph, config.format, arrays, settings, limits, cycles)
 
 
 def _loaded(rows: Rows | None, words: int) -> np.ndarray:

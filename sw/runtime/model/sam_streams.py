@@ -22,7 +22,7 @@ from sw.runtime.model import (
     sam_values,
     sam_write,
 )
-from sw.runtime.model.sam_timing import QUEUE_CYCLES, latency, step_times, token_times
+from sw.runtime.model.sam_timing import QUEUE_CYCLES, step_times, token_times
 from sw.runtime.model.sam_tokens import Done, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Mapping[str, Stream]], Done]] = {
@@ -93,12 +93,13 @@ def run_graph(
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
     limits: Limits | None = None,
-    alu_stages: int = 1,
+    latencies: Mapping[str, int] | None = None,
 ) -> ModelRun:
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    block and setting; ``latencies``: of blocks by name, as ``sam_timing.latencies`` has them, or
+    none. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
     for streams too long to keep. O(tokens log tokens).
     """
     streams: dict[tuple[str, str], np.ndarray] = {}
@@ -121,7 +122,7 @@ def run_graph(
         for output, tokens in done.outputs.items():
             at = block.name, output
             streams[at], shared[at] = tokens, Stream(tokens)
-            given = token_times(done.steps, times, output, latency(block, alu_stages))
+            given = token_times(done.steps, times, output, (latencies or {}).get(block.name, 0))
             given_at[at] = given
             arrivals[at] = given + QUEUE_CYCLES
         written |= {f"{block.name}_{name}": words for name, words in done.written.items()}

@@ -7,32 +7,63 @@ them a run takes longer, or, with skipping, less.
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
+from amaranth.hdl import UnusedElaboratable
 
 from hw.sam.block_types import DENSE
-from hw.sam.graph import Block
+from hw.sam.components import component
+from hw.sam.config import SamConfig
+from hw.sam.graph import Block, Graph
 from sw.runtime.model.sam_tokens import Steps
 
 QUEUE_CYCLES = 1
 """From the cycle in which a token is given to that in which its reader sees it."""
 
-_MEMORY_CYCLES = 1
+LOCAL_MEMORY_CYCLES = 1
 """From a request to the data, with a memory for each array."""
 
 
-def latency(block: Block, alu_stages: int = 1) -> int:
-    """Cycles from a step of a block to its tokens, beyond those of queues."""
+def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
+    """For each block, the cycles from a step of it to its tokens, beyond those of queues."""
+    # The rest of a configuration makes no difference, and would be another one for each graph.
+    config = replace(config, graph=None, expression="")
+    return {block.name: _latency(block, config) for block in graph.blocks}
+
+
+def _latency(block: Block, config: SamConfig) -> int:
+    memory = config.memory_latency if config.memory == "shared" else LOCAL_MEMORY_CYCLES
     match block.type:
         case "fiberlookup":
             # Segments, then coordinates.
-            return 0 if block["format"] == DENSE else 2 * _MEMORY_CYCLES
+            return 0 if block["format"] == DENSE else 2 * memory
         case "bitvectorlookup" | "arrayvals":
-            return _MEMORY_CYCLES
-        case "alu":
-            return alu_stages
+            return memory
+        case "alu" | "function" | "spaccumulator":
+            cycles = _component_latency(block.type, tuple(block.parameters.items()), config)
+            # With order 2, sums have a step of their own, after that of the stop they wait for.
+            return cycles - 1 if block.type == "spaccumulator" and block["order"] == 2 else cycles
     return 0
+
+
+@lru_cache(maxsize=256)
+def _component_latency(
+    type: str, parameters: tuple[tuple[str, object], ...], config: SamConfig
+) -> int:
+    """What a component says of itself; it needs no widths of streams for that."""
+    with warnings.catch_warnings():
+        # Components ask to be built into something, at the latest when they are collected.
+        warnings.simplefilter("ignore", UnusedElaboratable)
+        found = component(Block("block", type, dict(parameters)), {}, config)
+        latency = int(found.latency)
+        del found
+        gc.collect()
+    return latency
 
 
 def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
