@@ -18,8 +18,8 @@ class FaultRecorder(wiring.Component):
 
     Latency: 1 cycle; cause and detail, which take long to find, come from registers.
 
-    Parameters: ``blocks``, how many there are; ``patience``, cycles in a row without movement that
-    are a deadlock.
+    Parameters: ``blocks``, how many there are; ``patience``, cycles in a row without movement
+    after which one more is a deadlock.
 
     Members: ``watch``: this cycle counts, 0 from the next cycle after a fault until ``clear``;
     ``faults``, ``offers``: a bit for each block, which sees something impossible, or offers a token
@@ -51,7 +51,7 @@ class FaultRecorder(wiring.Component):
         offers = Signal(self._blocks)
         was_stuck = Signal()
         m.d.comb += [
-            stuck.eq(still == self._patience),
+            stuck.eq((still == self._patience) & ~self.moves),
             self.fault.eq(self.watch & (self.faults.any() | stuck)),
         ]
         with m.If(~self.watch | self.moves):

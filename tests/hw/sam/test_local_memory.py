@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from hw.sam.local_memory import LocalArrays
+from tests.hw.sam.arrays import (
+    ARRAYS,
+    COORDINATES,
+    SEGMENTS,
+    finish,
+    host_read,
+    load,
+    run,
+    simulate,
+)
+
+
+def test_an_answer_a_cycle_one_cycle_after_its_request():
+    async def bench(ctx: Any, memory: Any) -> None:
+        await load(ctx, memory)
+        rows = {"seg": [3, 1, 4, 1, 5, 9, 2, 6], "crd": [23, 0, 11, 7]}
+        answers, times, _ = await run(ctx, memory, rows, [])
+        assert answers["seg"] == [SEGMENTS[row] for row in rows["seg"]]
+        assert answers["crd"] == [COORDINATES[row] for row in rows["crd"]]
+        assert times == {"seg": list(range(1, 9)), "crd": [1, 2, 3, 4]}
+
+    simulate(LocalArrays(ARRAYS, 8), bench)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stalls_lose_nothing(seed):
+    noise = random.Random(seed)
+
+    async def bench(ctx: Any, memory: Any) -> None:
+        await load(ctx, memory)
+        reads = {
+            "seg": [noise.randrange(20) for _ in range(60)],
+            "crd": [noise.randrange(24) for _ in range(60)],
+        }
+        writes = [(row, noise.randrange(256)) for row in range(24)]
+        answers, _, _ = await run(ctx, memory, reads, writes, stalls=0.4, seed=seed)
+        assert answers["seg"] == [SEGMENTS[row] for row in reads["seg"]]
+        assert answers["crd"] == [COORDINATES[row] for row in reads["crd"]]
+        await finish(ctx, memory)
+        assert await host_read(ctx, memory, "out", 24, 1) == [[word] for _, word in writes]
+        assert await host_read(ctx, memory, "seg", 20, 2) == SEGMENTS
+
+    simulate(LocalArrays(ARRAYS, 8), bench)
+
+
+def test_a_reset_forgets_answers():
+    async def bench(ctx: Any, memory: Any) -> None:
+        await load(ctx, memory)
+        port = memory.ports.crd
+        ctx.set(port.address.valid, 1)
+        await ctx.tick().repeat(4)
+        assert ctx.get(port.data.valid) and not ctx.get(port.address.ready)
+        ctx.set(port.address.valid, 0)
+        await finish(ctx, memory)
+        assert not ctx.get(port.data.valid) and ctx.get(port.address.ready)
+        assert await host_read(ctx, memory, "crd", 24, 1) == COORDINATES
+
+    simulate(LocalArrays(ARRAYS, 8), bench)
