@@ -10,7 +10,6 @@ from typing import Any
 
 from numba import njit
 
-
 _compile: Any = njit(cache=True, nogil=True)
 _compile_inner: Any = njit(  # type: ignore[call-overload]
     cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True

@@ -1,0 +1,88 @@
+"""Statements on the RTL of their graphs: equal to model and golden model, whatever the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.sam_parts.cases import SIZES, cases
+from bench.sam_parts.suite import dense
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.suite import SUITE
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+
+SMALL = ("array_words=1024", "accumulator_words=512")
+
+SAMPLE = ("matmul_ikj", "matmul_kij", "mat_sddmm", "mat_mattransmul", "mat_ds_compression")
+
+MIXED = {
+    "bitvectors": ("X(i,j)=B(i,j)*C(i,j)+D(i,j) -f=X:bb -f=B:bb -f=C:sb -f=D:bs -s=reorder(i,j)"),
+    "functions": "x(i)=sigmoid(b(i))*c(i)+relu(d(i)) -f=x:s -f=b:s -f=c:s -f=d:s",
+    "dense rows": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:ds -s=reorder(i,k,j)",
+}
+
+
+def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> list[Any]:
+    """Results on RTL, after a comparison with model and golden model."""
+    configuration = load_configuration("sam_fp32", (*SMALL, *overrides))
+    results = []
+    with Device(configuration) as rtl, Device(configuration, "model") as model:
+        program = rtl.compile(text)
+        for each in inputs:
+            result, expected = rtl.run(program, each), model.run(program, each)
+            assert rtl.verify(program, each, result).difference == ""
+            assert list(result.names) == list(expected.names)
+            assert result.words.tolist() == expected.words.tolist()
+            results.append(result)
+    return results
+
+
+def random_inputs(text: str, size: int, seed: int) -> dict[str, Any]:
+    random = np.random.default_rng([seed, size])
+    found: dict[str, Any] = {}
+    for access in parse(text).operands:
+        shape = tuple(SIZES[size][index] for index in access.indices)
+        kept = random.random(shape) < random.choice([0.0, 0.2, 0.7, 1.0])
+        found[access.tensor] = np.where(kept, random.standard_normal(shape), 0.0)
+    return found
+
+
+def run_kernel(kernel: str, *overrides: str) -> None:
+    """Every case with integers, which must give NumPy's result, and with floats."""
+    with_integers = [case.inputs(integers=True) for case in cases(kernel, seed=1)]
+    with_floats = [case.inputs(integers=False) for case in cases(kernel, seed=1)]
+    results = run_both(SUITE[kernel], [*with_integers, *with_floats], *overrides)
+    for case, inputs, result in zip(cases(kernel, seed=1), with_integers, results, strict=False):
+        expected = case.expected(inputs)
+        assert np.array_equal(dense(result, expected.shape), expected), case
+
+
+@pytest.mark.parametrize("kernel", SAMPLE)
+def test_kernels(kernel: str) -> None:
+    run_kernel(kernel)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [kernel for kernel in SUITE if kernel not in SAMPLE])
+def test_all_kernels(kernel: str) -> None:
+    run_kernel(kernel)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed(name: str) -> None:
+    text = MIXED[name]
+    run_both(text, [random_inputs(text, size, seed) for size in range(4) for seed in range(3)])
+
+
+def test_a_shared_memory_gives_the_same_results() -> None:
+    run_kernel("matmul_ikj", "memory=shared", "memory_latency=9", "memory_in_flight=3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bandwidth", [1, 8])
+def test_shared_memories_of_every_width(bandwidth: int) -> None:
+    run_kernel("matmul_ikj", "memory=shared", f"memory_bandwidth={bandwidth}")
