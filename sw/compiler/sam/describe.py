@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import networkx as nx
 
 from hw.lib.errors import WorkloadError
-from hw.sam.graph import Edge, Graph
+from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
 from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 from sw.compiler.sam.streams import trace
@@ -15,6 +16,16 @@ from sw.compiler.sam.streams import trace
 _LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 _SUM, _PRODUCT, _ATOM = 0, 1, 2
+_MINUS = "(-1.0)"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An expression, how tightly it binds, and whether there is a sum over an index in it."""
+
+    text: str
+    binds: int = _ATOM
+    summed: bool = False
 
 
 def describe(graph: Graph, formats: Mapping[str, TensorFormat]) -> str:
@@ -41,8 +52,8 @@ class _Reader:
             if block.type == "fiberwrite" and block["tensor"] == result
         }
         access = self._access(result, [levels[level] for level in sorted(levels)])
-        expression, _ = self._value(graph.drivers[writer.name, "val"])
-        parts = [f"{access}={expression}"]
+        expression = self._value(graph.drivers[writer.name, "val"])
+        parts = [f"{access}={expression.text}"]
         for tensor, format in self._formats.items():
             if format.levels:
                 letters = "".join(_LETTERS[level] for level in format.levels)
@@ -74,30 +85,35 @@ class _Reader:
                 f"graph: the loops over {loop} lie in each other; there must be one loop order"
             ) from None
 
-    def _value(self, edge: Edge) -> tuple[str, int]:
-        """An expression for a stream of values, and how tightly it binds."""
+    def _value(self, edge: Edge) -> _Part:
+        """The expression of a stream of values."""
         block = self._graph[edge.source]
         match block.type:
             case "arrayvals":
                 tensor = block["tensor"]
                 if not tensor.isidentifier():
-                    return (f"({tensor})" if tensor.startswith("-") else tensor), _ATOM
+                    return _Part(f"({tensor})" if tensor.startswith("-") else tensor)
                 indices = self._indices(tensor, self._graph.drivers[block.name, "ref"])
-                return self._access(tensor, indices), _ATOM
+                return _Part(self._access(tensor, indices))
             case "alu" if block["op"] in _SIGNS:
-                return self._infix(block.name, block["op"])
+                return self._infix(block)
             case "alu" | "function":
                 values = [
-                    self._value(self._graph.drivers[block.name, port])[0] for port in block.inputs
+                    self._value(self._graph.drivers[block.name, port]) for port in block.inputs
                 ]
-                return f"{block['op']}({','.join(values)})", _ATOM
-            case "reduce" if block["op"] != "add":
-                raise WorkloadError(
-                    f"graph: reduce {block.name}: the notation has no {block['op']} over an index"
-                )
+                self._require_unsummed(block, values)
+                return _Part(f"{block['op']}({','.join(value.text for value in values)})")
+            case "reduce" | "spaccumulator":
+                value = self._value(self._graph.drivers[block.name, "val"])
+                if value.binds == _SUM or (block.type == "reduce" and block["op"] != "add"):
+                    op = "add" if block.type == "spaccumulator" else block["op"]
+                    of = "terms" if value.binds == _SUM else "values"
+                    raise WorkloadError(
+                        f"graph: {block.type} {block.name}: the notation has no {op} of {of} over "
+                        "an index; it sums each term by itself"
+                    )
+                return replace(value, summed=True)
         port = {
-            "reduce": "val",
-            "spaccumulator": "val",
             "valdrop": "val",
             "crddrop": "inner",
             "repeat": "ref",
@@ -105,15 +121,28 @@ class _Reader:
         }.get(block.type, edge.output.removeprefix("out_"))
         return self._value(self._graph.drivers[block.name, port])
 
-    def _infix(self, name: str, op: str) -> tuple[str, int]:
-        left, left_binds = self._value(self._graph.drivers[name, "val0"])
-        right, right_binds = self._value(self._graph.drivers[name, "val1"])
-        binds = _PRODUCT if op == "mul" else _SUM
-        if left_binds < binds:
-            left = f"({left})"
-        if right_binds <= binds:
-            right = f"({right})"
-        return f"{left}{_SIGNS[op]}{right}", binds
+    def _infix(self, block: Block) -> _Part:
+        left = self._value(self._graph.drivers[block.name, "val0"])
+        right = self._value(self._graph.drivers[block.name, "val1"])
+        summed = left.summed or right.summed
+        if block["op"] == "mul" and right.text == _MINUS:
+            # A sign changes no scope: terms under it are still terms.
+            text = left.text if left.binds == _ATOM else f"({left.text})"
+            return _Part(f"-{text}", _SUM if left.binds == _SUM else _ATOM, summed)
+        binds = _SUM
+        if block["op"] == "mul":
+            self._require_unsummed(block, [left, right])
+            binds = _PRODUCT
+        before = f"({left.text})" if left.binds < binds else left.text
+        after = f"({right.text})" if right.binds <= binds else right.text
+        return _Part(f"{before}{_SIGNS[block['op']]}{after}", binds, summed)
+
+    def _require_unsummed(self, block: Block, values: list[_Part]) -> None:
+        if any(value.summed for value in values):
+            raise WorkloadError(
+                f"graph: {block.type} {block.name}: the notation has no {block['op']} of what is "
+                "summed already; it sums each whole term"
+            )
 
     def _indices(self, tensor: str, edge: Edge | None) -> list[str]:
         """Index of each level whose positions lead to these references, outermost first."""

@@ -31,6 +31,8 @@ MORE = {
     "functions": "x(i)=max(relu(b(i)),c(i))-min(b(i),c(i)) -f=x:s:0 -f=b:s:0 -f=c:s:0",
     "brackets": "x(i)=b(i)*(c(i)-(d(i)-b(i))) -f=x:s:0 -f=b:s:0 -f=c:s:0 -f=d:s:0",
     "behind": "x(i)=B(j,i)*c(j)+d(i) -f=x:s:0 -f=B:ss:0,1 -f=c:s:0 -f=d:s:0 -s=reorder(j,i)",
+    "negated": "x(i)=-(b(i)--c(i)*D(i,j)) -f=x:s:0 -f=b:s:0 -f=c:s:0 -f=D:ss:0,1 -s=reorder(i,j)",
+    "signs": "x(i)=-(b(i)*c(i))*-b(i)-(-(c(i)+b(i))) -f=x:s:0 -f=b:s:0 -f=c:s:0 -s=reorder(i)",
     "lanes": f"{SUITE['matmul_ikj']} -s=parallelize(i,3)",
     "dense lanes": f"{SUITE['mat_sddmm']} -s=parallelize(i,2)",
     "full": "X(i,j)=B(i,k)*C(k,j) -f=X:dd:0,1 -f=B:ss:1,0 -f=C:ss:0,1 -s=reorder(k,i,j)",
@@ -199,6 +201,23 @@ def test_operands_by_hand_stand_in_the_files_order() -> None:
 
 
 # Errors.
+
+
+def test_sums_that_the_notation_cannot_say() -> None:
+    lines = files.RESIDUAL.replace("3 add sub=1", "3 mul")
+    with refused(
+        "x.gv: graph: alu mul_2: the notation has no mul of what is summed already; "
+        "it sums each whole term"
+    ):
+        read_dot(dialect("x=s0,b=s0,C=ss01,d=s0", lines), "x.gv")
+    lines = files.VEC_ADD3.replace("2 -> 0 val", "2 -> 20 val\n20 -> 0 val")
+    lines = "\n".join(line for line in lines.splitlines() if not re.match("1 |4 -> 1 ", line))
+    with refused(
+        "x.gv: graph: reduce reduce: the notation has no add of terms over an index; "
+        "it sums each term by itself"
+    ):
+        read_dot(dialect("x=none,b=s0,c=s0,d=s0", f"{lines}\n20 reduce"), "x.gv")
+
 
 GOOD = dialect("x=s0,b=d0", files.VEC_DS)
 
