@@ -190,6 +190,8 @@ class _Skips:
         most_bits = _WORTH_BITS + (in_flight - 1).bit_length()
         self._worth = Signal(width + most_bits + 1)
         self._has_worth = Signal()
+        # What a search has left over is walked.
+        self._is_near = Signal()
         self._floor = Signal(width + 1)
         # Where nothing stalls, as many reads are under way as the memory needs cycles.
         self._worth_bits = Signal(range(most_bits + 1))
@@ -259,14 +261,19 @@ class _Skips:
                 m.d.sync += [
                     self._answered.eq(self._answered + 1),
                     self._has_worth.eq(0),
+                    self._is_near.eq(0),
                     self._floor.eq(0),
                 ]
             with m.Elif(self._is_walked):
                 spacing = (self._crd + 1 - self._floor)[: len(self._crd)]
                 m.d.sync += [
                     self._worth.eq(self._crd + (spacing << self._worth_bits)),
-                    self._has_worth.eq(1),
+                    self._has_worth.eq(gives | ~self._is_near),
                     self._floor.eq(self._crd + 1),
                 ]
+                with m.If(gives):
+                    m.d.sync += self._is_near.eq(0)
             with m.Elif(search.has_found):
                 m.d.sync += [self._has_worth.eq(0), self._floor.eq(search.found_crd + 1)]
+        with m.If(search.is_over & ~search.has_found):
+            m.d.sync += [self._has_worth.eq(0), self._is_near.eq(1)]

@@ -104,7 +104,7 @@ levels = st.lists(fibers_with_few, min_size=1, max_size=6)
 
 
 @SKIPS
-@example_settings(max_examples=25)
+@example_settings(max_examples=15)
 @given(data=st.data())
 def test_any_nested_stream(skip, data):
     depth = data.draw(depths(0, 3))
@@ -222,6 +222,33 @@ def test_hints_that_do_not_concern_what_comes_change_nothing(hint):
     got = run(EVEN, parse_stream("0 S0 D"), True, constant(**hint))
     assert got["out_crd"] == [*EVEN[0], *parse_stream("S1 D")]
     assert got["cycles"] == [2 + 1000 + 2]
+
+
+def gap_after(rows):
+    """Coordinates that suggest a jump over many, where only those of ``rows`` are to be passed."""
+    return [*range(rows), *range(1000, 1080)]
+
+
+@pytest.mark.parametrize("latency, lost", [(1, 3), (2, 4), (4, 6)])
+def test_a_jump_that_does_not_pay_costs_little(latency, lost):
+    refs = parse_stream("0 S0 D")
+    for rows in (1, 3, 5, 6, 8, 12, 15, 40):
+        walked = run([gap_after(rows)], refs, False, latency=latency)
+        jumped = run([gap_after(rows)], refs, True, constant(crd=1000), latency=latency)
+        assert jumped["out_crd"] == [*range(1000, 1080), *parse_stream("S1 D")]
+        assert jumped["cycles"][0] <= walked["cycles"][0] + lost
+
+
+@pytest.mark.parametrize("latency", [1, 4])
+def test_probes_of_a_search_that_was_given_up_do_not_count_for_the_next(latency):
+    fiber = gap_after(30)
+    for row in range(32, 100, 8):
+        needed = [1000, fiber[row], 1079]
+        hints = RandomHints([needed], 0, 1.0)
+        got = run([fiber], parse_stream("0 S0 D"), True, hints, latency=latency)
+        crds = fibers(got["out_crd"])[0][:-1]
+        assert crds == sorted(set(crds))
+        assert set(crds) >= set(needed)
 
 
 @SKIPS
