@@ -42,8 +42,9 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<sign>[-+*/=(),])"
 )
-_OPTION = re.compile(
-    r"(?:^|(?<=\s))-(?P<kind>[a-z]+)=(?P<quote>[\"']?)(?P<value>[^\"'\s]*)(?P=quote)"
+_OPTION = re.compile(  # blanks may stand in brackets
+    r"(?:^|(?<=\s))-(?P<kind>[a-z]+)="
+    r"(?P<quote>[\"']?)(?P<value>(?:[^\"'\s()]|\([^()]*\))*)(?P=quote)"
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -165,14 +166,16 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
         )
     names: list[str] = []
     column += match.start(1)
-    for name in match[1].split(",") if match[1] else []:
+    for part in match[1].split(",") if match[1].strip() else []:
+        name = part.strip()
+        at = column + len(part) - len(part.lstrip())
+        column += len(part) + 1
         if not _NAME.fullmatch(name) or name not in indices:
             known = ", ".join(indices) or "no index"
-            _fail(column, f"index {name!r} is not in the expression; it has {known}")
+            _fail(at, f"index {name!r} is not in the expression; it has {known}")
         if name in names:
-            _fail(column, f"index {name} stands twice in the loop order")
+            _fail(at, f"index {name} stands twice in the loop order")
         names.append(name)
-        column += len(name) + 1
     missing = [index for index in indices if index not in names]
     if missing:
         _fail(column, f"index {missing[0]} is missing in the loop order; it must name every index")
@@ -181,7 +184,7 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
 
 def _parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
     """``parallelize(i,4)`` with the position of its first character."""
-    match = re.fullmatch(r"parallelize\((\w+),(\d{1,4})\)", value)
+    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*(\d{1,4})\s*\)", value)
     if match is None or not 2 <= int(match[2]) <= MAX_LANES:
         _fail(
             column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"

@@ -73,6 +73,15 @@ def test_trees(text: str, tree: Expression) -> None:
     assert expression_of(text) == tree
 
 
+def test_blanks_may_stand_in_brackets() -> None:
+    for quote in ("", '"', "'"):
+        text = f"X(i,j)=B(i,j) -s={quote}reorder(j, i){quote} -s=parallelize( i , 4 )"
+        statement = parse(text)
+        assert (statement.order, statement.lanes) == (("j", "i"), ("i", 4))
+    with refused("expression, column 29: index 'k' is not in the expression; it has i, j"):
+        parse("X(i,j)=B(i,j) -s=reorder(j, k)")
+
+
 def test_loops_may_have_lanes() -> None:
     statement = parse("X(i,j)=B(i,j) -s=parallelize(i,4) -s=reorder(j,i)")
     assert (statement.order, statement.lanes) == (("j", "i"), ("i", 4))
@@ -192,6 +201,11 @@ def test_a_tensor_may_stand_twice() -> None:
             "x(i)=b(i) -s=parallelize(i,2) -s=parallelize(i,2)",
             34,
             "an index is parallelized already; give one parallelize",
+        ),
+        (
+            "x(i)=b(i) -s=reorder(i",
+            21,
+            "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)",
         ),
         ("x(i)=b(i) -d=i:3", 11, "option -d is unknown; -f and -s are there"),
         (
