@@ -15,9 +15,7 @@ ODD = [FloatFormat(6, 1), FloatFormat(3, 11), FloatFormat(7, 6)]
 """Formats without a model."""
 
 
-@pytest.mark.parametrize(
-    ("name", "depths"), [("float8_e4m3", (0, 5, 17)), ("float8_e5m2", (2,))]
-)
+@pytest.mark.parametrize(("name", "depths"), [("float8_e4m3", (0, 5, 17)), ("float8_e5m2", (2,))])
 def test_every_depth_has_the_latency_it_claims(name: str, depths: tuple[int, ...]) -> None:
     kinds = {
         f"{function.name.lower()}_{depth}": FunctionUnit(FLOAT_FORMATS[name], function, depth)
