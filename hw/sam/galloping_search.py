@@ -168,7 +168,8 @@ class GallopingSearch(wiring.Component):
         with m.If(offers & halves):
             m.d.sync += is_waiting.eq(1)
 
-        under_way = Signal(range(self._in_flight + 1))
+        # One more than are in flight may be on offer.
+        under_way = Signal(range(self._in_flight + 2))
         m.d.sync += under_way.eq(under_way + (offers & ~is_held) - self.answer_taken)
         m.d.comb += self.is_idle.eq(~self.is_active & (under_way == 0))
         return is_waiting
