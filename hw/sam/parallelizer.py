@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.step import Step, is_data, is_done
-from hw.sam.token import token_stream
+from hw.sam.step import Step, is_data, is_done, is_stop
+from hw.sam.token import Kind, token_stream
 
 
 class Parallelizer(wiring.Component):
@@ -18,11 +18,12 @@ class Parallelizer(wiring.Component):
     A unit is a data or empty token along with the stop behind it, if there is one; a stop that
     follows a stop, or comes first, is a unit of its own. A block that goes down one level makes of
     every unit exactly one fiber, whose stop has the level that it would have without lanes. So a
-    ``Serializer`` can put the fibers together again, whatever their lengths. Two lanes:
-    ``0 1 2 S0 S0 3 S1 D`` becomes ``0 2 S0 3 S1 D`` and ``1 S0 D``. Streams with the same stops are
-    dealt alike.
+    ``Serializer`` can put the fibers together again, whatever their lengths. A stop of its own
+    that would look like that of the token before it in its lane gets an empty token in front: it
+    has nothing in it, one level down. Two lanes: ``0 1 2 S0 S0 3 S1 D`` becomes
+    ``0 2 S0 3 S1 D`` and ``1 N S0 D``. Streams with the same stops are dealt alike.
 
-    Latency: 0 cycles; one token a cycle. Source: FuseFlow, section 7. There every lane gets every
+    Latency: 0 cycles; one token a cycle, two for a stop with an empty token in front. Source: FuseFlow, section 7. There every lane gets every
     stop; but then a lane that got no element of a fiber looks, one level down, like one that got an
     element with nothing in it, and stops come back wrong.
 
@@ -44,16 +45,25 @@ class Parallelizer(wiring.Component):
         following = Signal(range(self._lanes))  # the lane that the next unit goes to
         last = Signal(range(self._lanes))
         is_open = Signal()  # the last unit has had no stop yet
+        open_lanes = Signal(self._lanes)  # those whose last unit has had none yet
 
         lane = Mux(is_open & ~is_data(i), last, following)
+        is_ambiguous = is_stop(i) & ~is_open & open_lanes.bit_select(lane, 1)
         with m.If(i.valid):
             for place, output in enumerate(outputs):
                 with m.If(is_done(i) | (lane == place)):
-                    step.pass_on(output, i)
-            step.take(i)
+                    with m.If(is_ambiguous):
+                        step.give(output, Kind.EMPTY)
+                    with m.Else():
+                        step.pass_on(output, i)
+            with m.If(~is_ambiguous):
+                step.take(i)
             step.ready()
-        with m.If(step.done):
+        with m.If(step.done & is_ambiguous):
+            m.d.sync += open_lanes.bit_select(lane, 1).eq(0)
+        with m.Elif(step.done):
             m.d.sync += [
+                open_lanes.bit_select(lane, 1).eq(is_data(i)),
                 last.eq(lane),
                 following.eq(Mux(lane == self._lanes - 1, 0, lane + 1)),
                 is_open.eq(is_data(i)),

@@ -57,6 +57,12 @@ def test_restores_what_was_dealt_out_one_level_down(data, depth, lanes, how):
         assert got["cycles"] == [len(got["o"])]
 
 
+def test_restores_an_empty_fiber_behind_one_of_more_elements_than_its_last_lane_got():
+    dealt = run_block(Parallelizer(8, 2), {"i": parse_stream("1 2 S0 S1 D")}, ["o0", "o1"])
+    got = run([looked_up(dealt[name], lambda token: [token]) for name in ("o0", "o1")])
+    assert format_stream(got["o"]) == "1 S0 2 S1 S2 D"
+
+
 @pytest.mark.parametrize("lanes", [("D", "1 S0 D"), ("1 S0 D", "D", "1 S0 D")])
 def test_a_fault_where_a_lane_has_fibers_left(lanes):
     with pytest.raises(AssertionError, match="fault in cycle"):
