@@ -58,9 +58,7 @@ class Source:
         self._port.valid.value = int(self._offered)
         # What is there without being valid should not matter.
         width = len(self._port.payload)
-        self._port.payload.value = (
-            self.items[0] if self._offered else self._rng.getrandbits(width)
-        )
+        self._port.payload.value = self.items[0] if self._offered else self._rng.getrandbits(width)
 
     def end(self) -> None:
         if self._offered and int(self._port.ready.value):
@@ -202,7 +200,11 @@ class Bench:
             path = f"{self._name}__{name}"
             array = name.removeprefix("mem_")
             if isinstance(member.signature, ReadPort):
-                width = member.signature.members["data"].signature.members["payload"].shape.elem_shape.width
+                width = (
+                    member.signature.members["data"]
+                    .signature.members["payload"]
+                    .shape.elem_shape.width
+                )
                 rows = [
                     sum(one << place * width for place, one in enumerate(row))
                     for row in case.reads[array]

@@ -89,4 +89,6 @@ def case_of_skipping_join(rng: random.Random) -> Case:
             reference.Lane(*reference.lookup_compressed(inputs[f"ref{lane}"], segments, crds))
         )
     outs = reference.intersect(*lanes)
-    return Case(inputs, dict(zip(("out_crd", "out_ref0", "out_ref1"), outs, strict=True)), {}, reads)
+    return Case(
+        inputs, dict(zip(("out_crd", "out_ref0", "out_ref1"), outs, strict=True)), {}, reads
+    )

@@ -150,9 +150,9 @@ def lookup_bitvector(rng: random.Random) -> Case:
 def locate(rng: random.Random) -> Case:
     depth = _depth(rng, 0, MAX_DEPTH - 1)
     size = rng.choice([1, rng.randint(2, 9), rng.randint(10, 1000)])
-    parents = tree(rng, depth, lambda: rng.choice([EMPTY, rng.getrandbits(22)]))
-    ref = stream(parents, depth)
-    crd = stream(mapped(lambda _: _coordinates(rng, size, 5), parents, depth), depth + 1)
+    parents = stream(tree(rng, depth, lambda: rng.choice([EMPTY, rng.getrandbits(22)])), depth)
+    crd = reference.down_a_level(parents, lambda _: _coordinates(rng, size, 5))
+    ref = reference.repeat(parents, reference.repeat_signals(crd))
     return Case(
         {"crd": crd, "ref": ref},
         {"out_ref": reference.locate(crd, ref, size)},

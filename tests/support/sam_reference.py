@@ -107,11 +107,10 @@ def lookup_bitvector(ref: Tokens, rows: Sequence[Sequence[int]], words: int) -> 
 
 
 def locate(crd: Tokens, ref: Tokens, size: int) -> Tokens:
-    """``ref``: the parents of the fibers of ``crd``."""
-    parents = repeat(ref, repeat_signals(crd))
+    """``ref``: beside each coordinate, the parent of its fiber."""
     return [
         parent if parent == EMPTY or not is_item(parent) else parent * size + coordinate
-        for parent, coordinate in zip(parents, crd, strict=True)
+        for parent, coordinate in zip(ref, crd, strict=True)
     ]
 
 

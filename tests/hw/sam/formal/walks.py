@@ -16,11 +16,17 @@ WIDTH = 4
 _LEVEL = 2
 """Bits of the levels that occur."""
 
+_CRD = 2
+"""Bits of the coordinates that two lanes share or not."""
+
+_ITEM = 2
+"""Bits that choose an item: those of its payload, and whether it is empty."""
+
 
 def _item(choice: Value) -> tuple[Value, Value]:
     """Kind and payload of a data token, or an empty one."""
-    is_empty = choice[WIDTH]
-    return Mux(is_empty, Kind.EMPTY, Kind.DATA), Mux(is_empty, 0, choice[:WIDTH])
+    is_empty = choice[_ITEM - 1]
+    return Mux(is_empty, Kind.EMPTY, Kind.DATA), Mux(is_empty, 0, choice[: _ITEM - 1])
 
 
 class RepeatWalk:
@@ -39,7 +45,7 @@ class RepeatWalk:
         LEAVE = 2
         DONE = 3
 
-    choice_bits = 2 + WIDTH + 1
+    choice_bits = 2 + _ITEM
 
     def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
         phase = Signal(self.Phase)
@@ -92,7 +98,7 @@ class JoinWalk:
     def __init__(self, keeps_all: bool) -> None:
         self._keeps_all = keeps_all
         layout = data.StructLayout(
-            {"act": 2, "lanes": 2, "crd": WIDTH, "ref0": WIDTH + 1, "ref1": WIDTH + 1}
+            {"act": 2, "lanes": 2, "crd": _CRD, "ref0": _ITEM, "ref1": _ITEM}
         )
         self._layout = layout
         self.choice_bits = layout.size
@@ -101,7 +107,7 @@ class JoinWalk:
         choice = data.View(self._layout, choice)
         is_over = Signal()
         has_any = Signal()  # of this fiber; the last one's coordinate is ``last``
-        last = Signal(WIDTH)
+        last = Signal(_CRD)
         outs = [ends[name] for name in ("out_crd", "out_ref0", "out_ref1")]
         lanes = [choice.lanes[lane] for lane in range(2)]
         refs = [_item(choice[f"ref{lane}"]) for lane in range(2)]
@@ -124,7 +130,7 @@ class JoinWalk:
                         m.d.sync += [last.eq(choice.crd), has_any.eq(1)]
                 with m.Case(1):
                     for end in ends.values():
-                        give(m, end, Kind.STOP, choice.crd[:_LEVEL])
+                        give(m, end, Kind.STOP, choice.crd)
                     m.d.sync += has_any.eq(0)
                 with m.Case(2):
                     with m.If(~has_any):
@@ -149,7 +155,7 @@ class ReduceWalk:
         OPEN = 2
         DONE = 3
 
-    choice_bits = 2 + WIDTH + 1
+    choice_bits = 2 + _ITEM
 
     def __init__(self, has_crd: bool) -> None:
         self._has_crd = has_crd
@@ -208,7 +214,7 @@ class CrdDropWalk:
         STOP = 1
         DONE = 2
 
-    choice_bits = 2 + WIDTH + 1
+    choice_bits = 2 + _ITEM
 
     def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
         phase = Signal(self.Phase)
