@@ -232,7 +232,7 @@ def gap_after(rows):
 @pytest.mark.parametrize("latency, lost", [(1, 3), (2, 4), (4, 6)])
 def test_a_jump_that_does_not_pay_costs_little(latency, lost):
     refs = parse_stream("0 S0 D")
-    for rows in (1, 3, 5, 6, 8, 12, 15, 40):
+    for rows in (3, 6, 8, 40):
         walked = run([gap_after(rows)], refs, False, latency=latency)
         jumped = run([gap_after(rows)], refs, True, constant(crd=1000), latency=latency)
         assert jumped["out_crd"] == [*range(1000, 1080), *parse_stream("S1 D")]
