@@ -80,6 +80,10 @@ Presence = frozenset[frozenset[int]]
 """What is known of operands that may be missing: of each set, by number, one is there."""
 
 
+MAX_KNOWN = 64
+"""Most sets of a ``Presence``: their number may double with each part of a sum."""
+
+
 def operands(formula: Formula) -> Iterator[Operand]:
     """Every operand, left to right."""
     if isinstance(formula, Operand):
@@ -188,7 +192,10 @@ def visited(found: Coordinates, present: Presence) -> Presence:
         case Union(parts):
             known: Presence = frozenset({frozenset()})
             for part in parts:
-                known = frozenset(one | other for one in known for other in visited(part, present))
+                others = visited(part, present)
+                if len(known) * len(others) > MAX_KNOWN:
+                    known = others = frozenset()  # less is known than could be
+                known = frozenset(one | other for one in known for other in others)
             for part in parts:
                 if is_full(part, present):
                     known |= visited(part, present)
