@@ -182,7 +182,7 @@ def test_hints_leave_out_nothing_that_is_needed(data):
 
 
 @pytest.mark.slow
-@example_settings(max_examples=400)
+@example_settings(max_examples=200)
 @given(st.data())
 def test_many_hints_leave_out_nothing_that_is_needed(data):
     check_hints(data)

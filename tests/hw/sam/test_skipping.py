@@ -87,7 +87,7 @@ def test_the_same_as_without(data):
 
 
 @pytest.mark.slow
-@example_settings(max_examples=200)
+@example_settings(max_examples=60)
 @given(st.data())
 def test_the_same_as_without_in_many_cases(data):
     check_pair(data)
