@@ -213,7 +213,7 @@ class Bench:
                 memories.append(Memory(address, data, rng, rows))
             elif isinstance(member.signature, WritePort):
                 written[array] = []
-                shape = member.signature.members["write"].signature.members["payload"].shape
+                shape = _payload(member.signature.members["write"].signature)
                 take = _writes(written[array], shape["address"].width, case.writes[array], path)
                 sinks.append(Sink(Port(self._dut, f"{path}__write"), rng, take))
             elif member.flow is wiring.In:
@@ -255,7 +255,11 @@ class Bench:
 
 def _width(signature: stream.Signature) -> int:
     """Bits of payload of a stream of tokens."""
-    return signature.members["payload"].shape["payload"].width
+    return _payload(signature)["payload"].width
+
+
+def _payload(signature: stream.Signature) -> Any:
+    return signature.members["payload"].shape
 
 
 def _gives(

@@ -23,9 +23,10 @@ class Parallelizer(wiring.Component):
     has nothing in it, one level down. Two lanes: ``0 1 2 S0 S0 3 S1 D`` becomes
     ``0 2 S0 3 S1 D`` and ``1 N S0 D``. Streams with the same stops are dealt alike.
 
-    Latency: 0 cycles; one token a cycle, two for a stop with an empty token in front. Source: FuseFlow, section 7. There every lane gets every
-    stop; but then a lane that got no element of a fiber looks, one level down, like one that got an
-    element with nothing in it, and stops come back wrong.
+    Latency: 0 cycles; one token a cycle, two for a stop with an empty token in front. Source:
+    FuseFlow, section 7. There every lane gets every stop; but then a lane that got no element of a
+    fiber looks, one level down, like one that got an element with nothing in it, and stops come
+    back wrong.
 
     Parameters: ``width`` of payloads; ``lanes`` >= 2.
 

@@ -27,10 +27,11 @@ _PASSES = "proc; flatten; opt_expr; opt_merge; opt_clean; write_json"
 
 def counterexample(
     component: wiring.Component, cycles: int
-) -> tuple[str, list[dict[str, int]]] | None:
-    """An output of one bit that can be 1 in one of the first ``cycles``, and how; or None.
+) -> tuple[list[str], list[dict[str, int]]] | None:
+    """Outputs that are 1 together in the first cycle in which any can be, and how; or None.
 
-    How: for each cycle up to that one, all inputs by name. All outputs must have one bit.
+    How: for each cycle up to that one, all inputs by name. All outputs must have one bit. None:
+    there is no such cycle among the first ``cycles``.
     """
     netlist = _Netlist(component)
     formula = _Formula()
@@ -41,9 +42,9 @@ def counterexample(
         outputs, state = netlist.step(formula, state, inputs[-1])
         raised = formula.any([bits[0] for bits in outputs.values()])
         if formula.can_be(raised):
-            name = next(name for name, bits in outputs.items() if formula.value(bits))
-            how = [{key: formula.value(bits) for key, bits in one.items()} for one in inputs]
-            return name, how
+            names = [name for name, bits in outputs.items() if formula.value(bits)]
+            how = [{name: formula.value(bits) for name, bits in one.items()} for one in inputs]
+            return names, how
         formula.rule_out(raised)
     return None
 

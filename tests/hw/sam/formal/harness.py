@@ -146,8 +146,8 @@ class Harness(wiring.Component):
     """Outputs that a proof has to show are never 1: what ``block`` may do to nobody.
 
     Members: ``go``, ``choice`` in: whether a step is made, and which; ``pause_INPUT``,
-    ``ready_OUTPUT`` in; ``is_wrong_OUTPUT``, ``is_unstable_OUTPUT``, ``has_fault`` out; ``is_stuck``
-    out: all has come and everything is ready, but something is missing for long.
+    ``ready_OUTPUT`` in; ``is_wrong_OUTPUT``, ``is_unstable_OUTPUT``, ``has_fault`` out;
+    ``is_stuck`` out: all has come and everything is ready, but something is missing for long.
     """
 
     def __init__(self, block: wiring.Component, walk: Walk) -> None:
