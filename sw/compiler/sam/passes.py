@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import deque
+from collections.abc import Collection, Hashable
 
 from hw.sam.block_types import COMPRESSED, DENSE
 from hw.sam.graph import Block, Edge, Graph
@@ -78,7 +79,8 @@ def remove_unused(graph: Graph) -> Graph:
 def attach_coordinates(graph: Graph) -> Graph:
     """Reductions learn the coordinates around them, so that they know how many sums they owe.
 
-    Without them an empty fiber around an empty fiber is not told from it. O(blocks · depth).
+    Without them an empty fiber around an empty fiber is not told from it. Of several streams that
+    carry the same coordinates it is the nearest one that the values come from. O(blocks²).
     """
     table = trace(graph)
     edges = list(graph.edges)
@@ -86,9 +88,26 @@ def attach_coordinates(graph: Graph) -> Graph:
         if block.type != "reduce" or (block.name, "crd") in graph.drivers:
             continue
         around = table.loops[block.name, "out_val"]
-        if around in table.coordinates:
-            edges.append(Edge(*table.coordinates[around], block.name, "crd"))
+        found = _nearest(graph, block.name, table.coordinates.get(around, []))
+        if found is not None:
+            edges.append(Edge(*found, block.name, "crd"))
     return Graph(graph.blocks, tuple(edges))
+
+
+def _nearest(graph: Graph, name: str, outputs: Collection[Output]) -> Output | None:
+    """The first of ``outputs`` on the way back from a block, inputs in the order of ports."""
+    waiting, seen = deque([name]), {name}
+    while waiting:
+        block = graph[waiting.popleft()]
+        for output in block.outputs:
+            if (block.name, output) in outputs:
+                return block.name, output
+        for port in block.inputs:
+            edge = graph.drivers.get((block.name, port))
+            if edge is not None and edge.source not in seen:
+                seen.add(edge.source)
+                waiting.append(edge.source)
+    return None
 
 
 def mark_empty_fibers(graph: Graph) -> Graph:

@@ -38,11 +38,11 @@ class StreamTable:
     """``loops`` around the tokens of every output, outermost first, by block and output.
 
     coordinates
-        an output that carries the coordinates of the innermost loop, by loops.
+        the outputs that carry the coordinates of the innermost loop, by loops.
     """
 
     loops: dict[Output, Loops]
-    coordinates: dict[Loops, Output]
+    coordinates: dict[Loops, list[Output]]
 
 
 def trace(graph: Graph) -> StreamTable:
@@ -71,7 +71,7 @@ class _Tracer:
         self._graph = graph
         self._sure: set[Output] = set()  # references that are never missing
         self.loops: dict[Output, Loops] = {}
-        self.coordinates: dict[Loops, Output] = {}
+        self.coordinates: dict[Loops, list[Output]] = {}
 
     def visit(self, block: Block) -> None:
         rule = getattr(self, f"_{block.type}", None)
@@ -79,7 +79,7 @@ class _Tracer:
             for output, loops in rule(block).items():
                 self.loops[block.name, output] = loops
                 if block.outputs[output].kinds == (CRD,):
-                    self.coordinates.setdefault(loops, (block.name, output))
+                    self.coordinates.setdefault(loops, []).append((block.name, output))
         for output in block.outputs:
             if self._is_sure(block, output):
                 self._sure.add((block.name, output))

@@ -35,6 +35,8 @@ MORE = {
     "signs": "x(i)=-(b(i)*c(i))*-b(i)-(-(c(i)+b(i))) -f=x:s:0 -f=b:s:0 -f=c:s:0 -s=reorder(i)",
     "lanes": f"{SUITE['matmul_ikj']} -s=parallelize(i,3)",
     "dense lanes": f"{SUITE['mat_sddmm']} -s=parallelize(i,2)",
+    "two sums": "x(i)=B(j,i)*c(j)+D(k,i) -f=x:d:0 -f=B:ss:0,1 -f=c:s:0 -f=D:sb:1,0 "
+    "-s=reorder(j,i,k)",
     "full": "X(i,j)=B(i,k)*C(k,j) -f=X:dd:0,1 -f=B:ss:1,0 -f=C:ss:0,1 -s=reorder(k,i,j)",
 }
 TEXTS = {**SUITE, **MORE}
