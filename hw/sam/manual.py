@@ -397,7 +397,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "parallelizer": (
         Entry(
             Parallelizer,
-            Example({"i": "0 1 2 3 S0 4 S1 D"}, {"o0": "0 2 4 S1 D", "o1": "1 3 S0 D"}),
+            Example({"i": "0 1 2 S0 S0 3 S1 D"}, {"o0": "0 2 S0 3 S1 D", "o1": "1 N S0 D"}),
             {"lanes": 2},
         ),
     ),

@@ -1,0 +1,16 @@
+"""A sparse matrix times vectors, compiled once to a SAM graph and run on its simulated RTL."""
+
+import numpy as np
+import scipy.sparse
+
+from sw.runtime import Device
+
+matrix = scipy.sparse.csr_array([[0, 2, 0, 0], [0, 0, 0, 0], [1, 0, 3, 0]])
+product = "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s"
+
+with Device("sam_fp32") as device:
+    program = device.compile(product)
+    for vector in (np.array([1, 10, 100, 1000]), np.array([0, 0, 0.5, 0])):
+        result = device.run(program, {"B": matrix, "c": vector})
+        entries = dict(zip(result.names, result.outputs.tolist(), strict=True))
+        print(f"{entries} in {result.cycles} cycles")
