@@ -10,10 +10,12 @@ import pytest
 
 from bench.sam_parts.cases import SIZES, cases
 from bench.sam_parts.suite import dense
+from hw.lib.errors import WorkloadError
 from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from tests.support.sam_expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
 
@@ -24,6 +26,8 @@ MIXED = {
     "functions": "x(i)=sigmoid(b(i))*c(i)+relu(d(i)) -f=x:s -f=b:s -f=c:s -f=d:s",
     "dense rows": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:ds -s=reorder(i,k,j)",
 }
+
+RANDOM = [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 16))]
 
 
 def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> list[Any]:
@@ -76,6 +80,15 @@ def test_all_kernels(kernel: str) -> None:
 def test_mixed(name: str) -> None:
     text = MIXED[name]
     run_both(text, [random_inputs(text, size, seed) for size in range(4) for seed in range(3)])
+
+
+@pytest.mark.parametrize("seed", RANDOM)
+def test_random_statements(seed: int) -> None:
+    case = make(4, 4, seed)
+    try:
+        run_both(case.text, [case.tensors])
+    except WorkloadError as error:
+        pytest.skip(str(error))
 
 
 def test_a_shared_memory_gives_the_same_results() -> None:
