@@ -1,0 +1,353 @@
+"""Bad graphs: each kind of file has its texts; what hostile ones are told is left open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.dag_files import INPUT, node_link, refused_file
+
+OPERATIONS = "input, const, add, mul, max, min, sub, neg"
+
+
+def graphml(body: str, edgedefault: str = "directed") -> str:
+    return (
+        '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        '<key id="o" for="node" attr.name="op" attr.type="string"/>'
+        '<key id="v" for="node" attr.name="value" attr.type="double"/>'
+        f'<graph edgedefault="{edgedefault}">{body}</graph></graphml>'
+    )
+
+
+def xml_node(name: str, op: str, value: str = "") -> str:
+    data = f'<data key="v">{value}</data>' if value else ""
+    return f'<node id="{name}"><data key="o">{op}</data>{data}</node>'
+
+
+NODE_LINK = {
+    "cycle": (
+        node_link(
+            [INPUT, {"id": "x", "op": "add"}, {"id": "y", "op": "mul"}],
+            ("a", "x"),
+            ("y", "x"),
+            ("x", "y"),
+        ),
+        ": cycle: y -> x -> y",
+    ),
+    "self-loop": (
+        node_link([INPUT, {"id": "x", "op": "add"}], ("a", "x"), ("x", "x")),
+        ": cycle: x -> x",
+    ),
+    "unknown operation": (
+        node_link([INPUT, {"id": "x", "op": "frob"}], ("a", "x")),
+        f": node x: op = 'frob': must be one of {OPERATIONS}",
+    ),
+    "division": (
+        node_link([INPUT, {"id": "x", "op": "div"}], ("a", "x")),
+        ": node x: op = 'div': there is no division: make the reciprocal an input and multiply "
+        "by it",
+    ),
+    "operation is a list": (
+        node_link([INPUT, {"id": "x", "op": [1]}], ("a", "x")),
+        f": node x: op = [1]: must be one of {OPERATIONS}",
+    ),
+    "operation without operands": (
+        node_link([INPUT, {"id": "x", "op": "add"}]),
+        ": node x: add has no operands: must have at least one",
+    ),
+    "nothing said of a node": (
+        node_link([INPUT, {"id": "x"}]),
+        ": node x: no operands and no attribute op: must have one of input, const",
+    ),
+    "input with operands": (
+        node_link([INPUT, {"id": "x", "op": "input"}], ("a", "x")),
+        ": node x: input has 1 operands: must have none",
+    ),
+    "neg of two": (
+        node_link(
+            [INPUT, {"id": "b", "op": "input"}, {"id": "x", "op": "neg"}], ("a", "x"), ("b", "x")
+        ),
+        ": node x: neg has 2 operands: must have one",
+    ),
+    "constant without a value": (
+        node_link([{"id": "k", "op": "const"}]),
+        ": node k: const without a value: must have one",
+    ),
+    "constant is NaN": (
+        node_link([{"id": "k", "op": "const", "value": float("nan")}]),
+        ": node k: value = nan: must be a number",
+    ),
+    "constant is text": (
+        node_link([{"id": "k", "op": "const", "value": "two"}]),
+        ": node k: value = 'two': must be a number",
+    ),
+    "constant is a truth value": (
+        node_link([{"id": "k", "op": "const", "value": True}]),
+        ": node k: value = True: must be a number",
+    ),
+    "one input without a value": (
+        node_link(
+            [{**INPUT, "value": 1}, {"id": "b", "op": "input"}, {"id": "x", "op": "add"}],
+            ("a", "x"),
+            ("b", "x"),
+        ),
+        ": node b: input without a value: must have one, as others have",
+    ),
+    "input is NaN": (
+        node_link([{**INPUT, "value": float("nan")}]),
+        ": node a: value = nan: must be a number",
+    ),
+    "operation with a value": (
+        node_link([INPUT, {"id": "x", "op": "mul", "value": 2}], ("a", "x")),
+        ": node x: mul has a value: only input and const may",
+    ),
+    "no nodes": (node_link([]), ": the DAG has no nodes: it must have at least one"),
+    "node twice": (node_link([INPUT, INPUT]), ": nodes[1]: id 'a' is given twice"),
+    "number and text of one name": (
+        node_link([{"id": 1, "op": "input"}, {"id": "1", "op": "input"}]),
+        ": '1' names two nodes: names must differ",
+    ),
+    "edge to nowhere": (
+        node_link([INPUT], ("a", "z")),
+        ": edges[0]: target 'z' is no node's id",
+    ),
+    "undirected": (
+        node_link([INPUT], directed=False),
+        ': the graph is undirected: must have "directed": true',
+    ),
+    "no edges": (
+        json.dumps({"directed": True, "nodes": [INPUT]}),
+        ": no list 'links' or 'edges': must have one of them",
+    ),
+    "node is a number": (
+        '{"directed": true, "nodes": [1], "edges": []}',
+        ": nodes[0]: must be an object with a string or number 'id'",
+    ),
+    "edge is a number": (
+        '{"directed": true, "nodes": [], "edges": [1]}',
+        ": edges[0]: must be an object with a string or number 'source'",
+    ),
+    "output is no truth value": (
+        node_link([{**INPUT, "output": "maybe"}]),
+        ": node a: output = 'maybe': must be true or false",
+    ),
+    "no graph": ("3", ": no node-link graph: must be an object with a list 'nodes'"),
+    "empty": ("", ":1: no sound JSON at column 1: Expecting value"),
+    "truncated": (
+        '{"directed": true,\n "nodes": [{"id": "a", "op"',
+        ":2: no sound JSON at column 28: Expecting ':' delimiter",
+    ),
+    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "zero bytes": (b"\0" * 64, ":1: no sound JSON at column 1: Expecting value"),
+}
+
+
+@pytest.mark.parametrize("name", NODE_LINK)
+def test_node_link(tmp_path: Path, name: str) -> None:
+    content, text = NODE_LINK[name]
+    assert refused_file(tmp_path, "x.json", content) == text
+
+
+OPERAND_NUMBERS = {
+    "some": ((0, None), ": node y: 1 of 2 operands are numbered: must be all or none"),
+    "equal": ((0, 0), ": node y: two operands have the same number: numbers must differ"),
+    "text": ((0, "first"), ": node y: operand = 'first': must be a number"),
+}
+
+
+@pytest.mark.parametrize("name", OPERAND_NUMBERS)
+def test_operand_numbers(tmp_path: Path, name: str) -> None:
+    numbers, text = OPERAND_NUMBERS[name]
+    edges: list[dict[str, Any]] = [{"source": node, "target": "y"} for node in ("a", "b")]
+    for edge, number in zip(edges, numbers, strict=True):
+        if number is not None:
+            edge["operand"] = number
+    nodes = [INPUT, {"id": "b", "op": "input"}, {"id": "y", "op": "sub"}]
+    content = json.dumps({"directed": True, "nodes": nodes, "edges": edges})
+    assert refused_file(tmp_path, "x.json", content) == text
+
+
+GRAPHML = {
+    "cycle": (
+        graphml(
+            xml_node("a", "input")
+            + xml_node("x", "add")
+            + xml_node("y", "add")
+            + '<edge source="a" target="x"/><edge source="x" target="y"/>'
+            + '<edge source="y" target="x"/>'
+        ),
+        ": cycle: y -> x -> y",
+    ),
+    "unknown operation": (
+        graphml(xml_node("a", "input") + xml_node("x", "frob") + '<edge source="a" target="x"/>'),
+        f": node x: op = 'frob': must be one of {OPERATIONS}",
+    ),
+    "undirected": (
+        graphml(xml_node("a", "input"), "undirected"),
+        ": the graph is undirected: edges must lead from operand to user",
+    ),
+    "constant is NaN": (
+        graphml(xml_node("k", "const", "nan")),
+        ": node k: value = nan: must be a number",
+    ),
+    "unknown key": (
+        graphml('<node id="a"><data key="q">1</data></node>'),
+        ": no sound GraphML: Bad GraphML data: no key q",
+    ),
+    "empty": ("", ":1: not well-formed XML at column 1"),
+    "truncated": (
+        graphml(xml_node("a", "input"))[:-20],
+        ":2: not well-formed XML at column 244",
+    ),
+    "other XML": ("<html/>", ": no sound GraphML: file not successfully read as graphml"),
+    "entities of entities": (
+        '<!DOCTYPE l [<!ENTITY a "xx"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml',
+        ":2: not well-formed XML at column 13",
+    ),
+    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHML)
+def test_graphml(tmp_path: Path, name: str) -> None:
+    content, text = GRAPHML[name]
+    assert refused_file(tmp_path, "x.graphml", content) == text
+
+
+GML = {
+    "cycle": (
+        'graph [ directed 1 node [ id 0 op "add" ] node [ id 1 op "add" ] '
+        "edge [ source 0 target 1 ] edge [ source 1 target 0 ] ]",
+        ": cycle: 1 -> 0 -> 1",
+    ),
+    "unknown operation": (
+        'graph [ directed 1 node [ id 0 op "frob" ] ]',
+        f": node 0: op = 'frob': must be one of {OPERATIONS}",
+    ),
+    "undirected": (
+        'graph [ node [ id 0 op "input" ] ]',
+        ": the graph is undirected: edges must lead from operand to user",
+    ),
+    "node twice": (
+        'graph [ directed 1 node [ id 0 op "input" ] node [ id 0 op "input" ] ]',
+        ": no sound GML: node id 0 is duplicated",
+    ),
+    "edge to nowhere": (
+        'graph [ directed 1 node [ id 0 op "input" ] edge [ source 0 target 9 ] ]',
+        ": no sound GML: edge #0 has undefined target 9",
+    ),
+    "constant is NaN": (
+        'graph [ directed 1 node [ id 0 op "const" value NAN ] ]',
+        ": node 0: value = nan: must be a number",
+    ),
+    "constant is a list": (
+        'graph [ directed 1 node [ id 0 op "const" value [ a 1 ] ] ]',
+        ": node 0: value = {'a': 1}: must be a number",
+    ),
+    "label twice": (
+        'graph [ directed 1 node [ id 0 label "a" op "input" ] '
+        'node [ id 1 label "a" op "input" ] ]',
+        ": 'a' names two nodes: names must differ",
+    ),
+    "empty": ("", ": no sound GML: input contains no graph"),
+    "truncated": (
+        "graph [ directed 1 node [ id 0 ",
+        ": no sound GML: expected ']', found EOF at (2, 1)",
+    ),
+    "other text": (
+        "hello world",
+        ": no sound GML: expected an int, float, string or '[', found 'world' at (1, 7)",
+    ),
+    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("name", GML)
+def test_gml(tmp_path: Path, name: str) -> None:
+    content, text = GML[name]
+    assert refused_file(tmp_path, "x.gml", content) == text
+
+
+EDGE_LIST = {
+    "cycle": ("a b {'op': 'add'}\nb a {'op': 'add'}\n", ": cycle: b -> a -> b"),
+    "no operation": (
+        "\n# comment\na b\n",
+        f":3: node b: 1 operands and no attribute op: must have one of {OPERATIONS}",
+    ),
+    "unknown operation": (
+        "a y {'op': 'frob'}\n",
+        f":1: node y: op = 'frob': must be one of {OPERATIONS}",
+    ),
+    "two operations": (
+        "a y {'op': 'add'}\nb y {'op': 'mul'}\n",
+        ":2: op = 'mul', but earlier 'add': must agree",
+    ),
+    "code for attributes": (
+        "a y __import__('os')\n",
+        ":1: \"__import__('os')\" is no dictionary: must be like {'op': 'add', 'operand': 0}",
+    ),
+    "constant without a value": (
+        "k {'op': 'const'}\n",
+        ":1: node k: const without a value: must have one",
+    ),
+    "constant is NaN": (
+        "k {'op': 'const', 'value': 'nan'}\n",
+        ":1: node k: value = 'nan': must be a number",
+    ),
+    "truncated": (
+        "a y {'op': 'add'}\nb y {'op",
+        ":2: \"{'op\" is no dictionary: must be like {'op': 'add', 'operand': 0}",
+    ),
+    "empty": ("", ": the DAG has no nodes: it must have at least one"),
+    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("name", EDGE_LIST)
+def test_edge_list(tmp_path: Path, name: str) -> None:
+    content, text = EDGE_LIST[name]
+    assert refused_file(tmp_path, "x.edgelist", content) == text
+
+
+HOSTILE = {
+    "number beyond float64": ("x.json", node_link([{"id": "k", "op": "const", "value": 10**400}])),
+    "number of 5000 digits": (
+        "x.json",
+        node_link([{"id": "k", "op": "const", "value": 7}]).replace("7", "7" * 5000),
+    ),
+    "operand number beyond float64": (
+        "x.json",
+        node_link([INPUT, {"id": "y", "op": "neg"}], ("a", "y")).replace(
+            '"target": "y"', f'"target": "y", "operand": {10**400}'
+        ),
+    ),
+    "deep JSON": ("x.json", "[" * 100_000),
+    "GML graph is a number": ("x.gml", "graph 3"),
+    "GML node is a number": ("x.gml", "graph [ directed 1 node 3 ]"),
+    "GML edge is a number": ("x.gml", 'graph [ directed 1 node [ id 0 op "input" ] edge 3 ]'),
+    "GML id is a list": ("x.gml", 'graph [ directed 1 node [ id [ a 1 ] op "input" ] ]'),
+    "GML number beyond float64": (
+        "x.gml",
+        f'graph [ directed 1 node [ id 0 op "const" value {10**400} ] ]',
+    ),
+    "deep GML": ("x.gml", "graph [ " + "a [ " * 20_000),
+    "edge list with an unhashable key": ("x.edgelist", "a y {[1]: 2}\n"),
+    "edge list number beyond float64": (
+        "x.edgelist",
+        f"k {{'op': 'const', 'value': {10**400}}}\n",
+    ),
+    "GraphML with ports": ("x.graphml", graphml('<node id="a"><port name="p"/></node>')),
+    "GraphML key without a type": (
+        "x.graphml",
+        graphml("").replace(' attr.name="op" attr.type="string"', ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files(tmp_path: Path, name: str) -> None:
+    file, content = HOSTILE[name]
+    refused_file(tmp_path, file, content)

@@ -1,0 +1,45 @@
+"""The ``gnarl`` command in this process, and how it refuses bad input.
+
+A refusal is status 2 and one line that says where and what is right. Nothing may be on stdout, no
+traceback on stderr, and no file may be left or changed.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from sw.cli import main
+
+GNARL = Path(sys.executable).with_name("gnarl")
+"""The command, for a process of its own."""
+
+
+def gnarl(*arguments: str | Path) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a process of its own would print them on stderr
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def state(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder with its contents, every folder with ``None``."""
+    return {
+        str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
+        for path in folder.rglob("*")
+    }
+
+
+def refusal(folder: Path, *arguments: str | Path) -> str:
+    """What stands on the one line of a command that is refused and leaves ``folder`` as it was."""
+    before = state(folder)
+    result = gnarl(*arguments)
+    unhandled = result.exception
+    assert isinstance(unhandled, SystemExit), repr(unhandled)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert state(folder) == before
+    assert result.stderr.endswith("\n")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.rstrip("\n")
