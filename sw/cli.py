@@ -83,9 +83,10 @@ def _named(
     found: dict[str, str] = {}
     for text in texts:
         name, equals, path = text.partition("=")
-        if not (name and equals and path) or name in found:
-            reason = "is given twice" if name in found else "must be NAME=PATH"
-            raise click.BadParameter(f"{text}: {reason}.", context, parameter)
+        if not (name and equals and path):
+            raise click.BadParameter(f"{text}: must be NAME=PATH.", context, parameter)
+        if name in found:
+            raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)
         found[name] = path
     return found
 
@@ -245,7 +246,7 @@ def compile_(
     configuration = load_configuration(config, overrides)
     source = _workload(configuration, workload)
     for path in (output, dot):
-        if path and path.exists() and Path(source).exists() and path.samefile(source):
+        if path and path.exists() and os.path.exists(source) and path.samefile(source):
             raise WorkloadError(f"{path}: is the workload itself: must be another file")
     runtime: Runtime = configuration.target.part("runtime")
     device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))

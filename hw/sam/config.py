@@ -105,6 +105,8 @@ class SamConfig:
             found.append(f"memory = {self.memory!r}: must be one of {', '.join(MEMORIES)}")
         if not isinstance(self.expression, str):
             found.append(f"expression = {self.expression!r}: must be text")
+        if self.fabric is not None and not isinstance(self.fabric, dict):
+            found.append(f"fabric = {self.fabric!r}: must be a table of types and numbers of units")
         if self.graph is not None and self.fabric is not None:
             found.append("fabric: a configuration has a graph or a fabric, not both")
         return found

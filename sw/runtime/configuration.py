@@ -139,7 +139,7 @@ def _line(text: str, field: str) -> int:
 
 def _placed(violation: str, places: dict[str, str], path: Path) -> str:
     """A violation, which starts with its field, after the place where that was set."""
-    field = violation.partition(" = ")[0]
+    field = re.split(" = |: ", violation, maxsplit=1)[0]
     return f"{places.get(field, path)}: {violation}"
 
 

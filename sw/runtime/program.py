@@ -16,12 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, damaged_as
+from hw.lib.errors import ConfigError, ProgramError, damaged_as
 from sw.runtime.atomic import atomic_path
 from sw.runtime.sections import Schema, check_sections
 from sw.targets import TARGETS, Configuration
 
 FORMAT_VERSION = 1
+
+_SHOWN = 120
+"""Characters of a field's value in error texts."""
 
 _MANIFEST = "manifest.json"
 _MANIFEST_FIELDS: dict[str, type] = {
@@ -69,6 +72,11 @@ class Program:
         """Raises ``ProgramError`` naming the first field or section that is not as it must be."""
         if self.target not in TARGETS:
             raise ProgramError(f"target {self.target!r}: there are {', '.join(TARGETS)}")
+        format = self.config.get("format", self.format)
+        if self.format != format:
+            raise ProgramError(
+                f"format in {_MANIFEST} is {self.format}: must be {format}, as in config"
+            )
         sizes = {"inputs": len(self.input_names), "outputs": len(self.output_names)}
         schema = _schema(self.target)
         for name in schema.statistics:
@@ -81,19 +89,32 @@ class Program:
 
         It may fill in fields that ``config`` leaves open, see ``sw.targets.Target.filled_in``.
         """
-        filled_in = TARGETS[config.target].filled_in if config.target in TARGETS else ()
+        filled_in = list(TARGETS[config.target].filled_in if config.target in TARGETS else ())
         open_fields = [name for name in filled_in if not config.to_dict()[name]]
         here = {"target": config.target, **config.to_dict()}
         there = {"target": self.target, **self.config}
-        names = dict.fromkeys([*here, *there])
-        differences = [
-            f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
-            for name in names
+        if self.target != config.target:
+            here, there = {"target": config.target}, {"target": self.target}
+        names = [
+            name
+            for name in dict.fromkeys([*here, *there])
             if name not in open_fields
             and (name not in here or name not in there or here[name] != there[name])
         ]
-        if not differences and not open_fields and self.digest != config.digest:
-            differences = [f"digest is {self.digest}, must be {config.digest}"]
+        # The others of these follow from the first: they need not be told.
+        told = [name for name in names if name in filled_in][:1]
+        differences = [
+            f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
+            for name in names
+            if name not in filled_in or name in told
+        ]
+        if not differences:
+            try:
+                digest = type(config).from_dict(self.config).digest
+            except ConfigError as error:
+                raise ProgramError(f"config in {_MANIFEST}: {error}") from error
+            if self.digest != digest:
+                differences = [f"digest is {self.digest}, must be {digest}"]
         if differences:
             raise ProgramError(f"program for another configuration: {'; '.join(differences)}")
 
@@ -137,7 +158,10 @@ def _schema(target: str) -> Schema:
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:
-    return str(values[name]) if name in values else "missing"
+    if name not in values:
+        return "missing"
+    text = str(values[name])
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _write(archive: zipfile.ZipFile, name: str, octets: bytes) -> None:

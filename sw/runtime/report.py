@@ -158,7 +158,7 @@ class Report:
         )
         parts: list[RenderableType] = [Text(), title]
         parts += [Padding(line, _INDENT, expand=False) for line in (summary, self._verdict())]
-        parts += [_drawn(chart) for chart in self.charts]
+        parts += [_drawn(chart) for chart in self.charts if chart.bars]
         parts.append(self._outputs())
         if self.seconds:
             parts.append(self._times())

@@ -13,6 +13,7 @@ from hw.lib.errors import GnarlError, ProgramError, damaged_as
 from hw.sam.graph import Graph
 from sw.compiler.sam.expression import Statement
 from sw.compiler.sam.parser import parse
+from sw.compiler.sam.verify import verify
 from sw.runtime.sections import Schema, Section, Sections
 
 
@@ -38,11 +39,29 @@ def _decode(octets: bytes) -> tuple[Graph, Statement]:
 
 
 def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
+    """That the plan is sound, and what the configuration says, which names the hardware."""
     with damaged_as(ProgramError, "section 'plan'"):
         try:
-            graph_of(sections)
+            text = json.loads(sections["plan"].tobytes())["statement"]
+            graph, statement = graph_of(sections), statement_of(sections)
+            verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error
+        for block in graph.blocks:
+            tensor = block.parameters.get("tensor", "")
+            if tensor.isidentifier() and tensor not in statement.formats:
+                raise ProgramError(
+                    f"section 'plan': block {block.name}: tensor {tensor}: the statement has "
+                    f"{', '.join(statement.formats)}"
+                )
+        if quantities.get("fabric") is not None:
+            return
+        if len(sections["configuration"]):
+            raise ProgramError("section 'configuration': must be empty: config has no fabric")
+        if quantities.get("graph") != graph.to_dict():
+            raise ProgramError("section 'plan': its graph is not that of config")
+        if quantities.get("expression") != text:
+            raise ProgramError("section 'plan': its statement is not the expression of config")
 
 
 SAM_SCHEMA = Schema(

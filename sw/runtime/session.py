@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -62,7 +63,7 @@ def run_once(
             workload = device.workload(runtime.source(source, tensors or {}), seed)
             program = device.compile(workload, seed=seed, **(options or {}))
             defaults = workload.inputs
-        if defaults is None and program.input_names and not (values or tensors):
+        if is_program(source) and program.input_names and not (values or tensors):
             raise WorkloadError(
                 f"{source}: a program has no input values: "
                 "--values FILE, or --tensor NAME=PATH, gives them"
@@ -89,7 +90,7 @@ def run_once(
 
 def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
-    return source.endswith(".npz") or zipfile.is_zipfile(source)
+    return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
 
 
 def _report(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.frontend.text_file import real_number, whole_number
+from sw.compiler.frontend.text_file import real_number, short, whole_number
 
 Lines = Iterator[tuple[int, str]]
 """The lines of a file with their numbers, from 1, each to be read once."""
@@ -222,7 +222,7 @@ def _data(lines: Lines) -> Iterator[tuple[int, list[str]]]:
 def _finite(text: str, row: int, column: int, place: str) -> float:
     value = real_number(text, place)
     if not math.isfinite(value):
-        raise WorkloadError(f"{place}: entry ({row}, {column}) is {text}: must be finite")
+        raise WorkloadError(f"{place}: entry ({row}, {column}) is {short(text)}: must be finite")
     return value
 
 

@@ -54,6 +54,8 @@ def load_tensor(
     if path.name.startswith(_FOLDER_PREFIX) and path.parent.is_dir() and not path.exists():
         return load_fibertree(path.parent, path.name.removeprefix(_FOLDER_PREFIX), modes)
     reader = _READERS.get(path.suffix.lower())
+    if not path.suffix and not path.exists():
+        raise WorkloadError(f"{path}: no such file or folder")
     if reader is None:
         raise WorkloadError(
             f"{path}: suffix {path.suffix!r}: a tensor must be {', '.join(_READERS)}, a fibertree "

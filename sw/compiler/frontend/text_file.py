@@ -6,6 +6,8 @@ from pathlib import Path
 
 from hw.lib.errors import WorkloadError
 
+_SHOWN = 40
+
 
 def read_text(path: str | Path) -> str:
     """The file's text; ``WorkloadError`` if there is none or it is no UTF-8 text."""
@@ -22,9 +24,9 @@ def whole_number(text: str, place: str) -> int:
     try:
         number = int(_plain(text))
     except ValueError:
-        raise WorkloadError(f"{place}: {text!r} is no whole number") from None
+        raise WorkloadError(f"{place}: {short(text)!r} is no whole number") from None
     if not -(2**63) < number < 2**63:
-        raise WorkloadError(f"{place}: {text} has more than 63 bits")
+        raise WorkloadError(f"{place}: {short(text)} has more than 63 bits")
     return number
 
 
@@ -33,7 +35,12 @@ def real_number(text: str, place: str) -> float:
     try:
         return float(_plain(text))
     except ValueError:
-        raise WorkloadError(f"{place}: {text!r} is no number") from None
+        raise WorkloadError(f"{place}: {short(text)!r} is no number") from None
+
+
+def short(text: str) -> str:
+    """The text as error texts quote it: its beginning, where it is long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.frontend.tensor import Tensor
-from sw.compiler.frontend.text_file import real_number, whole_number
+from sw.compiler.frontend.text_file import real_number, short, whole_number
 
 _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 
@@ -54,7 +54,7 @@ def parse_tns(text: str, source: str) -> Tensor:
             indices.append(index - 1)
         value = real_number(words[-1], place)
         if not math.isfinite(value):
-            raise WorkloadError(f"{place}: value {words[-1]}: must be finite")
+            raise WorkloadError(f"{place}: value {short(words[-1])}: must be finite")
         values.append(value)
         line.append(number)
     if not line:

@@ -59,8 +59,12 @@ def compile(
 def resolve(config: SamConfig) -> SamConfig:
     """``config`` with the graph of its expression, if it names one.
 
-    Raises ``ConfigError`` that begins with the field.
+    Raises ``ConfigError`` that begins with the field, for a fabric that cannot be, too.
     """
+    if config.fabric is not None:
+        from hw.sam.fabric_encoding import pool
+
+        pool(config)
     if not config.expression or config.graph is not None or config.fabric is not None:
         return config
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,12 +70,19 @@ def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
     """Operands for ``inputs``: what ``workload.operand`` takes, by name.
 
     Raises ``WorkloadError`` for tensors that are missing or unknown, of another order, or of sizes
-    that contradict each other.
+    that contradict each other; ``CapacityError`` for sizes that the machine has no coordinates for.
     """
     statement = statement_of(program.sections)
     found = {name: _named(name, source) for name, source in inputs.items()}
     shapes = _grown_shapes(statement, found)
     sizes = check_shapes(statement, shapes)
+    bits = SamConfig.from_dict(program.config).index_bits
+    for index, size in sizes.items():
+        if size >> bits:
+            raise CapacityError(
+                f"index_bits = {bits}: index {index} of size {size} needs at least "
+                f"{size.bit_length()}"
+            )
     tensors = {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
     return Operands(program, tensors, sizes)
 
@@ -83,7 +90,7 @@ def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
 def image(program: Program, operands: Operands) -> dict[str, Rows]:
     """What to write before a start, by window. ``CapacityError`` where an array is too short."""
     graph, config = graph_of(program.sections), SamConfig.from_dict(program.config)
-    found = {}
+    found, needed = {}, [_result_rows(program, operands)]
     settings = [_setting(graph, name, setting, operands) for name, setting in settings_of(graph)]
     if settings:
         found["settings"] = _rows(np.array(settings, np.uint32))
@@ -91,15 +98,39 @@ def image(program: Program, operands: Operands) -> dict[str, Rows]:
         for array in block.arrays:
             if not array.writes:
                 rows = _rows(_array(block, array, operands, program.format))
-                if len(rows.numbers) > config.array_words:
-                    raise CapacityError(
-                        f"{program.workload}: tensor {block['tensor']}: {len(rows.numbers)} rows "
-                        f"of {array.name}, array_words = {config.array_words}"
-                    )
+                needed.append((len(rows.numbers), block["tensor"]))
                 found[f"{block.name}_{array.name}"] = rows
+    _require_rows(config, *max(needed))
     if len(program.sections["configuration"]):
         found["configuration"] = _rows(program.sections["configuration"])
     return found
+
+
+def _result_rows(program: Program, operands: Operands) -> tuple[int, str]:
+    """Rows that an array of the result needs whatever the data are, and the result's name."""
+    statement = statement_of(program.sections)
+    access = statement.result
+    format = statement.formats[access.tensor]
+    rows = 1
+    for kind, mode in zip(format.levels, format.modes, strict=True):
+        size = operands.sizes[access.indices[mode]]
+        if kind == "bitvector":
+            rows *= -(-size // BITVECTOR_BITS)
+        if kind != "dense":
+            break
+        rows *= size
+    return rows, access.tensor
+
+
+def _require_rows(config: SamConfig, rows: int, tensor: str) -> None:
+    """Raises ``CapacityError`` where arrays have fewer rows, or references do not reach them."""
+    for field, there, needed in (
+        ("array_words", config.array_words, rows),
+        ("index_bits", config.index_bits, rows.bit_length()),
+    ):
+        if there < needed:
+            what = f"{field} = {there}: tensor {tensor} needs at least {needed}"
+            raise CapacityError(f"{what}, for {rows} rows" if needed != rows else what)
 
 
 def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -198,12 +229,15 @@ def _array(block: Block, array: Array, operands: Operands, format: str) -> np.nd
     tensor = block["tensor"]
     if array.of_values:
         # A constant's name is its number.
-        named = tensor.isidentifier()
-        values = operands.storages[tensor].values if named else np.array([float(tensor)])
-        try:
-            return to_words(values, format)
-        except ValueError as error:
-            raise WorkloadError(f"tensor {tensor}: {error}") from error
+        if not tensor.isidentifier():
+            return _words(np.array([float(tensor)]), format, lambda _: "constant")
+        entries = operands.tensors[tensor]
+        _words(
+            entries.values,
+            format,
+            lambda at: entry_names(tensor, entries.coordinates[at : at + 1])[0],
+        )
+        return to_words(operands.storages[tensor].values, format)
     level = operands.storages[tensor].levels[block["level"]]
     match level, array.name:
         case CompressedLevel(), "seg":
@@ -218,6 +252,16 @@ def _array(block: Block, array: Array, operands: Operands, format: str) -> np.nd
         f"tensor {tensor}: its level {block['level']} is no {block.type}'s: the graph needs "
         "another format"
     )
+
+
+def _words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.ndarray:
+    """The values' words; ``name(at)`` is what to call the one that the format does not hold."""
+    try:
+        return to_words(values, format)
+    except ValueError as error:
+        place, _, reason = str(error).partition(" = ")
+        at = int(place.removeprefix("value [").removesuffix("]"))
+        raise WorkloadError(f"{name(at)} = {reason}") from error
 
 
 def _rows(words: np.ndarray) -> Rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,8 @@ from sw.runtime.program import Program
 from sw.runtime.sam_sections import statement_of
 
 GRAPH_SUFFIXES = (".gv", ".dot")
+
+_FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
 """Of files that say how large a tensor is; others say which coordinates it has."""
@@ -56,6 +60,11 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
         operands = {name: _operand(name, tensor) for name, tensor in inputs.items()}
     if str(text).endswith(GRAPH_SUFFIXES):
         return _of_graph(Path(text), operands)
+    if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
+        raise WorkloadError(
+            f"{text}: must be an expression or a graph ({', '.join(GRAPH_SUFFIXES)}); "
+            "--tensor NAME=PATH gives a file's tensor"
+        )
     statement = parse(str(text))
     name = str(text).split(" -")[0].strip()
     return SamWorkload(name, str(text), statement, None, operands)
@@ -87,11 +96,23 @@ def new_inputs(
     defaults: Mapping[str, Operand] | None,
     seed: int = 0,
 ) -> dict[str, Operand]:
-    """The program's operands, from files in place of ``defaults``."""
+    """The program's operands, from files in place of ``defaults``.
+
+    Raises ``WorkloadError`` naming those that are in neither.
+    """
     if values is not None:
         raise WorkloadError("--values: target sam has tensors: --tensor NAME=PATH gives them")
     formats = statement_of(program.sections).formats
-    return {**(defaults or {}), **load_tensors(tensors, formats)}
+    found = {**(defaults or {}), **load_tensors(tensors, formats)}
+    operands = [access.tensor for access in statement_of(program.sections).operands]
+    missing = [name for name in dict.fromkeys(operands) if name not in found]
+    if missing:
+        are = "tensor {} is" if len(missing) == 1 else "tensors {} are"
+        raise WorkloadError(
+            f"{program.workload}: {are.format(', '.join(missing))} not given: "
+            "--tensor NAME=PATH gives one"
+        )
+    return found
 
 
 def prepare() -> None:

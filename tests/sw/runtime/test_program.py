@@ -149,13 +149,25 @@ def test_a_program_for_another_configuration_names_what_differs(file: Path):
         Program.load(file, other)
 
 
-def test_a_configuration_with_more_fields_or_another_target_is_another():
-    newer = dataclasses.replace(program(), config={**CONFIG.to_dict(), "lanes": 2}, target="sam")
-    text = (
-        "program for another configuration: target is sam, must be dpu; lanes is 2, must be missing"
-    )
+def test_a_configuration_with_more_fields_is_another():
+    newer = dataclasses.replace(program(), config={**CONFIG.to_dict(), "lanes": 2})
+    text = "program for another configuration: lanes is 2, must be missing"
     with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
         newer.require(CONFIG)
+
+
+def test_of_another_target_only_that_is_told():
+    other = dataclasses.replace(program(), config={"lanes": 2}, target="sam")
+    text = "program for another configuration: target is sam, must be dpu"
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        other.require(CONFIG)
+
+
+def test_a_number_format_that_is_not_the_configurations_is_refused():
+    forged = dataclasses.replace(program(), format="float16")
+    text = "format in manifest.json is float16: must be float32, as in config"
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        forged.check()
 
 
 def test_a_digest_that_disagrees_with_the_fields_is_refused():
