@@ -1,8 +1,8 @@
 """Writes the reference of commands and configurations: ``python -m sw.manual``.
 
 ``docs/commands.md`` and ``docs/configurations.md`` are whole, parts of the README lie between
-markers. All of it comes from the command line's and the configurations' own texts, from the example
-and from a run of the demo's circuit.
+markers. All of it comes from the command line's and the configurations' own texts, from the
+examples and from runs of two of the demo's workloads.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import re
 import tempfile
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,24 +22,29 @@ import click
 from rich.console import Console
 
 from sw.cli import main
-from sw.compiler.frontend.generate import write_examples
 from sw.runtime.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
 from sw.runtime.report import JSON_FIELDS
 from sw.runtime.session import run_once
-from sw.targets import TARGETS
+from sw.targets import TARGETS, Runtime
 
 ROOT = Path(__file__).parents[1]
-DEMO = "dpu_d3_b64"
+DEMO: Mapping[str, tuple[str, str]] = {
+    "page": ("dpu_d3_b64", "circuit"),
+    "sam_page": ("sam_fp32", "matmul"),
+}
+"""Configuration and example of the reports in the README, by the names of their sections."""
+
 _COLUMNS = 88
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file's whole text, by its path; the demo's page in the README as it is."""
+    """Every generated file's whole text, by its path; the reports in the README as they are."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
     readme = _with_section(readme, "configurations", configuration_table("configs"))
-    readme = _with_section(readme, "quickstart", f"```python\n{example}```")
+    for name in ("quickstart", "sam_quickstart"):
+        example = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+        readme = _with_section(readme, name, f"```python\n{example}```")
     return {
         ROOT / "docs" / "commands.md": commands(),
         ROOT / "docs" / "configurations.md": configurations(),
@@ -46,11 +52,14 @@ def pages() -> dict[Path, str]:
     }
 
 
-def demo_page() -> str:
-    """The report on the demo's circuit, but for the times."""
+def demo_page(config: str, name: str) -> str:
+    """The report on one of the demo's workloads, but for the times. Runs the RTL."""
+    configuration = load_configuration(config)
+    runtime: Runtime = configuration.target.part("runtime")
     with tempfile.TemporaryDirectory() as folder:
-        source = next(path for path in write_examples(folder) if path.stem == "circuit")
-        report = run_once(load_configuration(DEMO), str(source))
+        examples = runtime.examples(Path(folder))
+        example = next(example for example in examples if example.name == name)
+        report = run_once(configuration, example.source, tensors=example.tensors)
     text = io.StringIO()
     replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
@@ -82,7 +91,8 @@ def configurations() -> str:
         "configuration classes; a test compares the two.\n\nA configuration is a TOML file: its "
         'target, as `target = "dpu"`, and those fields that differ from the defaults. Commands '
         "take the name of a file in `configs/` or the path of any other, and `--set field=value` "
-        "changes a field.",
+        "changes a field. [sam.md](sam.md#graphs-and-fabrics) explains what a SAM configuration "
+        "with an expression, with a fabric, or with neither is.",
         configuration_table("../configs"),
     ]
     for target in TARGETS.values():
@@ -125,21 +135,27 @@ def _fields(kind: Any) -> str:
     lines = ["| field | default | meaning |", "| --- | --- | --- |"]
     for field in dataclasses.fields(kind):
         meaning = meanings[field.name].replace("``", "`")
-        lines.append(f"| `{field.name}` | `{_toml(field.default)}` | {meaning} |")
+        lines.append(f"| `{field.name}` | {_toml(field.default)} | {meaning} |")
     return "\n".join(lines)
 
 
 def _toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """As a configuration's file writes it; nothing for what no file can."""
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`" if text else '`""`'
 
 
 def write() -> None:
-    """Writes every page, and runs the demo's circuit for the README. Takes some seconds."""
+    """Writes every page, and runs the demo's workloads for the README. Takes minutes at first."""
     for path, text in pages().items():
         write_text(path, text)
     readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    write_text(readme, _with_section(text, "page", f"```text\n{demo_page()}\n```"))
+    for section, (config, name) in DEMO.items():
+        page = demo_page(config, name)
+        text = readme.read_text(encoding="utf-8")
+        write_text(readme, _with_section(text, section, f"```text\n{page}\n```"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from sw.manual import ROOT, commands, configurations, pages
+from sw.compiler.sam.examples import examples as sam_examples
+from sw.compiler.sam.parser import parse
+from sw.manual import DEMO, ROOT, commands, configurations, pages
+from sw.runtime.configuration import load_configuration
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = PAGES[0].read_text(encoding="utf-8")
 
 
 def test_generated_pages_are_up_to_date() -> None:
@@ -21,17 +26,39 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_the_reference_has_every_option_and_field() -> None:
     assert "--no-reassociate" in commands()
+    assert "--tensor NAME=PATH" in commands()
     assert "| `pe_stages` | `1` | pipeline registers in a PE," in configurations()
+    assert "| `memory` | `local` | `local`: a memory for each array;" in configurations()
+    assert '| `expression` | `""` |' in configurations()
+    assert "| `fabric` |  |" in configurations()
 
 
-def test_the_example_prints_what_the_readme_says() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    printed = re.search(r"\$ \.venv/bin/python examples/quickstart\.py\n(.*?)```", text, re.S)
+@pytest.mark.parametrize("name", DEMO)
+def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Path) -> None:
+    config, example = DEMO[name]
+    runtime = load_configuration(config).target.part("runtime")
+    assert example in [one.name for one in runtime.examples(tmp_path)]
+    page = re.search(rf"<!-- {name}:begin -->\n```text\n(.*?)```", README, re.S)
+    assert page and f" on {config}, rtl" in page[1] and "✔ bit-exact" in page[1]
+
+
+def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
+    expression = re.search(r'gnarl run sam_fp32 "(.*?)" \\\n', README)
+    assert expression
+    told, shipped = parse(expression[1]), parse(sam_examples()["matmul"])
+    assert str(told.result) == str(shipped.result)
+    assert (told.expression, told.order) == (shipped.expression, shipped.order)
+    assert told.formats == shipped.formats
+
+
+@pytest.mark.parametrize("name", ["quickstart", "sam_quickstart"])
+def test_an_example_prints_what_the_readme_says(name: str) -> None:
+    printed = re.search(rf"\$ \.venv/bin/python examples/{name}\.py\n(.*?)```", README, re.S)
     assert printed
     done = subprocess.run(
-        [sys.executable, "examples/quickstart.py"],
+        [sys.executable, f"examples/{name}.py"],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
@@ -40,9 +67,18 @@ def test_the_example_prints_what_the_readme_says() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
         if not target.startswith("http"):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {link}"
+            assert not anchor or anchor in _anchors(file), f"{page.name}: {link}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of a page's headings, as Git hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
 
 
 def test_every_make_target_that_pages_name_is_there() -> None:
