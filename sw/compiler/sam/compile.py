@@ -35,7 +35,8 @@ def compile(
     if config.fabric is not None:
         from hw.sam.fabric_encoding import encode as encode_fabric
 
-        configuration = encode_fabric(graph, config).words
+        encoded = encode_fabric(graph, config)
+        graph, configuration = encoded.graph, encoded.words
     else:
         config = replace(config, expression=workload.text, graph=graph)
     progress(1.0)

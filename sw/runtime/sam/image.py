@@ -13,7 +13,7 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
-from hw.sam.memory_map import settings_of
+from hw.sam.memory_map import settings_of, settings_rows
 from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.expression import Statement
@@ -91,7 +91,11 @@ def image(program: Program, operands: Operands) -> dict[str, Rows]:
     """What to write before a start, by window. ``CapacityError`` where an array is too short."""
     graph, config = graph_of(program.sections), SamConfig.from_dict(program.config)
     found, needed = {}, [_result_rows(program, operands)]
-    settings = [_setting(graph, name, setting, operands) for name, setting in settings_of(graph)]
+    # A fabric has settings of units, too, that are not what they are for, or not in use.
+    used = set(settings_of(graph))
+    settings = [
+        _setting(graph, *row, operands) if row in used else 0 for row in settings_rows(config)
+    ]
     if settings:
         found["settings"] = _rows(np.array(settings, np.uint32))
     for block in graph.blocks:
