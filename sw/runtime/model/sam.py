@@ -8,8 +8,9 @@ import numpy as np
 
 from hw.lib.errors import ConfigError
 from hw.sam.config import SamConfig
+from hw.sam.fabric_encoding import decode
 from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map, settings_of
+from hw.sam.memory_map import memory_map, settings_of, settings_rows
 from sw.runtime.model.sam_streams import ModelRun, run_graph
 from sw.runtime.model.sam_timing import latencies
 from sw.runtime.model.sam_tokens import Limits
@@ -17,24 +18,33 @@ from sw.runtime.rows import MachineRun, Rows, Wanted
 
 
 def model(config: SamConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
-    """Runs the configuration's graph on the contents of ``image``; the ``wanted`` rows at the end.
+    """Runs a machine on the contents of ``image``; the ``wanted`` rows at the end.
 
-    Cycles are those of queues that are never full, without skipping, so no block ever stalls; see
-    ``sw.runtime.model.sam_timing``. Raises as ``run_graph`` does, and ``ConfigError`` where there
-    is no graph.
+    The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
+    queues that are never full, without skipping, so no block ever stalls; see
+    ``sw.runtime.model.sam_timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
+    neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
     """
-    if config.graph is None:
-        raise ConfigError(["graph: there is none, so the model has nothing to run"])
-    run = run_image(config, config.graph, image)
+    graph = _graph(config, image)
+    run = run_image(config, graph, image)
     counters = dict.fromkeys(memory_map(config).counters, 0) | run.counts
     for (block, output), tokens in run.streams.items():
-        if (block, output) in config.graph.readers:
+        if (block, output) in graph.readers:
             counters[f"tokens_{block}_{output}"] = len(tokens)
     memory = {
         window: Rows(rows, _rows(run.written[window], rows))
         for window, rows in wanted(counters).items()
     }
     return MachineRun(memory, run.cycles, counters)
+
+
+def _graph(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
+    if config.graph is not None:
+        return config.graph
+    if config.fabric is None:
+        raise ConfigError(["graph: there is none, and no fabric: the model has nothing to run"])
+    words = image.get("configuration")
+    return decode(np.zeros(0) if words is None else words.words, config)
 
 
 def run_image(config: SamConfig, graph: Graph, image: Mapping[str, Rows]) -> ModelRun:
@@ -45,7 +55,7 @@ def run_image(config: SamConfig, graph: Graph, image: Mapping[str, Rows]) -> Mod
         for array in block.arrays
         if not array.writes
     }
-    names = settings_of(graph)
+    names = settings_of(graph) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
     limits = Limits(config.index_bits, config.array_words, config.accumulator_words)

@@ -98,8 +98,8 @@ def run_graph(
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting; ``latencies``: of blocks by name, as ``sam_timing.latencies`` has them, or
-    none. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    block and setting; ``latencies``: of blocks by name, as ``sam_timing.latencies`` has them;
+    what it lacks is 0. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
     for streams too long to keep. O(tokens log tokens).
     """
     streams: dict[tuple[str, str], np.ndarray] = {}
