@@ -1,0 +1,247 @@
+"""SAM through the ``gnarl`` command: expressions, graphs, programs and every kind of operand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from click.testing import Result
+
+from sw.runtime import Device
+from tests.support.commands import gnarl, state
+from tests.support.sam_files import (
+    CONFIG,
+    COPY,
+    PRODUCT,
+    VECTOR,
+    VECTOR_C,
+    B,
+    C,
+    write_fibertree,
+    write_mtx,
+)
+
+
+def run(workload: str | Path, *arguments: str | Path, config: str = CONFIG) -> dict[str, Any]:
+    """The JSON object of a run on the model that succeeds."""
+    result = gnarl("run", config, workload, *arguments, "--backend", "model", "--json")
+    return report_of(result)
+
+
+def report_of(result: Result) -> dict[str, Any]:
+    assert (result.exit_code, result.stdout.count("\n")) == (0, 1), result.stderr
+    report: dict[str, Any] = json.loads(result.stdout)
+    assert report["bit_exact"]
+    return report
+
+
+def entries(tensor: str, array: np.ndarray) -> dict[str, float]:
+    """An array's nonzeros as reports name them."""
+    return {
+        f"{tensor}[{','.join(map(str, place))}]": float(array[tuple(place)])
+        for place in np.argwhere(array).tolist()
+    }
+
+
+def nonzero(report: dict[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in report["outputs"].items() if value}
+
+
+@pytest.fixture
+def operands(tmp_path: Path) -> list[str]:
+    """The options that give ``B`` and ``C``."""
+    b, c = write_mtx(tmp_path / "b.mtx", B), write_mtx(tmp_path / "c.mtx", C)
+    return ["--tensor", f"B={b}", "--tensor", f"C={c}"]
+
+
+def test_a_product_and_its_report(operands: list[str]) -> None:
+    report = run(PRODUCT, *operands)
+    assert nonzero(report) == entries("X", B @ C)
+    assert (report["target"], report["config"], report["backend"]) == ("sam", CONFIG, "model")
+    assert report["workload"] == "X(i,j)=B(i,k)*C(k,j)"
+    assert report["cycles"] >= report["statistics"]["longest_stream"] > 0
+    assert report["counters"]["tokens_lookup_B_i_out_crd"] == len(B) + 2
+    assert "stalls_lookup_B_i" in report["counters"]
+
+
+def test_the_page_names_streams_and_hides_charts_without_bars(operands: list[str]) -> None:
+    result = gnarl("run", CONFIG, PRODUCT, *operands, "--backend", "model")
+    assert result.exit_code == 0
+    assert "bit-exact" in result.stdout
+    assert "Tokens of streams, % of cycles" in result.stdout
+    assert "stalled" not in result.stdout  # the model's blocks never wait
+
+
+def npz(path: Path) -> Path:
+    scipy.sparse.save_npz(path, scipy.sparse.csr_array(B))
+    return path
+
+
+def npy(path: Path) -> Path:
+    np.save(path, B)
+    return path
+
+
+def tns(path: Path) -> Path:
+    lines = [f"{i + 1} {j + 1} {B[i, j]}" for i, j in np.argwhere(B).tolist()]
+    path.write_text("# shape 3 4\n" + "\n".join(lines[::-1]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["mtx", "tns", "npz", "npy", "folder", "folder/tensor_B"])
+def test_kinds_of_files(tmp_path: Path, kind: str) -> None:
+    match kind:
+        case "mtx":
+            path = write_mtx(tmp_path / "b.mtx", B)
+        case "tns" | "npz" | "npy":
+            path = {"tns": tns, "npz": npz, "npy": npy}[kind](tmp_path / f"b.{kind}")
+        case _:
+            write_fibertree(tmp_path / "folder", "B")
+            path = tmp_path / kind
+    assert run(COPY, "--tensor", f"B={path}")["outputs"] == entries("X", B)
+
+
+FORMATS = ["dd", "ss", "bb", "ds", "sd", "db", "bd", "sb", "bs"]
+
+
+@pytest.mark.parametrize("levels", FORMATS)
+def test_formats_of_inputs_and_results(tmp_path: Path, levels: str) -> None:
+    b = write_mtx(tmp_path / "b.mtx", B)
+    for text in (
+        f"X(i,j)=2*B(i,j) -f=X:{levels} -f=B:ss",
+        f"X(i,j)=2*B(i,j) -f=X:ss -f=B:{levels}",
+        f"X(i,j)=2*B(j,i) -f=X:{levels} -f=B:{levels}:1,0",
+    ):
+        doubled = 2 * (B.T if "B(j,i)" in text else B)
+        assert nonzero(run(text, "--tensor", f"B={b}")) == entries("X", doubled), text
+
+
+def test_orders_from_scalars_to_four(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    scalar, tensor = tmp_path / "s.tns", tmp_path / "t.npy"
+    scalar.write_text("3\n")
+    array = random.integers(0, 3, (2, 3, 2, 4)).astype(float)
+    np.save(tensor, array)
+    report = run(
+        "X(i,j,k,l)=s*T(i,j,k,l)+0 -f=X:ssss -f=T:sbds",
+        *("--tensor", f"s={scalar}", "--tensor", f"T={tensor}"),
+    )
+    assert nonzero(report) == entries("X", 3 * array)
+    total = run("x=T(i,j,k,l) -f=T:ssss", "--tensor", f"T={tensor}")
+    assert total["outputs"] == {"x": array.sum()}
+    assert run("x=3")["outputs"] == {"x": 3.0}
+
+
+def test_a_tensor_of_the_results_name_gives_its_shape(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros(3))
+    outputs = run("x(i)=2.5", "--tensor", f"x={path}")["outputs"]
+    assert outputs == {"x[0]": 2.5, "x[1]": 2.5, "x[2]": 2.5}
+
+
+def test_a_file_without_a_shape_takes_that_of_the_others(tmp_path: Path) -> None:
+    b, c = write_mtx(tmp_path / "b.mtx", B), tmp_path / "c.tns"
+    c.write_text("1 2\n3 4\n")  # as large as its largest coordinate: 3; B has four columns
+    report = run(VECTOR, "--tensor", f"B={b}", "--tensor", f"c={c}")
+    assert nonzero(report) == entries("x", B @ VECTOR_C)
+
+
+@pytest.mark.parametrize("suffix", ["gv", "dot"])
+def test_a_graph_goes_out_as_dot_and_comes_back(
+    tmp_path: Path, operands: list[str], suffix: str
+) -> None:
+    graph, again = tmp_path / f"product.{suffix}", tmp_path / f"again.{suffix}"
+    assert gnarl("compile", CONFIG, PRODUCT, "--dot", graph).exit_code == 0
+    assert gnarl("compile", CONFIG, graph, "--dot", again).exit_code == 0
+    report, direct = run(graph, *operands), run(PRODUCT, *operands)
+    assert report["workload"] == "product"
+    for field in ("outputs", "cycles", "ops"):
+        assert report[field] == direct[field]
+    assert again.read_text() == graph.read_text()
+
+
+def test_a_program_runs_with_other_tensors(tmp_path: Path, operands: list[str]) -> None:
+    program, double = tmp_path / "product.npz", write_mtx(tmp_path / "double.mtx", 2 * B)
+    assert gnarl("compile", CONFIG, PRODUCT, "-o", program).exit_code == 0
+    assert nonzero(run(program, *operands)) == entries("X", B @ C)
+    other = run(program, "--tensor", f"B={double}", *operands[2:])
+    assert nonzero(other) == entries("X", 2 * B @ C)
+    assert other["digest"] == run(PRODUCT, *operands)["digest"]
+
+
+def test_programs_and_graphs_are_the_same_bytes_each_time(tmp_path: Path) -> None:
+    paths = [(tmp_path / f"{n}.npz", tmp_path / f"{n}.gv") for n in range(2)]
+    for seed, (program, graph) in enumerate(paths):
+        arguments = ("-o", program, "--dot", graph, "--seed", str(seed))
+        assert gnarl("compile", CONFIG, PRODUCT, *arguments).exit_code == 0
+    (one, drawn), (other, drawn_again) = paths
+    assert one.read_bytes() == other.read_bytes()
+    assert drawn.read_bytes() == drawn_again.read_bytes()
+
+
+def test_disasm_lists_blocks_with_what_they_read(tmp_path: Path) -> None:
+    program = tmp_path / "copy.npz"
+    assert gnarl("compile", CONFIG, COPY, "-o", program).exit_code == 0
+    lines = gnarl("disasm", program).stdout.splitlines()
+    assert lines[0] == "root: root"
+    assert "write_X_vals: valwrite tensor=X val=vals_B.out_val" in lines
+
+
+def test_a_configuration_that_names_its_expression(operands: list[str]) -> None:
+    named = gnarl("run", "sam_matmul", *operands, "--backend", "model", "--json")
+    assert nonzero(report_of(named)) == entries("X", B @ C)
+    assert run(PRODUCT, *operands, config="sam_matmul")["cycles"] == report_of(named)["cycles"]
+
+
+def test_a_configuration_file_of_ones_own(tmp_path: Path, operands: list[str]) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'target = "sam"\nformat = "float16"\nexpression = "{PRODUCT}"\n')
+    result = gnarl("run", path, *operands, "--backend", "model", "--json")
+    report = report_of(result)
+    assert report["config"] == "mine"
+    assert nonzero(report) == entries("X", B @ C)
+
+
+OVERRIDES = ["format=fixed16.8", "format=bfloat16", "skip=false", "memory=shared", "index_bits=16"]
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+def test_overrides(operands: list[str], override: str) -> None:
+    report = run(PRODUCT, *operands, "--set", override)
+    assert nonzero(report) == entries("X", B @ C)
+    assert list(report["overrides"]) == [override.partition("=")[0]]
+
+
+def test_a_timeline_and_nothing_else_is_written(tmp_path: Path, operands: list[str]) -> None:
+    before = set(state(tmp_path))
+    run(PRODUCT, *operands, "--timeline", tmp_path / "x.png")
+    assert set(state(tmp_path)) - before == {"x.png"}
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_verilog_of_an_expression(tmp_path: Path) -> None:
+    settings = ("--set", "array_words=64", "-o", tmp_path / "out")
+    result = gnarl("rtl", CONFIG, COPY, *settings)
+    assert result.exit_code == 0, result.stderr
+    verilog, fields = tmp_path / "out/sam_fp32.v", tmp_path / "out/sam_fp32.json"
+    assert result.stdout == f"{verilog}\n{fields}\n"
+    assert "module sam_fp32(" in verilog.read_text()
+    found = json.loads(fields.read_text())
+    assert (found["target"], found["fields"]["expression"]) == ("sam", COPY)
+
+
+def test_from_python_with_arrays_and_sparse_matrices() -> None:
+    with Device(CONFIG, backend="model") as device:
+        program = device.compile(PRODUCT)
+        for b, c in [(B, scipy.sparse.csc_array(C)), (B.tolist(), scipy.sparse.coo_array(C))]:
+            inputs = {"B": b, "C": c}
+            result = device.run(program, inputs)
+            found = dict(zip(result.names, result.outputs.tolist(), strict=True))
+            assert {name: value for name, value in found.items() if value} == entries("X", B @ C)
+            assert device.verify(program, inputs, result).bit_exact
+        scalar = device.run(device.compile("x=b*b"), {"b": 1.5})
+        assert scalar.outputs.tolist() == [2.25]
