@@ -23,6 +23,9 @@ SDDMM_INNER = 256
 HALF = 0.5
 """Share of nonzeros of the vectors that stand in for those of a single nonzero."""
 
+AS_THERE, HALF_FULL, LANES = "as there", "half-full vectors", "4 lanes"
+"""How a kernel is run: as the reference was; with real vectors; with rows dealt to lanes."""
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -38,6 +41,8 @@ class Kernel:
         operands that have a single nonzero there.
     scalars
         operands that are numbers, and which.
+    lanes
+        a schedule that deals a loop to several copies of what lies inside, if there is one.
     """
 
     name: str
@@ -45,6 +50,16 @@ class Kernel:
     cycles: Mapping[str, int]
     vectors: tuple[str, ...] = ()
     scalars: Mapping[str, float] | None = None
+    lanes: str = ""
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Of ``AS_THERE``, ``HALF_FULL`` and ``LANES``, those that the kernel has."""
+        return (
+            AS_THERE,
+            *((HALF_FULL,) if self.vectors else ()),
+            *((LANES,) if self.lanes else ()),
+        )
 
 
 KERNELS = (
@@ -60,7 +75,12 @@ KERNELS = (
         {"b": 2.0, "e": 2.0},
     ),
     Kernel("mat_residual", "mat_residual", {"bcsstm02": 211, "lp_scsd1": 2554}, ("b", "d")),
-    Kernel("mat_sddmm", "mat_sddmm", {"bcsstm02": 17042, "lp_scsd1": 613807}),
+    Kernel(
+        "mat_sddmm",
+        "mat_sddmm",
+        {"bcsstm02": 17042, "lp_scsd1": 613807},
+        lanes="-s=parallelize(i,4)",
+    ),
 )
 """Cycles: SAM's simulator with queues without bounds, from the first root token to the last write;
 "locate" for mat_sddmm."""

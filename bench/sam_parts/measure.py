@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bench.lib.records import Metric, Setting
-from bench.sam_parts.kernels import KERNELS, operands
+from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, operands
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
@@ -37,15 +37,15 @@ cycles over ``bound``."""
 class Job:
     """A kernel on a matrix's operands.
 
-    half
-        with vectors that are half full.
+    variant
+        one of the kernel's.
     backend
         ``rtl``, on which results must also be the model's; or ``model``.
     """
 
     kernel: str
     folder: Path
-    half: bool
+    variant: str
     backend: str
     seed: int
     overrides: tuple[str, ...] = field(default=())
@@ -57,16 +57,19 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def __str__(self) -> str:
-        half = ", half-full vectors" if self.half else ""
+        variant = f", {self.variant}" if self.variant != AS_THERE else ""
         overrides = "".join(f" {text}" for text in self.overrides)
-        return f"{self.kernel} on {self.folder.name}{half}{overrides}, {self.backend}"
+        return f"{self.kernel} on {self.folder.name}{variant}{overrides}, {self.backend}"
 
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == job.kernel)
-    inputs = operands(kernel, job.folder, job.half, job.seed)
-    return run(SUITE[kernel.variant], inputs, job.backend, job.overrides)
+    inputs = operands(kernel, job.folder, job.variant == HALF_FULL, job.seed)
+    text = SUITE[kernel.variant]
+    if job.variant == LANES:
+        text = f"{text} {kernel.lanes}"
+    return run(text, inputs, job.backend, job.overrides)
 
 
 def run(

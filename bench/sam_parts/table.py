@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,15 @@ from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, records, rows
 from bench.lib.request import Request
 from bench.lib.tables import Cells
-from bench.sam_parts.kernels import KERNELS, MATRICES
+from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, MATRICES
 from bench.sam_parts.measure import CONFIG, METRICS, Job, measure
 
 BENCH = "sam.table"
 
 LIMIT_MEAN = 1.0
+
+_ROOM_FOR_A_ROW = "queue_depth=256"
+"""What lanes need to work side by side: results of a row wait for those of the row before."""
 
 _OWN = {
     "reference_cycles": Metric("cycles", "none"),
@@ -53,10 +56,12 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for kernel in KERNELS:
             if request.quick and kernel.name == "mat_sddmm":
                 continue
-            for half in (False, True) if kernel.vectors else (False,):
+            for variant in kernel.variants:
                 for overrides in ((), ("skip=false",)):
+                    if variant == LANES:
+                        overrides = (*overrides, _ROOM_FOR_A_ROW)
                     jobs.append(
-                        Job(kernel.name, folder, half, request.backend, request.seed, overrides)
+                        Job(kernel.name, folder, variant, request.backend, request.seed, overrides)
                     )
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
 
@@ -72,24 +77,24 @@ def run(request: Request) -> tuple[list[Record], bool]:
         labels = {
             "kernel": job.kernel,
             "matrix": job.folder.name,
-            "vectors": "half full" if job.half else "as there",
+            "variant": job.variant,
             "backend": request.backend,
         }
         own: dict[str, Any] = {"cycles_without_skip": without["cycles"]}
-        if not job.half:
+        if job.variant != HALF_FULL:
             own["reference_cycles"] = reference[job.kernel][job.folder.name]
             own["ratio"] = values["cycles"] / own["reference_cycles"]
         found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
     if found:
-        summary = summarise(list(rows(found).values()))
+        summary = summarise(rows(found))
         labels = {"kernel": "all", "backend": request.backend}
         found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
     return found, well
 
 
-def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Geometric means and the largest of the ratios of rows that have a reference."""
-    compared = [row for row in table if "ratio" in row]
+def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, float]:
+    """Geometric means and the largest of the ratios, of what was run as the reference was."""
+    compared = [row for (_, _, variant, _), row in table.items() if variant == AS_THERE]
     without = [row["cycles_without_skip"] / row["reference_cycles"] for row in compared]
     ratios = [row["ratio"] for row in compared]
     return {
@@ -106,7 +111,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """Cycles, with their mean as the last row."""
     table, summary = _split(found)
-    names = ["kernel", "matrix", "vectors"]
+    names = ["kernel", "matrix", "variant"]
     body = [
         [*map(str, labels[:3]), *(_text(row.get(metric)) for metric in _HEADER)]
         for labels, row in table.items()
@@ -135,7 +140,7 @@ def verdict(found: Sequence[Record]) -> str:
 def draw(found: Sequence[Record], path: Path) -> None:
     """Cycles of each kernel as shares of the reference."""
     table, _ = _split(found)
-    compared = {labels: row for labels, row in table.items() if "ratio" in row}
+    compared = {labels: row for labels, row in table.items() if labels[2] == AS_THERE}
     series = {
         "cycles": "RTL of this project",
         "cycles_without_skip": "without skipping",
