@@ -20,8 +20,8 @@ def section(found: Mapping[str, Sequence[Record]]) -> str:
             "token written, operands in memory. *Reference*: the SAM project's own cycle "
             "simulator on the same operands, with queues without bounds. *No skip*: without "
             "skipping. *Longest stream*: tokens that some stream of the graph carries without "
-            "skipping, one a cycle; *distance*: cycles over that. *4 lanes*: rows dealt to four copies "
-            "of the inner loops, with queues of 256 tokens; not in the mean.",
+            "skipping, one a cycle; *distance*: cycles over that. *4 lanes*: rows dealt to four "
+            "copies of the inner loops, with queues of 256 tokens; not in the mean.",
             *(cells.to_markdown() for cells in table.tables(records).values()),
             provenance(records, table.verdict(records)),
         ]

@@ -1,0 +1,101 @@
+"""SAM's benchmark: its parts on small operands, and what it makes of the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.lib.records import Record, load
+from bench.sam import main
+from bench.sam_parts import readme, suite, table
+from bench.sam_parts.cases import DENSITIES, SIZES, cases
+from bench.sam_parts.kernels import KERNELS
+from sw.compiler.frontend.fibertree_files import save_fibertree
+from sw.compiler.frontend.tensor import Tensor
+from sw.compiler.sam.parser import parse
+from sw.compiler.sam.storage import store
+from sw.compiler.sam.suite import SUITE
+
+Run = Callable[..., Result]
+
+SIZE = 12
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in an empty folder, on small operands in the place of the real ones."""
+    random = np.random.default_rng(0)
+    for kernel in KERNELS:
+        statement = parse(SUITE[kernel.variant])
+        for access in statement.operands:
+            if access.indices:
+                shape = (SIZE,) * len(access.indices)
+                array = np.where(random.random(shape) < 0.3, random.integers(1, 9, shape), 0)
+                array[(0,) * len(shape)] = 1
+                storage = store(Tensor.from_any(array), statement.formats[access.tensor])
+                folder = tmp_path / "workloads" / "sam" / "bcsstm02" / kernel.name
+                save_fibertree(folder, access.tensor, storage)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GNARL_WORKLOADS", "workloads")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments)
+
+    return run
+
+
+def results(part: str) -> list[Record]:
+    return load(Path("build/bench") / f"sam_{part}.json")
+
+
+def test_table(bench: Run):
+    done = bench("table", "--quick", "--backend", "model", "-o", "build/bench")
+    assert done.exit_code == 0, done.output
+    found = results("table")
+    rows = {record.labels["variant"] for record in found if "variant" in record.labels}
+    assert rows == {"as there", "half-full vectors"}
+    values = {record.name: record.value for record in found}
+    cycles = values["sam.table/mat_elemadd/bcsstm02/as there/model/cycles"]
+    assert values["sam.table/mat_elemadd/bcsstm02/as there/model/ratio"] == cycles / 207
+    ratios = [value for name, value in values.items() if name.endswith("/as there/model/ratio")]
+    assert len(ratios) == len(KERNELS) - 1  # the largest is left out
+    assert values["sam.table.summary/all/model/mean_ratio"] == pytest.approx(
+        table.geometric_mean(ratios)
+    )
+    assert all(value for name, value in values.items() if name.endswith("bit_exact"))
+    assert Path("build/bench/sam_table.png").read_bytes().startswith(b"\x89PNG")
+
+    Path("README.md").write_text("a\n<!-- bench:sam:begin -->\n<!-- bench:sam:end -->\nb\n")
+    assert bench("readme").exit_code == 0
+    text = Path("README.md").read_text()
+    assert "\n| mat_elemadd | bcsstm02 | as there | 207 | " in text
+    assert readme.section({"table": found}) in text
+
+
+def test_suite(bench: Run):
+    done = bench("suite", "--quick", "--backend", "model", "-o", "build/bench")
+    assert done.exit_code == 0, done.output
+    assert "integers equal to NumPy: 60 of 60 runs" in done.stdout
+    labels = {record.labels["kernel"] for record in results("suite")}
+    assert labels == set(suite._QUICK)
+
+
+def test_operands_that_are_absent_are_told(bench: Run):
+    done = bench("table", "--backend", "model", "--workloads", "nowhere")
+    assert done.exit_code == 1
+    assert "sam.table: nowhere/sam/bcsstm02 is absent: skipped" in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("kernel", SUITE)
+def test_every_kernel_has_a_result_by_numpy(kernel: str):
+    found = cases(kernel, seed=1)
+    assert len(found) == len(SIZES) * len(DENSITIES)
+    access = parse(SUITE[kernel]).result
+    for case in found:
+        shape = tuple(SIZES[case.size][index] for index in access.indices)
+        assert case.expected(case.inputs(integers=True)).shape == shape
