@@ -7,9 +7,8 @@ import random
 import cocotb
 
 from cocotb_tests.sam.bench import Bench
-from cocotb_tests.sam.specs import specs_under_test
+from cocotb_tests.sam.specs import runs_of_each, specs_under_test
 
-_RUNS = 40
 _SPECS = specs_under_test()
 
 
@@ -20,7 +19,7 @@ async def runs_as_its_reference(dut, name):
     rng = random.Random(f"{cocotb.RANDOM_SEED} {name}")
     bench = Bench(dut, name, spec.make().signature)
     bench.start_clock()
-    for _ in range(_RUNS):
+    for _ in range(runs_of_each()):
         await bench.reset(rng)
         if rng.random() < 0.3:
             await bench.run(spec.case(rng), rng, cycles=rng.randint(1, 60))

@@ -43,11 +43,12 @@ from hw.sam.token import LEVEL_BITS, parse_stream
 from hw.sam.union import Union
 from hw.sam.val_drop import ValDrop
 from hw.sam.value_writer import ValueWriter
+from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.support import sam_cases as cases
 from tests.support.sam_cases import ACCUMULATOR_WORDS, ARRAY_WORDS, LANES, Case
 
 WIDTH = 32
-_VARIABLE = "SAM_BLOCKS"
+_GROUP, _RUNS = "SAM_BLOCKS", "SAM_RUNS"
 
 
 @dataclass(frozen=True)
@@ -161,18 +162,40 @@ def _float_blocks() -> dict[str, Spec]:
     }
 
 
+def _broken_blocks() -> dict[str, Spec]:
+    """A block that breaks the rules of streams, in every way."""
+    return {
+        mutation: Spec(
+            partial(Mutant, Repeat(WIDTH, LEVEL_BITS), "out_ref", mutation), cases.repeat
+        )
+        for mutation in MUTATIONS
+    }
+
+
 GROUPS: dict[str, Callable[[], dict[str, Spec]]] = {
     "index": _index_blocks,
     "float32": _float_blocks,
     "fixed32": partial(_value_blocks, "fixed32.0"),
 }
 
+BROKEN = "broken"
 
-def environment(group: str) -> dict[str, str]:
-    """Variables that tell the tests inside the simulator which group they test."""
-    return {_VARIABLE: group}
+
+def specs_of(group: str) -> dict[str, Spec]:
+    """By name."""
+    return _broken_blocks() if group == BROKEN else GROUPS[group]()
+
+
+def environment(group: str, runs: int) -> dict[str, str]:
+    """Variables that tell the tests inside the simulator what they test, and how long."""
+    return {_GROUP: group, _RUNS: str(runs)}
 
 
 def specs_under_test() -> dict[str, Spec]:
     """The group under test, inside the simulator."""
-    return GROUPS[os.environ[_VARIABLE]]()
+    return specs_of(os.environ[_GROUP])
+
+
+def runs_of_each() -> int:
+    """How many runs each block is tested with, inside the simulator."""
+    return int(os.environ[_RUNS])

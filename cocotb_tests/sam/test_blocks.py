@@ -6,10 +6,24 @@ import pytest
 
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sam.side_by_side import SideBySide
-from cocotb_tests.sam.specs import GROUPS, environment
+from cocotb_tests.sam.specs import BROKEN, GROUPS, environment, specs_of
+
+
+def run(group, module, runs):
+    component = SideBySide(specs_of(group))
+    run_cocotb(component, module, name="blocks", environment=environment(group, runs))
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_blocks(group):
-    component = SideBySide(GROUPS[group]())
-    run_cocotb(component, "cocotb_tests.sam.blocks", name="blocks", environment=environment(group))
+    run(group, "cocotb_tests.sam.blocks", runs=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_blocks_for_longer(group):
+    run(group, "cocotb_tests.sam.blocks", runs=400)
+
+
+def test_broken_blocks():
+    run(BROKEN, "cocotb_tests.sam.broken_blocks", runs=20)
