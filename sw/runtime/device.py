@@ -28,7 +28,8 @@ class Device:
         its name or the path of its file, or one that is loaded already.
     backend
         ``rtl``, the Verilated simulator, built at the first run or taken from the cache; or
-        ``model``, the interpreter of the program's instructions. Both count the same cycles.
+        ``model``, the interpreter of the program. Both count the same cycles on a DPU; on SAM the
+        model leaves some things out, see ``sw.runtime.model.sam_timing``.
     waves
         file for the RTL's signals, in FST format.
     stages
