@@ -8,6 +8,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError
+from hw.lib.function import Function, check_function
 from hw.sam.alu import Alu
 from hw.sam.array_vals import ArrayVals
 from hw.sam.bitvector_expand import BitvectorExpand
@@ -15,7 +16,7 @@ from hw.sam.bitvector_intersect import BitvectorIntersect
 from hw.sam.bitvector_lookup import BitvectorLookup
 from hw.sam.bitvector_union import BitvectorUnion
 from hw.sam.bitvector_writer import BitvectorWriter
-from hw.sam.block_types import BITVECTOR, DENSE, REPSIG
+from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE, REPSIG
 from hw.sam.compressed_lookup import CompressedLookup
 from hw.sam.compressed_writer import CompressedWriter
 from hw.sam.config import SamConfig
@@ -50,12 +51,27 @@ Widths = dict[str, int]
 def component(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     """The hardware of ``block``, whose inputs carry ``widths``, with its ports' names.
 
-    Raises ``ConfigError`` where the configuration cannot have it.
+    ``check_block`` has found that the configuration can have it.
     """
-    try:
-        return _COMPONENTS[block.type](block, widths, config)
-    except ValueError as error:
-        raise ConfigError([f"block {block.name}: {error}"]) from error
+    return _COMPONENTS[block.type](block, widths, config)
+
+
+def check_block(block: Block, config: SamConfig) -> None:
+    """Raises ``ConfigError`` where there is no such block in this configuration."""
+    if block.type == "bitvectorlookup" and config.index_bits != BITVECTOR_BITS:
+        raise ConfigError(
+            [
+                f"block {block.name}: index_bits = {config.index_bits}: must be {BITVECTOR_BITS} "
+                "for a bitvector level, whose rows hold its words"
+            ]
+        )
+    if block.type == "function":
+        try:
+            check_function(config.number_format, getattr(Function, block["op"].upper()))
+        except ValueError as error:
+            raise ConfigError(
+                [f"block {block.name}: format = {config.format!r}: there is no {block['op']} in it"]
+            ) from error
 
 
 def input_widths(block: Block, graph: Graph, config: SamConfig) -> Widths:

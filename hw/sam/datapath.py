@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -76,7 +76,7 @@ class Datapath(wiring.Component):
             outputs = [getattr(component, output) for output in unit.outputs]
             moves += [output.valid & output.ready for output in outputs]
             offers.append(Cat(output.valid & ~output.ready for output in outputs).any())
-            faults.append(getattr(component, "fault", Value.cast(0)))
+            faults.append(getattr(component, "fault", Const(0, 1)))
             counts += [getattr(component, count) for count in unit.counts]
             if unit.writes:
                 done.append(component.done)

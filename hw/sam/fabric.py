@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
+from hw.sam.components import check_block
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
 from hw.sam.fabric_encoding import fields, pool, sources
@@ -103,3 +104,10 @@ class Fabric(Datapath):
         with m.If(offered):
             m.d.sync += given.eq(served & ~goes_on)
         return holds
+
+
+def check_fabric(config: SamConfig) -> None:
+    """Raises ``ConfigError`` for units that there are not in this configuration."""
+    for kind in pool(config).values():
+        for block in kind.blocks:
+            check_block(block, config)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError
-from hw.sam.components import component, input_widths, skips
+from hw.sam.components import check_block, component, input_widths, skips
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
 from hw.sam.graph import Block, Graph
@@ -89,7 +89,8 @@ def hint_of(lookup: Block, graph: Graph) -> tuple[str, str]:
 
 
 def check_graph(config: SamConfig) -> None:
-    """Raises ``ConfigError`` for a graph that could not start or end, or skips what it needs."""
+    """Raises ``ConfigError`` for a graph that could not start or end, has blocks that there are
+    not in its configuration, or skips what it needs."""
     graph = config.graph
     assert graph is not None
     violations = []
@@ -102,5 +103,6 @@ def check_graph(config: SamConfig) -> None:
         raise ConfigError(violations)
     graph.topological()
     for block in graph.blocks:
+        check_block(block, config)
         if skips(block, config):
             hint_of(block, graph)

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import Out
 from hw.lib.host import HostPort, HostSignature
 from hw.sam.config import SamConfig
 from hw.sam.core import Core
+from hw.sam.fabric import check_fabric
 from hw.sam.graph_datapath import check_graph
 from hw.sam.memory_map import memory_map
 
@@ -46,7 +47,9 @@ class Sam(wiring.Component):
 
 def build(config: SamConfig) -> Sam:
     """The hardware of a configuration. Raises ``ConfigError`` where there can be none."""
+    memory_map(config)
     if config.graph is not None:
         check_graph(config)
-    memory_map(config)
+    else:
+        check_fabric(config)
     return Sam(config)

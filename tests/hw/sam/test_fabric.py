@@ -6,7 +6,7 @@ import pytest
 
 from hw.sam.fabric_encoding import Encoded, encode
 from hw.sam.graph import Graph
-from hw.sam.memory_map import ErrorCause, settings_rows
+from hw.sam.memory_map import ErrorCause, settings_rows, units_of
 from sw.runtime.host import AcceleratorError, HostDriver
 from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, column, machine, small
 
@@ -77,9 +77,8 @@ def test_faults_name_the_unit():
     with pytest.raises(AcceleratorError) as caught:
         driver.run(max_cycles=1000)
     status = caught.value.status
-    units = [f"{name}_{number}" for name, count in POOL.items() for number in range(count)]
     assert status.cause == ErrorCause.FAULT
-    assert status.detail < len(units)
+    assert units_of(CONFIG)[status.detail].name == "arrayvals_0"
 
 
 def test_a_fabric_without_a_configuration_does_nothing():

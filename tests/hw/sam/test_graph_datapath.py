@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from hw.lib.errors import ConfigError
-from hw.lib.verilog import to_verilog
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
 from hw.sam.graph_datapath import check_graph, hint_of
@@ -78,10 +77,16 @@ def test_bitvectors_need_wide_references():
         ],
     )
     with pytest.raises(ConfigError) as caught:
-        to_verilog(build(small(bitvector)), "sam")
+        build(small(bitvector))
     assert str(caught.value) == (
         "block i: index_bits = 8: must be 32 for a bitvector level, whose rows hold its words"
     )
+
+
+def test_functions_need_floats():
+    with pytest.raises(ConfigError) as caught:
+        build(small(None, fabric={"root": 1, "valwrite": 1, "function_exp": 1}))
+    assert str(caught.value) == ("block function_exp: format = 'fixed8.0': there is no exp in it")
 
 
 def test_windows_and_counters():
