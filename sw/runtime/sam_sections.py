@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.sam.config import SamConfig
+from hw.sam.fabric_encoding import encode as encode_fabric
 from hw.sam.graph import Graph
 from sw.compiler.sam.expression import Statement
 from sw.compiler.sam.parser import parse
@@ -55,6 +58,10 @@ def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
                     f"{', '.join(statement.formats)}"
                 )
         if quantities.get("fabric") is not None:
+            names = [field.name for field in fields(SamConfig)]
+            config = SamConfig.from_dict({name: quantities[name] for name in names})
+            if not np.array_equal(encode_fabric(graph, config).words, sections["configuration"]):
+                raise ProgramError("section 'configuration': is not that of the plan's graph")
             return
         if len(sections["configuration"]):
             raise ProgramError("section 'configuration': must be empty: config has no fabric")

@@ -114,6 +114,21 @@ EXPRESSIONS = {
     ),
     "unknown option": ("x(i)=b(i) -g=b", 11, "option -g is unknown; -f and -s are there"),
     "nested": ("x=" + "(" * 5000, 63, "parts are nested deeper than 60"),
+    "beyond float64": (
+        "x=2*1e999",
+        5,
+        "a number is too large; it must be finite in float64",
+    ),
+    "number of 5000 digits": (
+        "x=" + "9" * 5000,
+        3,
+        "a number is too large; it must be finite in float64",
+    ),
+    "long name": (
+        "x" * 30_000 + "=3",
+        20_001,
+        "30,002 characters are too many; at most 20,000",
+    ),
     "long": ("x=" + "+".join(["b"] * 1000), 603, "there are more than 300 operands"),
     "not walkable": ("x(i)=B(i,j) -f=B:ss -s=reorder(j,i)", 6, TRANSPOSED.partition(": ")[2]),
 }
@@ -453,6 +468,14 @@ def test_indices_that_are_too_narrow(tmp_path: Path) -> None:
     assert line == f"index_bits = 32: index i of size {10**17} needs at least 57"
 
 
+def test_bitvectors_with_narrow_indices(tmp_path: Path, operands: list[str]) -> None:
+    arguments = (COPY.replace("B:ss", "B:bb"), *operands[:2], "--set", "index_bits=16")
+    assert refused(tmp_path, *arguments) == (
+        "index_bits = 16: must be 32 where tensors have bitvector levels, whose rows hold words of "
+        "that width"
+    )
+
+
 def test_dense_levels_beyond_memory(tmp_path: Path) -> None:
     path = tmp_path / "b.mtx"
     path.write_text(HEADER + "2 1000000000 1\n1 1 1\n")
@@ -737,6 +760,20 @@ HOSTILE_PLANS = [b"", b"[" * 100_000, b"3", b"\0" * 9, bytes(range(256))]
 def test_hostile_plans(tmp_path: Path, program: Path, octets: bytes) -> None:
     with_member(program, "plan.npy", array_bytes(np.frombuffer(octets, np.uint8)))
     assert refused_program(tmp_path, program).startswith("section 'plan'")
+
+
+def test_a_fabric_that_is_not_set_to_the_plan(tmp_path: Path) -> None:
+    program = tmp_path / "fabric.npz"
+    assert gnarl("compile", "sam_fabric_small", COPY, "-o", program).exit_code == 0
+    given = (program, "--tensor", f"B={write_mtx(tmp_path / 'b.mtx', B)}")
+    whole = gnarl("run", "sam_fabric_small", *given, "--backend", "model")
+    assert whole.exit_code == 0, whole.stderr
+    with np.load(program) as archive:
+        words = archive["configuration"]
+    for spoilt in (words[:-1], words * 0, words + np.uint32(99)):
+        with_member(program, "configuration.npy", array_bytes(spoilt))
+        line = refused(tmp_path, *given, config="sam_fabric_small")
+        assert line == f"{program}: section 'configuration': is not that of the plan's graph"
 
 
 def test_a_fabrics_words_where_there_is_none(tmp_path: Path, program: Path) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import ConfigError, WorkloadError
+from hw.lib.errors import CapacityError, ConfigError, WorkloadError
+from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
 from sw.compiler.sam.lower import lower
@@ -81,4 +82,10 @@ def _graph(workload: SamWorkload, config: SamConfig) -> Graph:
     if graph is None:
         graph = lower(workload.statement, skip=config.skip and config.fabric is None)
     verify(graph)
+    bitvectors = any(block.type == "bitvectorlookup" for block in graph.blocks)
+    if bitvectors and config.index_bits != BITVECTOR_BITS:
+        raise CapacityError(
+            f"index_bits = {config.index_bits}: must be {BITVECTOR_BITS} where tensors have "
+            "bitvector levels, whose rows hold words of that width"
+        )
     return graph

@@ -9,6 +9,7 @@ four copies of what lies inside it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 
 # Trees are built and walked by recursion.
 MAX_OPERANDS = 300
+MAX_LENGTH = 20_000  # in characters
 MAX_DEPTH = 60  # of parentheses, calls and signs
 
 _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
@@ -51,6 +53,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def parse(text: str) -> Statement:
     """The statement that ``text`` writes. ``WorkloadError`` names the column, counted from 1."""
+    if len(text) > MAX_LENGTH:
+        _fail(MAX_LENGTH + 1, f"{len(text):,} characters are too many; at most {MAX_LENGTH:,}")
     options = list(_OPTION.finditer(text))
     end = options[0].start() if options else len(text)
     ends = [*(option.start() for option in options[1:]), len(text)]
@@ -279,7 +283,10 @@ class _Parser:
         if self._operands > MAX_OPERANDS:
             _fail(token.column, f"there are more than {MAX_OPERANDS} operands")
         if token.kind == "number":
-            return Constant(float(token.text), token.column)
+            number = float(token.text)
+            if math.isinf(number):
+                _fail(token.column, "a number is too large; it must be finite in float64")
+            return Constant(number, token.column)
         if token.text == "(":
             value = self._sum()
             self._expect(")", ("+", "-", "*", ")"))
