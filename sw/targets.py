@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Configuration(Protocol):
-    """What every target's configuration class offers, ``hw.dpu.config.DpuConfig`` for one.
+    """What every target's configuration class offers; ``hw.lib.configuration`` has a base for it.
 
     It is a frozen dataclass with a default for every field, whose constructor raises
     ``ConfigError`` with a line ``field = value: what is allowed`` for each bad field.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
-from hw.lib.errors import ConfigError
-from hw.lib.formats import FORMAT_NAMES, NumberFormat, parse_format
+from hw.lib.configuration import (
+    TargetConfig,
+    choice_violations,
+    flag_violations,
+    format_violations,
+    number_violations,
+)
+from hw.lib.formats import NumberFormat, parse_format
 
 OUTPUT_INTERCONNECTS = ("crossbar", "layered", "single")
 
 
 @dataclass(frozen=True)
-class DpuConfig:
+class DpuConfig(TargetConfig):
     """A DPU of ``trees`` PE trees over ``banks`` register banks. Source: DPU-v2, section III.
 
     depth
@@ -50,62 +53,28 @@ class DpuConfig:
 
     target = "dpu"
 
-    def __post_init__(self) -> None:
-        violations = list(self._violations())
-        if violations:
-            raise ConfigError(violations)
-
-    def _violations(self) -> list[str]:
-        found = []
-        for name, low, high in (
-            ("depth", 1, 4),
-            ("banks", 8, 64),
-            ("registers", 8, 256),
-            ("pe_stages", 1, 8),
-            ("instruction_words", 4, 1 << 20),
-            ("data_rows", 4, 1 << 20),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                found.append(f"{name} = {value!r}: must be a whole number from {low} to {high}")
+    def violations(self) -> list[str]:
+        found = number_violations(
+            self,
+            (
+                ("depth", 1, 4),
+                ("banks", 8, 64),
+                ("registers", 8, 256),
+                ("pe_stages", 1, 8),
+                ("instruction_words", 4, 1 << 20),
+                ("data_rows", 4, 1 << 20),
+            ),
+        )
         if not found and self.banks % (1 << self.depth):
             found.append(
                 f"banks = {self.banks}: must be a multiple of 2**depth = {1 << self.depth}"
             )
-        try:
-            parse_format(self.format)
-        except (ValueError, TypeError):
-            found.append(f"format = {self.format!r}: must be one of {FORMAT_NAMES}")
-        if self.output_interconnect not in OUTPUT_INTERCONNECTS:
-            found.append(
-                f"output_interconnect = {self.output_interconnect!r}: "
-                f"must be one of {', '.join(OUTPUT_INTERCONNECTS)}"
-            )
-        if not isinstance(self.overlap, bool):
-            found.append(f"overlap = {self.overlap!r}: must be true or false")
-        return found
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> DpuConfig:
-        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
-        known = [field.name for field in fields(cls)]
-        unknown = [
-            f"{name} = {value!r}: no such field; there are {', '.join(known)}"
-            for name, value in values.items()
-            if name not in known
+        return [
+            *found,
+            *format_violations(self, "format"),
+            *choice_violations(self, "output_interconnect", OUTPUT_INTERCONNECTS),
+            *flag_violations(self, ["overlap"]),
         ]
-        if unknown:
-            raise ConfigError(unknown)
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def digest(self) -> str:
-        """Hexadecimal SHA-256 of target and fields: names the hardware a program is made for."""
-        text = json.dumps({"target": self.target, **self.to_dict()}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def number_format(self) -> NumberFormat:

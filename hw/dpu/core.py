@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.control import Control
@@ -20,7 +19,7 @@ from hw.dpu.memory_map import memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
-from hw.lib.host import WindowSignature
+from hw.lib.machine import core_members
 from hw.lib.memory import SharedMemory
 
 
@@ -31,32 +30,13 @@ class Core(wiring.Component):
     ``InstructionFetch.latency`` cycles, one for each instruction before its ``HALT``, and
     ``config.drain_cycles``.
 
-    Members: ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
-    ``counters``: as ``hw.lib.host.HostPort`` has them; ``windows.instructions``,
-    ``windows.data``: ``WindowSignature``.
+    Members: ``core_members(memory_map(config))``.
     """
 
     def __init__(self, config: DpuConfig) -> None:
         self._config = config
         self._map = memory_map(config)
-        super().__init__(
-            {
-                "start": In(1),
-                "stop": In(1),
-                "clear": In(1),
-                "busy": Out(1),
-                "done": Out(1),
-                "cause": Out(ErrorCause),
-                "detail": Out(32),
-                "cycles": Out(64),
-                "counters": Out(data.StructLayout(dict.fromkeys(COUNTERS, 64))),
-                "windows": Out(
-                    wiring.Signature(
-                        {window.name: In(WindowSignature(window)) for window in self._map.windows}
-                    )
-                ),
-            }
-        )
+        super().__init__(core_members(self._map))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import Module
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
-
 from hw.dpu.config import DpuConfig
 from hw.dpu.core import Core
 from hw.dpu.memory_map import memory_map
-from hw.lib.host import HostPort, HostSignature
+from hw.lib.machine import Machine
 
 
-class Dpu(wiring.Component):
-    """A DPU of any configuration. Source: DPU-v2, section III.
-
-    Members: ``host``: the common host port, with the registers and windows of
-    ``hw.dpu.memory_map``.
-    """
-
-    def __init__(self, config: DpuConfig) -> None:
-        self._config = config
-        super().__init__({"host": Out(HostSignature())})
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.core = core = Core(self._config)
-        m.submodules.port = port = HostPort(
-            memory_map(self._config), int(self._config.digest[:8], 16)
-        )
-        wiring.connect(m, port.host, wiring.flipped(self.host))
-        for name in ("start", "stop", "clear"):
-            m.d.comb += getattr(core, name).eq(getattr(port, name))
-        for name in ("busy", "done", "cause", "detail", "cycles", "counters"):
-            m.d.comb += getattr(port, name).eq(getattr(core, name))
-        for window in port.memory_map.windows:
-            wiring.connect(
-                m, getattr(port.windows, window.name), getattr(core.windows, window.name)
-            )
-        return m
-
-
-def build(config: DpuConfig) -> Dpu:
-    """The hardware of a configuration."""
-    return Dpu(config)
+def build(config: DpuConfig) -> Machine:
+    """The hardware of a configuration. Source: DPU-v2, section III."""
+    return Machine(Core(config), memory_map(config), config.digest)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-from hw.lib.errors import ConfigError
-from hw.lib.formats import FORMAT_NAMES, NumberFormat, parse_format
+from hw.lib.configuration import (
+    TargetConfig,
+    choice_violations,
+    flag_violations,
+    format_violations,
+    number_violations,
+)
+from hw.lib.formats import NumberFormat, parse_format
 from hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from hw.sam.graph import Graph
 from hw.sam.token import LEVEL_BITS
@@ -18,7 +21,7 @@ MEMORIES = ("local", "shared")
 
 
 @dataclass(frozen=True)
-class SamConfig:
+class SamConfig(TargetConfig):
     """Sparse tensor dataflow hardware: the blocks of one graph, or a fabric that takes many.
 
     format
@@ -68,41 +71,32 @@ class SamConfig:
 
     target = "sam"
 
-    def __post_init__(self) -> None:
-        violations = list(self._violations())
-        if violations:
-            raise ConfigError(violations)
-
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def _violations(self) -> list[str]:
-        found = []
-        for name, low, high in (
-            ("index_bits", 8, 32),
-            ("queue_depth", 2, 1024),
-            ("array_words", 16, 1 << 24),
-            ("accumulator_words", BITVECTOR_BITS, 1 << 22),
-            ("alu_stages", 1, 8),
-            ("memory_latency", 1, 256),
-            ("memory_bandwidth", 1, 8),
-            ("memory_in_flight", 1, 64),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                found.append(f"{name} = {value!r}: must be a whole number from {low} to {high}")
+    def violations(self) -> list[str]:
+        found = number_violations(
+            self,
+            (
+                ("index_bits", 8, 32),
+                ("queue_depth", 2, 1024),
+                ("array_words", 16, 1 << 24),
+                ("accumulator_words", BITVECTOR_BITS, 1 << 22),
+                ("alu_stages", 1, 8),
+                ("memory_latency", 1, 256),
+                ("memory_bandwidth", 1, 8),
+                ("memory_in_flight", 1, 64),
+            ),
+        )
         for name in ("accumulator_words", "memory_bandwidth"):
             value = getattr(self, name)
             if isinstance(value, int) and value > 0 and value & (value - 1):
                 found.append(f"{name} = {value}: must be a power of two")
-        try:
-            parse_format(self.format)
-        except (ValueError, TypeError):
-            found.append(f"format = {self.format!r}: must be one of {FORMAT_NAMES}")
-        if not isinstance(self.skip, bool):
-            found.append(f"skip = {self.skip!r}: must be true or false")
-        if self.memory not in MEMORIES:
-            found.append(f"memory = {self.memory!r}: must be one of {', '.join(MEMORIES)}")
+        found += [
+            *format_violations(self, "format"),
+            *flag_violations(self, ["skip"]),
+            *choice_violations(self, "memory", MEMORIES),
+        ]
         if not isinstance(self.expression, str):
             found.append(f"expression = {self.expression!r}: must be text")
         if self.fabric is not None and not isinstance(self.fabric, dict):
@@ -113,29 +107,13 @@ class SamConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SamConfig:
-        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
-        known = [field.name for field in fields(cls)]
-        unknown = [
-            f"{name} = {value!r}: no such field; there are {', '.join(known)}"
-            for name, value in values.items()
-            if name not in known
-        ]
-        if unknown:
-            raise ConfigError(unknown)
         graph = values.get("graph")
         if graph is not None and not isinstance(graph, Graph):
             values = values | {"graph": Graph.from_dict(graph)}
-        return cls(**values)
+        return super().from_dict(values)
 
     def to_dict(self) -> dict[str, Any]:
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return found | {"graph": self.graph.to_dict() if self.graph else None}
-
-    @cached_property
-    def digest(self) -> str:
-        """Hexadecimal SHA-256 of target and fields: names the hardware a program is made for."""
-        text = json.dumps({"target": self.target, **self.to_dict()}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return super().to_dict() | {"graph": self.graph.to_dict() if self.graph else None}
 
     @property
     def number_format(self) -> NumberFormat:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, ResetInserter
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
-from hw.lib.host import WindowSignature
+from hw.lib.machine import core_members
 from hw.sam.config import SamConfig
 from hw.sam.control import Control
 from hw.sam.counters import Counters
@@ -26,31 +25,13 @@ from hw.sam.unit import all_settings
 class Core(wiring.Component):
     """Blocks that pass tokens to each other until all is written. Source: SAM; FuseFlow, section 2.
 
-    Members: ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
-    ``counters``, ``windows``: as ``hw.lib.host.HostPort`` has them, for ``memory_map(config)``.
+    Members: ``core_members(memory_map(config))``.
     """
 
     def __init__(self, config: SamConfig) -> None:
         self._config = config
         self._map = memory_map(config)
-        super().__init__(
-            {
-                "start": In(1),
-                "stop": In(1),
-                "clear": In(1),
-                "busy": Out(1),
-                "done": Out(1),
-                "cause": Out(ErrorCause),
-                "detail": Out(32),
-                "cycles": Out(64),
-                "counters": Out(data.StructLayout(dict.fromkeys(self._map.counters, 64))),
-                "windows": Out(
-                    wiring.Signature(
-                        {window.name: In(WindowSignature(window)) for window in self._map.windows}
-                    )
-                ),
-            }
-        )
+        super().__init__(core_members(self._map))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hw.dpu.config import DpuConfig
 from hw.lib.errors import ConfigError
 from sw.runtime.configuration import configuration_names, load_configuration
 
-FIELDS = ", ".join(DpuConfig.__dataclass_fields__)
+FIELDS = ", ".join(field.name for field in fields(DpuConfig))
 
 
 def refusal(name: str | Path, *overrides: str) -> str:

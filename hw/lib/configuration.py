@@ -1,0 +1,93 @@
+"""What the configurations of all targets have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from hw.lib.errors import ConfigError
+from hw.lib.formats import FORMAT_NAMES, parse_format
+
+
+@dataclass(frozen=True)
+class TargetConfig:
+    """Every parameter of a target's hardware: a frozen dataclass with a default for every field.
+
+    A subclass names its ``target``, and its ``violations`` say what is wrong with its fields. The
+    constructor raises ``ConfigError`` if there are any.
+    """
+
+    target: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if found := self.violations():
+            raise ConfigError(found)
+
+    def violations(self) -> list[str]:
+        """A line ``field = value: what is allowed`` for each bad field."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
+        known = [field.name for field in fields(cls)]
+        unknown = [
+            f"{name} = {value!r}: no such field; there are {', '.join(known)}"
+            for name, value in values.items()
+            if name not in known
+        ]
+        if unknown:
+            raise ConfigError(unknown)
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, JSON's types only."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hexadecimal SHA-256 of target and fields: names the hardware a program is made for."""
+        text = json.dumps({"target": self.target, **self.to_dict()}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Of the fields that must be whole numbers: name, lowest and highest one."""
+    found = []
+    for name, low, high in limits:
+        value = getattr(config, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            found.append(f"{name} = {value!r}: must be a whole number from {low} to {high}")
+    return found
+
+
+def flag_violations(config: Any, names: Iterable[str]) -> list[str]:
+    """Of the fields that must be true or false."""
+    return [
+        f"{name} = {getattr(config, name)!r}: must be true or false"
+        for name in names
+        if not isinstance(getattr(config, name), bool)
+    ]
+
+
+def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[str]:
+    """Of the field that must be one of some texts."""
+    value = getattr(config, name)
+    choices = list(choices)
+    if value in choices:
+        return []
+    return [f"{name} = {value!r}: must be one of {', '.join(choices)}"]
+
+
+def format_violations(config: Any, name: str) -> list[str]:
+    """Of the field that must name a number format."""
+    value = getattr(config, name)
+    try:
+        parse_format(value)
+    except (ValueError, TypeError):
+        return [f"{name} = {value!r}: must be one of {FORMAT_NAMES}"]
+    return []
