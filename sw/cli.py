@@ -252,10 +252,11 @@ def compile_(
     device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))
     options = _compiler_options(configuration, no_reassociate)
     program = device.compile(runtime.source(source, {}), seed=seed, **options)
+    drawn = runtime.dot(program) if dot is not None else ""
     if output is not None:
         program.save(output)
     if dot is not None:
-        write_text(dot, runtime.dot(program))
+        write_text(dot, drawn)
 
 
 @main.command()

@@ -173,7 +173,8 @@ class Report:
     def _outputs(self) -> RenderableType:
         shown = [f"{name} = {value:g}" for name, value in self.outputs.items()][:_SHOWN_OUTPUTS]
         more = len(self.outputs) - len(shown)
-        return _titled("Outputs", Text(", ".join(shown) + (f", and {more:,} more" if more else "")))
+        text = ", ".join(shown) + (f", and {more:,} more" if more else "")
+        return _titled("Outputs", Text(text or "none"))
 
     def _times(self) -> RenderableType:
         stages = [f"{name} {_duration(seconds)}" for name, seconds in self.seconds.items()]

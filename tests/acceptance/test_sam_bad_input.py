@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from sw.runtime import Device
 from tests.support.commands import gnarl, refusal
+from tests.support.errors import refused as told
 from tests.support.program_files import array_bytes, array_of, with_manifest, with_member
 from tests.support.sam_files import (
     CONFIG,
@@ -401,6 +403,36 @@ def test_folders_without_the_tensor(tmp_path: Path) -> None:
     empty.mkdir()
     line = refused(tmp_path, COPY, "--tensor", f"B={empty}")
     assert line == f"{empty}: no file tensor_B_mode_vals: there is no tensor"
+
+
+def test_what_python_may_give() -> None:
+    with Device(CONFIG, backend="model") as device:
+        program = device.compile(VECTOR)
+        for inputs, text in (
+            ({}, "expression, column 6: tensor B is not given"),
+            ([B], "inputs are a list: must be tensors by name"),
+            ({"B": "b"}, "tensor B: 'b' is no tensor: must be an array of real numbers"),
+            (
+                {"B": B, "c": ([[1], [0]], [1, 2], (4,))},
+                "tensor c: entry 1: coordinate (0,) comes after (1,): must ascend",
+            ),
+            (
+                {"B": B, "c": ([[1], [1]], [1, 2], (4,))},
+                "tensor c: entry 1: coordinate (1,) is there twice",
+            ),
+            (
+                {"B": B, "c": ([[1], [4]], [1, 2], (4,))},
+                "tensor c: entry 1: coordinate (4,): dimension 0 has size 4",
+            ),
+        ):
+            with told(text):
+                device.run(program, inputs)
+        kinds = (
+            "must be an expression or the path of a graph, or a tuple of one and operands by name"
+        )
+        for source, text in ((None, f"a NoneType: {kinds}"), (("x=b",), f"a tuple: {kinds}")):
+            with told(text):
+                device.compile(source)
 
 
 # More than the machine has.

@@ -76,6 +76,14 @@ def test_the_page_names_streams_and_hides_charts_without_bars(operands: list[str
     assert "stalled" not in result.stdout  # the model's blocks never wait
 
 
+def test_an_empty_result(tmp_path: Path) -> None:
+    path = tmp_path / "b.tns"
+    path.write_text("# shape 3 4\n")
+    assert run(COPY, "--tensor", f"B={path}")["outputs"] == {}
+    page = gnarl("run", CONFIG, COPY, "--tensor", f"B={path}", "--backend", "model").stdout
+    assert "Outputs\n  none" in page
+
+
 def npz(path: Path) -> Path:
     scipy.sparse.save_npz(path, scipy.sparse.csr_array(B))
     return path

@@ -72,6 +72,8 @@ def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
     Raises ``WorkloadError`` for tensors that are missing or unknown, of another order, or of sizes
     that contradict each other; ``CapacityError`` for sizes that the machine has no coordinates for.
     """
+    if not isinstance(inputs, Mapping):
+        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
     statement = statement_of(program.sections)
     found = {name: _named(name, source) for name, source in inputs.items()}
     shapes = _grown_shapes(statement, found)

@@ -54,7 +54,12 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
     """
     if isinstance(source, SamWorkload):
         return source
-    text, inputs = source if isinstance(source, tuple) else (source, None)
+    text, inputs = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+    if not isinstance(text, str | Path):
+        raise WorkloadError(
+            f"a {type(text).__name__}: must be an expression or the path of a graph, or a tuple of "
+            "one and operands by name"
+        )
     operands = None
     if inputs is not None:
         operands = {name: _operand(name, tensor) for name, tensor in inputs.items()}
