@@ -69,13 +69,14 @@ def run_once(
                 "--values FILE, or --tensor NAME=PATH, gives them"
             )
         inputs = runtime.new_inputs(program, values, tensors or {}, defaults, seed)
+        # Counting needs a model of some machines: what stops them is told before RTL is built.
+        operands = runtime.operands(program, inputs)
+        ops = runtime.operations(program, operands)
         result = device.run(program, inputs)
         verification = device.verify(program, inputs, result)
         if not verification.bit_exact:
             reason = device.diagnose(program, inputs)
             verification = replace(verification, difference=f"{verification.difference}; {reason}")
-        operands = runtime.operands(program, inputs)
-        ops = runtime.operations(program, operands)
     report = _report(configuration, backend, program, result, ops, verification, timed.seconds)
     if timeline is not None:
         title = (

@@ -467,8 +467,8 @@ def test_results_that_are_too_long(tmp_path: Path) -> None:
     np.save(path, np.ones(40))
     text = "X(i,j)=b(i)*c(j) -f=X:ss -f=b:s -f=c:s"
     given = ("--tensor", f"b={path}", "--tensor", f"c={path}", "--set", "array_words=256")
-    assert refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "model") == (
-        "gnarl: X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
+    assert refused(tmp_path, text, *given) == (
+        "X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
         "must be at most 256, array_words"
     )
 
@@ -477,12 +477,12 @@ def test_accumulators_that_are_too_small(tmp_path: Path) -> None:
     path = tmp_path / "b.npy"
     np.save(path, np.ones((2, 100)))
     text = "x(j)=B(i,j) -f=x:s -f=B:ss -s=reorder(i,j)"
-    given = ("run", CONFIG, text, "--tensor", f"B={path}", "--backend", "model", "--set")
-    assert refusal(tmp_path, *given, "accumulator_words=64") == (
-        "gnarl: x(j)=B(i,j): model block accumulate_i (spaccumulator): needs 100 sums: must be at "
+    given = (text, "--tensor", f"B={path}", "--backend", "model", "--set")
+    assert refused(tmp_path, *given, "accumulator_words=64") == (
+        "x(j)=B(i,j): model block accumulate_i (spaccumulator): needs 100 sums: must be at "
         "most 64, accumulator_words"
     )
-    assert gnarl(*given, "accumulator_words=128").exit_code == 0
+    assert gnarl("run", CONFIG, *given, "accumulator_words=128").exit_code == 0
 
 
 def test_indices_that_are_too_narrow(tmp_path: Path) -> None:

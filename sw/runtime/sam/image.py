@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError, GnarlError, ProgramError, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
@@ -61,9 +61,13 @@ class Operands:
 
     @cached_property
     def model(self) -> ModelRun:
-        """What the program's graph does with them, by the model."""
+        """What the program's graph does with them, by the model; ``ProgramError`` if it stops."""
         config = SamConfig.from_dict(self.program.config)
-        return run_image(config, graph_of(self.program.sections), image(self.program, self))
+        rows = image(self.program, self)
+        try:
+            return run_image(config, graph_of(self.program.sections), rows)
+        except GnarlError as error:
+            raise ProgramError(f"{self.program.workload}: model {error}") from error
 
 
 def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
