@@ -5,6 +5,7 @@ from __future__ import annotations
 from hw.lib.machine import Machine
 from hw.sam.config import SamConfig
 from hw.sam.core import Core
+from hw.sam.fabric import check_fabric
 from hw.sam.graph_datapath import check_graph
 from hw.sam.memory_map import memory_map
 
@@ -14,6 +15,9 @@ def build(config: SamConfig) -> Machine:
 
     Raises ``ConfigError`` where there can be none.
     """
+    addresses = memory_map(config)
     if config.graph is not None:
         check_graph(config)
-    return Machine(Core(config), memory_map(config), config.digest)
+    else:
+        check_fabric(config)
+    return Machine(Core(config), addresses, config.digest)
