@@ -172,6 +172,15 @@ def test_a_graph_goes_out_as_dot_and_comes_back(
     assert again.read_text() == graph.read_text()
 
 
+def test_blocks_without_edges_are_left_out(tmp_path: Path, operands: list[str]) -> None:
+    graph = tmp_path / "product.gv"
+    assert gnarl("compile", CONFIG, PRODUCT, "--dot", graph).exit_code == 0
+    text = graph.read_text()
+    stray = '99 [comment="type=crddrop,outer=i,inner=j" type="crddrop" outer="i" inner="j"]'
+    graph.write_text(text.replace("\n", f"\n    {stray}\n", 1))
+    assert nonzero(run(graph, *operands)) == entries("X", B @ C)
+
+
 def test_a_program_runs_with_other_tensors(tmp_path: Path, operands: list[str]) -> None:
     program, double = tmp_path / "product.npz", write_mtx(tmp_path / "double.mtx", 2 * B)
     assert gnarl("compile", CONFIG, PRODUCT, "-o", program).exit_code == 0
