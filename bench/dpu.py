@@ -15,7 +15,7 @@ main = Benchmark(
     "dpu",
     {"table": table, "scaling": scaling, "points": points},
     readme.SECTION,
-    readme.section,
+    readme.INTROS,
 ).command(
     """Measure the DPU; all three PARTS by default.
 

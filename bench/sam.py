@@ -15,7 +15,7 @@ main = Benchmark(
     "sam",
     {"table": table, "suite": suite, "speed": speed},
     readme.SECTION,
-    readme.section,
+    readme.INTROS,
 ).command(
     """Measure SAM graphs; all three PARTS by default.
 

@@ -14,6 +14,7 @@ from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
+from bench.lib.summary import mark
 from bench.lib.tables import Cells
 from sw.compiler.frontend.generate import random_dag
 from sw.runtime.configuration import load_configuration
@@ -142,7 +143,7 @@ def verdict(found: Sequence[Record]) -> str:
     """The largest DAG against its limits, in a line each."""
     row: dict[str, Any] = list(rows(found).values())[-1]
     gibibytes = row["peak_bytes"] / 2**30
-    marks = ["✔" if good else "✘" for good in (row["compile_s"] <= LIMIT_S, gibibytes <= 8)]
+    marks = [mark(good) for good in (row["compile_s"] <= LIMIT_S, gibibytes <= 8)]
     return (
         f"{row['operations']:,.0f} operations compile in {row['compile_s']:.0f} s, "
         f"limit {LIMIT_S:.0f} s for 1,000,000 {marks[0]}\n"

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.dpu_parts.measure import METRICS, Job, measure
 from bench.lib.inputs import existing, generated
 from bench.lib.jobs import Failure, run_jobs
-from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, records, rows
 from bench.lib.request import Request
+from bench.lib.summary import cells, geometric_mean, mark, split
 from bench.lib.tables import Cells
 
 BENCH = "dpu.table"
@@ -131,22 +130,18 @@ def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
     return summary
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """By title: cycles, with their mean as the last row if there is a reference; and what they are
     spent on, beside lower bounds."""
-    table, summary = _split(found)
-    body = [_texts(row, name, _HEADER) for (name, _), row in table.items()]
+    table, summary = split(found, BENCH)
+    body = [cells(row, [name], _HEADER) for (name, _), row in table.items()]
     if "mean_ratio" in summary:
         mean = {
             "ratio": summary["mean_ratio"],
             "ratio_without_overlap": summary["mean_ratio_without_overlap"],
         }
-        body.append(_texts(mean, "geometric mean", _HEADER))
-    spent = [_texts(row, name, _SPENT_HEADER) for (name, _), row in table.items()]
+        body.append(cells(mean, ["geometric mean"], _HEADER))
+    spent = [cells(row, [name], _SPENT_HEADER) for (name, _), row in table.items()]
     return {
         "Cycles": Cells(["workload", *_HEADER.values()], body),
         "Where they go": Cells(["workload", *_SPENT_HEADER.values()], spent),
@@ -155,7 +150,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 def verdict(found: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table, summary = _split(found)
+    table, summary = split(found, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[1]
     lines = [f"bit-exact on {backend}: {exact} of {len(table)} workloads"]
@@ -166,48 +161,29 @@ def verdict(found: Sequence[Record]) -> str:
     }
     for name, (text, limit, unit) in limits.items():
         if name in summary:
-            mark = "✔" if summary[name] <= limit else "✘"
-            lines.append(f"{text}: {summary[name]:.3g}{unit}, limit {limit:g}{unit} {mark}")
+            kept = mark(summary[name] <= limit)
+            lines.append(f"{text}: {summary[name]:.3g}{unit}, limit {limit:g}{unit} {kept}")
     return "\n".join(lines)
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
     """Cycles of each workload as shares of the reference; of our own cycles where it has none."""
-    table, _ = _split(found)
+    table, _ = split(found, BENCH)
     names = [name for name, _ in table]
     whole = [row.get("reference_cycles", row["cycles"]) for row in table.values()]
     series = {
-        "cycles": "DPU of this project",
-        "cycles_without_overlap": "without loads and stores beside exec",
-        "lower_bound": "lower bound",
+        label: [row[metric] / cycles for row, cycles in zip(table.values(), whole, strict=True)]
+        for metric, label in (
+            ("cycles", "DPU of this project"),
+            ("cycles_without_overlap", "without loads and stores beside exec"),
+            ("lower_bound", "lower bound"),
+        )
     }
     figure, (axes,) = subplots(1, (10, 4.2))
-    width = 0.8 / len(series)
-    for at, ((metric, label), color) in enumerate(zip(series.items(), PALETTE, strict=False)):
-        place = np.arange(len(names)) + (at - 1) * width
-        share = [row[metric] / cycles for row, cycles in zip(table.values(), whole, strict=True)]
-        axes.bar(place, share, width, label=label, color=color)
-    axes.axhline(1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    bars(axes, series)
+    line_at(axes, 1)
     axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
     axes.set(ylabel="cycles / reference cycles")
     axes.set_title(f"{CONFIG}: cycles against the paper's compiler", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(series))
     save(figure, path)
-
-
-def _split(found: Sequence[Record]) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
-    table = rows(record for record in found if record.bench == BENCH)
-    summary = {record.metric: record.value for record in found if record.bench != BENCH}
-    return table, summary
-
-
-def _texts(row: dict[str, Any], name: str, header: dict[str, str]) -> list[str]:
-    return [name, *(_text(row.get(metric)) for metric in header)]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

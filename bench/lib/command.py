@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rich.console import Console
 from bench.lib.inputs import FOLDER
 from bench.lib.records import Record, ResultsError, load, save
 from bench.lib.request import Request
-from bench.lib.tables import replace_section
+from bench.lib.tables import Intro, replace_section, section
 from hw.lib.errors import GnarlError
 
 WRONG = 1
@@ -30,14 +30,14 @@ class Benchmark:
     parts
         modules by name, each with ``run(request)``, which returns records and whether all went
         well; ``tables``, ``verdict`` and ``draw`` of records.
-    section, readme
-        name of the README's section, and its text from records by part.
+    section, intros
+        name of the README's section; what it says of parts, in its order.
     """
 
     target: str
     parts: Mapping[str, Any]
     section: str
-    readme: Callable[[Mapping[str, Sequence[Record]]], str]
+    intros: Mapping[str, Intro]
 
     def command(self, help: str) -> click.Command:
         """The command; ``help`` says what the parts are."""
@@ -120,7 +120,9 @@ class Benchmark:
             saved = {part: load(file) for part, file in files.items() if file.is_file()}
             if not saved:
                 raise ResultsError(f"{request.output}: no results: bench.{self.target} makes some")
-            replace_section(Path("README.md"), self.section, self.readme(saved))
+            replace_section(
+                Path("README.md"), self.section, section(saved, self.parts, self.intros)
+            )
         return well
 
     def _results(self, output: Path, part: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,19 @@ def subplots(columns: int, size: tuple[float, float], **options: Any) -> tuple[A
         each.grid(color="#e6e6e6", linewidth=0.7)
         each.set_axisbelow(True)
     return figure, axes
+
+
+def bars(axes: Any, series: Mapping[str, Sequence[float]]) -> None:
+    """A group of bars for each place on the axis: one of each series, by label."""
+    width = 0.8 / len(series)
+    for at, ((label, values), color) in enumerate(zip(series.items(), PALETTE, strict=False)):
+        places = [place + (at - (len(series) - 1) / 2) * width for place in range(len(values))]
+        axes.bar(places, values, width, label=label, color=color)
+
+
+def line_at(axes: Any, value: float) -> None:
+    """Where bars would end at best, or at worst."""
+    axes.axhline(value, color=PALETTE[-1], linestyle="--", linewidth=1)
 
 
 def save(figure: Any, path: Path) -> None:

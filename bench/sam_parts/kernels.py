@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
 from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.frontend.tensor_files import load_tensor
 from sw.compiler.sam.parser import parse
@@ -117,12 +116,6 @@ def operands(kernel: Kernel, folder: Path, half: bool, seed: int) -> dict[str, O
             if access.tensor in kernel.vectors:
                 found[access.tensor] = Operand(_half_full(sizes[access.indices[0]], random))
     return found
-
-
-def require_folder(folder: Path) -> None:
-    """Raises ``WorkloadError`` if a matrix's operands are not there."""
-    if not folder.is_dir():
-        raise WorkloadError(f"{folder}: no such folder")
 
 
 def _counted(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:

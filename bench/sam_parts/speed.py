@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
+from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.kernels import KERNELS, operands
 from bench.sam_parts.measure import CONFIG
@@ -117,10 +117,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """A row for each kernel and backend."""
-    body = [
-        [*map(str, labels), *(_text(row[metric]) for metric in _HEADER)]
-        for labels, row in rows(found).items()
-    ]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
     names = ["kernel", "matrix", "backend"]
     return {"Speed": Cells([*names, *_HEADER.values()], body, names=3)}
 
@@ -132,18 +129,16 @@ def verdict(found: Sequence[Record]) -> str:
     for backend, limit in LIMIT_S.items():
         times = [row["first_s"] for labels, row in table.items() if labels[2] == backend]
         if times:
-            mark = "✔" if max(times) <= limit else "✘"
             lines.append(
                 f"expression to result on {backend}, slowest: {max(times):.1f} s, limit "
-                f"{limit:g} s {mark}"
+                f"{limit:g} s {mark(max(times) <= limit)}"
             )
     for labels, row in table.items():
         if labels[0] == "mat_sddmm" and labels[2] == "rtl":
             speed = row["cycles_a_second"]
-            mark = "✔" if speed >= LIMIT_CYCLES_A_SECOND else "✘"
             lines.append(
                 f"mat_sddmm on {labels[1]}: {speed:,.0f} cycles/s, at least "
-                f"{LIMIT_CYCLES_A_SECOND:,} {mark}"
+                f"{LIMIT_CYCLES_A_SECOND:,} {mark(speed >= LIMIT_CYCLES_A_SECOND)}"
             )
     return "\n".join(lines)
 
@@ -167,7 +162,3 @@ def draw(found: Sequence[Record], path: Path) -> None:
     axes.set_title("From an expression to its first result", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(parts))
     save(figure, path)
-
-
-def _text(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

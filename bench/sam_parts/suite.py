@@ -7,14 +7,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bench.lib.jobs import Failure, run_jobs
-from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.plots import PALETTE, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
+from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.cases import cases
 from bench.sam_parts.measure import CONFIG
@@ -129,10 +129,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """A row for each kernel."""
-    body = [
-        [labels[0], *(_text(row[metric]) for metric in _HEADER)]
-        for labels, row in rows(found).items()
-    ]
+    body = [cells(row, labels[:1], _HEADER, places=3) for labels, row in rows(found).items()]
     return {"The suite": Cells(["kernel", *_HEADER.values()], body)}
 
 
@@ -144,12 +141,12 @@ def verdict(found: Sequence[Record]) -> str:
     exact = sum(row["bit_exact"] for row in table.values())
     slowest = max(row["compile_s"] for row in table.values())
     backend = next(iter(table))[1]
-    mark = "✔" if slowest <= LIMIT_COMPILE_S else "✘"
     return "\n".join(
         [
             f"on {backend}, integers equal to NumPy: {equal} of {runs} runs",
             f"on {backend}, floats bit-exact to model and golden model: {exact} of {runs} runs",
-            f"slowest compilation: {slowest:.3f} s, limit {LIMIT_COMPILE_S:g} s {mark}",
+            f"slowest compilation: {slowest:.3f} s, limit {LIMIT_COMPILE_S:g} s "
+            f"{mark(slowest <= LIMIT_COMPILE_S)}",
         ]
     )
 
@@ -160,13 +157,9 @@ def draw(found: Sequence[Record], path: Path) -> None:
     figure, (axes,) = subplots(1, (11, 4.4))
     places = np.arange(len(table))
     axes.bar(places, [row["distance"] for row in table.values()], 0.7, color=PALETTE[0])
-    axes.axhline(1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    line_at(axes, 1)
     names = [labels[0] for labels in table]
     axes.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
     axes.set(ylabel="cycles / tokens of the longest stream")
     axes.set_title("The suite over small random tensors", loc="left", fontsize=11)
     save(figure, path)
-
-
-def _text(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

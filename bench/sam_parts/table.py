@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.lib.jobs import Failure, run_jobs
-from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, records, rows
 from bench.lib.request import Request
+from bench.lib.summary import cells, geometric_mean, mark, split
 from bench.lib.tables import Cells
 from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, MATRICES
 from bench.sam_parts.measure import CONFIG, METRICS, Job, measure
@@ -104,34 +103,28 @@ def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, floa
     }
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """Cycles, with their mean as the last row."""
-    table, summary = _split(found)
+    table, summary = split(found, BENCH)
     names = ["kernel", "matrix", "variant"]
-    body = [
-        [*map(str, labels[:3]), *(_text(row.get(metric)) for metric in _HEADER)]
-        for labels, row in table.items()
-    ]
+    body = [cells(row, labels[:3], _HEADER) for labels, row in table.items()]
     mean = {"ratio": summary["mean_ratio"]}
-    body.append(["geometric mean", "", "", *(_text(mean.get(metric)) for metric in _HEADER)])
+    body.append(cells(mean, ["geometric mean", "", ""], _HEADER))
     return {"Cycles": Cells([*names, *_HEADER.values()], body, names=3)}
 
 
 def verdict(found: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table, summary = _split(found)
+    table, summary = split(found, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[3]
-    mark = "✔" if summary["mean_ratio"] <= LIMIT_MEAN else "✘"
+    mean = summary["mean_ratio"]
     return "\n".join(
         [
             f"bit-exact on {backend}: {exact} of {len(table)} runs",
-            f"cycles over reference, geometric mean: {summary['mean_ratio']:.3g}, limit "
-            f"{LIMIT_MEAN:g} {mark}; without skipping {summary['mean_ratio_without_skip']:.3g}",
+            f"cycles over reference, geometric mean: {mean:.3g}, limit "
+            f"{LIMIT_MEAN:g} {mark(mean <= LIMIT_MEAN)}; without skipping "
+            f"{summary['mean_ratio_without_skip']:.3g}",
             f"cycles over reference, worst: {summary['worst_ratio']:.3g}",
         ]
     )
@@ -139,37 +132,22 @@ def verdict(found: Sequence[Record]) -> str:
 
 def draw(found: Sequence[Record], path: Path) -> None:
     """Cycles of each kernel as shares of the reference."""
-    table, _ = _split(found)
+    table, _ = split(found, BENCH)
     compared = {labels: row for labels, row in table.items() if labels[2] == AS_THERE}
     series = {
-        "cycles": "RTL of this project",
-        "cycles_without_skip": "without skipping",
-        "bound": "longest stream without skipping",
+        label: [row[metric] / row["reference_cycles"] for row in compared.values()]
+        for metric, label in (
+            ("cycles", "RTL of this project"),
+            ("cycles_without_skip", "without skipping"),
+            ("bound", "longest stream without skipping"),
+        )
     }
     figure, (axes,) = subplots(1, (11, 4.4))
-    width = 0.8 / len(series)
-    for at, ((metric, label), color) in enumerate(zip(series.items(), PALETTE, strict=False)):
-        place = np.arange(len(compared)) + (at - 1) * width
-        share = [row[metric] / row["reference_cycles"] for row in compared.values()]
-        axes.bar(place, share, width, label=label, color=color)
-    axes.axhline(1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    bars(axes, series)
+    line_at(axes, 1)
     ticks = [f"{kernel}\n{matrix}" for kernel, matrix, *_ in compared]
     axes.set_xticks(range(len(compared)), ticks, rotation=35, ha="right", fontsize=8)
     axes.set(ylabel="cycles / reference cycles")
     axes.set_title(f"{CONFIG}: cycles against SAM's simulator", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(series))
     save(figure, path)
-
-
-def _split(found: Sequence[Record]) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
-    table = rows(record for record in found if record.bench == BENCH)
-    summary = {record.metric: record.value for record in found if record.bench != BENCH}
-    return table, summary
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

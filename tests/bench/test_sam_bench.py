@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.lib.records import Record, load
+from bench.lib.summary import geometric_mean
 from bench.sam import main
 from bench.sam_parts import readme, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
@@ -64,9 +65,7 @@ def test_table(bench: Run):
     assert values["sam.table/mat_elemadd/bcsstm02/as there/model/ratio"] == cycles / 207
     ratios = [value for name, value in values.items() if name.endswith("/as there/model/ratio")]
     assert len(ratios) == len(KERNELS) - 1  # the largest is left out
-    assert values["sam.table.summary/all/model/mean_ratio"] == pytest.approx(
-        table.geometric_mean(ratios)
-    )
+    assert values["sam.table.summary/all/model/mean_ratio"] == pytest.approx(geometric_mean(ratios))
     assert all(value for name, value in values.items() if name.endswith("bit_exact"))
     assert Path("build/bench/sam_table.png").read_bytes().startswith(b"\x89PNG")
 
@@ -74,7 +73,9 @@ def test_table(bench: Run):
     assert bench("readme").exit_code == 0
     text = Path("README.md").read_text()
     assert "\n| mat_elemadd | bcsstm02 | as there | 207 | " in text
-    assert readme.section({"table": found}) in text
+    assert readme.INTROS["table"].text in text
+    for cells in table.tables(found).values():
+        assert cells.to_markdown() in text
 
 
 def test_suite(bench: Run):

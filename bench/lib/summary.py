@@ -1,0 +1,45 @@
+"""What tables, verdicts and pictures of all benchmarks make of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.lib.records import Record, rows
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive numbers."""
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def split(
+    found: Iterable[Record], bench: str
+) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
+    """``rows`` of the records of ``bench``, and the values of all others by metric."""
+    found = list(found)
+    table = rows(record for record in found if record.bench == bench)
+    return table, {record.metric: record.value for record in found if record.bench != bench}
+
+
+def cell(value: Any, places: int = 2) -> str:
+    """A value in a table: digits in groups of three, empty for ``None``, a flag as yes or NO."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
+
+
+def cells(
+    row: Mapping[str, Any], names: Sequence[Any], header: Iterable[str], places: int = 2
+) -> list[str]:
+    """A table's row: names, then the metrics of ``header``, those that the row has."""
+    return [*map(str, names), *(cell(row.get(metric), places) for metric in header)]
+
+
+def mark(good: bool) -> str:
+    """Behind a limit: whether it is kept."""
+    return "✔" if good else "✘"
