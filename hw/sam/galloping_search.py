@@ -88,7 +88,7 @@ class GallopingSearch(wiring.Component):
             self.found_crd.eq(Mux(is_below, high_crd, self.answer_crd)),
         ]
 
-        is_waiting = self._probe(m, low, new_low, new_high, now_bounded, is_relevant, is_known)
+        is_waiting = self._probe(m, new_low, new_high, now_bounded, is_relevant, is_known)
         gives_up = Signal()
         m.d.comb += [
             gives_up.eq(
@@ -120,7 +120,6 @@ class GallopingSearch(wiring.Component):
     def _probe(
         self,
         m: Module,
-        low: Signal,
         new_low: Signal,
         new_high: Signal,
         now_bounded: Any,

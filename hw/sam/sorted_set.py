@@ -140,7 +140,7 @@ class Bitmap(wiring.Component):
             ),
         ]
         self._insert(m, layout, words)
-        self._expand(m, words.read_data, taken)
+        self._expand(m, words.read_data)
         return m
 
     def _insert(self, m: Module, layout: data.StructLayout, words: TwoPortRam) -> None:
@@ -171,7 +171,7 @@ class Bitmap(wiring.Component):
             written.eq(words.write_data),
         ]
 
-    def _expand(self, m: Module, word: Value, taken: Value) -> None:
+    def _expand(self, m: Module, word: Value) -> None:
         """Gives the ones of the row that was taken last, then takes the next one at once."""
         row = Signal.like(self.rows.payload)
         busy = Signal()

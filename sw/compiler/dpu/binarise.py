@@ -178,7 +178,7 @@ def _combine(  # type: ignore[no-untyped-def]
                     _finish(item, level, when, ready, inner, head, 2)
                     taken = 2
             while taken > 1:
-                a, b = _pair(level, when, head, taken, capacity, reassociate)
+                a, b = _pair(level, head, taken, capacity, reassociate)
                 value = leaves + count
                 inverted = sign[a] and sign[b]
                 if kind == Op.ADD:
@@ -285,7 +285,7 @@ def _levels(weight):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _pair(level, when, head, taken, capacity, reassociate):  # type: ignore[no-untyped-def]
+def _pair(level, head, taken, capacity, reassociate):  # type: ignore[no-untyped-def]
     """The two items to combine next: the earliest two, unless the rest would no longer fit."""
     if not reassociate or taken == 2:
         return head, head + 1

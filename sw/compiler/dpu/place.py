@@ -128,7 +128,7 @@ def place(  # type: ignore[no-untyped-def]
             continue
         if not is_first(kind, node, p):
             continue
-        issue, bank = _choose_load(machine, cycles, values, claim, cycle, window)
+        issue, bank = _choose_load(machine, cycles, claim, cycle, window)
         if issue < 0:
             for k in range(undo):
                 issue = scratch.undo[k, 0]
@@ -249,7 +249,7 @@ def _choose_lanes(machine, cycles, values, scratch, cycle, levels, outputs):  # 
 
 
 @inner
-def _choose_load(machine, cycles, values, claim, cycle, window):  # type: ignore[no-untyped-def]
+def _choose_load(machine, cycles, claim, cycle, window):  # type: ignore[no-untyped-def]
     """A load and a bank for one input: ``(issue cycle, bank)``, the cycle -1 if there is none.
 
     Loads that exist are filled first, then the latest possible one is opened.
