@@ -63,7 +63,7 @@ def test_graphs_that_never_start_or_end():
 def test_a_configuration_without_a_graph_is_no_machine():
     with pytest.raises(ConfigError) as caught:
         build(SamConfig())
-    assert str(caught.value) == "graph: there is none, and no fabric: no machine can be built"
+    assert str(caught.value) == "graph: there is none, and no fabric: must have one of them, or an expression"
 
 
 def test_bitvectors_need_wide_references():
