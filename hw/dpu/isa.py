@@ -15,6 +15,7 @@ from amaranth.lib.enum import EnumType
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.topology import writers
+from hw.lib.operation import Operation
 
 if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
     from enum import IntEnum
@@ -35,16 +36,8 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     EXEC_STORE = 7
 
 
-class PeOp(IntEnum, metaclass=EnumType, shape=3):
-    """What a PE computes from its left and right input. Value 7 is illegal."""
-
-    PASS_LEFT = 0
-    PASS_RIGHT = 1
-    ADD = 2
-    SUB = 3
-    MUL = 4
-    MAX = 5
-    MIN = 6
+PeOp = Operation
+"""What a PE computes from its left and right input. Value 7 is illegal."""
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import check_stages
 from hw.lib.fixed import check_fixed, compute_fixed
 from hw.lib.float_arithmetic import compute_float
 from hw.lib.float_parts import check_float
 from hw.lib.formats import FloatFormat, NumberFormat
 from hw.lib.operation import Operation
+from hw.lib.pipelined import Pipelined
 
 
-class ArithmeticUnit(wiring.Component):
+class ArithmeticUnit(Pipelined):
     """``o`` = ``left`` ``operation`` ``right``: one operation a cycle, no backpressure, no reset.
 
     Floating point: sums, differences and products as IEEE 754-2019 has them, rounded to nearest
@@ -35,22 +34,17 @@ class ArithmeticUnit(wiring.Component):
             check_float(format)
         else:
             check_fixed(format)
-        check_stages(stages, least=1)
         self._format = format
-        self._stages = stages
         super().__init__(
             {
                 "left": In(format.width),
                 "right": In(format.width),
                 "operation": In(Operation),
                 "o": Out(format.width),
-            }
+            },
+            stages,
+            least=1,
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands and operation to their result."""
-        return self._stages
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

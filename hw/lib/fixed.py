@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import CutPoints, check_stages, named
+from hw.lib.cut_points import CutPoints, named
 from hw.lib.formats import FixedFormat
 from hw.lib.operation import Operation
+from hw.lib.pipelined import Pipelined
 
 MULTIPLY_DEPTHS = (0, 12, 0, 5)
 """Operands, product, a multiplier block's own register, rounding; for ``CutPoints``."""
@@ -69,7 +69,7 @@ def compute_fixed(
     return cut(o=Mux(s.is_product, round_product(m, format, s.product), s.other)).o
 
 
-class FixedAdder(wiring.Component):
+class FixedAdder(Pipelined):
     """``o`` = ``a`` + ``b``, or ``a`` - ``b`` where ``subtract``; wraps.
 
     Parameters: ``format`` of all three; ``stages`` >= 0, pipeline registers at the output.
@@ -79,16 +79,11 @@ class FixedAdder(wiring.Component):
 
     def __init__(self, format: FixedFormat, stages: int) -> None:
         check_fixed(format)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
         width = format.width
-        super().__init__({"a": In(width), "b": In(width), "subtract": In(1), "o": Out(width)})
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their result."""
-        return self._stages
+        super().__init__(
+            {"a": In(width), "b": In(width), "subtract": In(1), "o": Out(width)}, stages
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -98,7 +93,7 @@ class FixedAdder(wiring.Component):
         return m
 
 
-class FixedMultiplier(wiring.Component):
+class FixedMultiplier(Pipelined):
     """``o`` = ``a`` * ``b``, rounded to nearest even, then wrapped.
 
     Parameters: ``format`` of all three; ``stages`` >= 0, pipeline registers inside, the last one at
@@ -109,15 +104,10 @@ class FixedMultiplier(wiring.Component):
 
     def __init__(self, format: FixedFormat, stages: int) -> None:
         check_fixed(format)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
-        super().__init__({"a": In(format.width), "b": In(format.width), "o": Out(format.width)})
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their result."""
-        return self._stages
+        super().__init__(
+            {"a": In(format.width), "b": In(format.width), "o": Out(format.width)}, stages
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import CutPoints, check_stages, named
+from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_parts import (
     FINISH_DEPTHS,
     Operand,
@@ -22,6 +21,7 @@ from hw.lib.float_parts import (
     special,
 )
 from hw.lib.formats import FloatFormat
+from hw.lib.pipelined import Pipelined
 
 GUARD_BITS = 3
 
@@ -79,7 +79,7 @@ def sum_is_nan(large: Operand, small: Operand, is_difference: Value) -> Value:
     return large.is_nan | (small.is_infinite & is_difference)
 
 
-class FloatAdder(wiring.Component):
+class FloatAdder(Pipelined):
     """``o`` = ``a`` + ``b``, or ``a`` - ``b`` where ``subtract``; rounded to nearest even.
 
     Subnormals are numbers like others. An exact zero from operands that aren't zeros is +0. Any NaN
@@ -93,22 +93,16 @@ class FloatAdder(wiring.Component):
 
     def __init__(self, format: FloatFormat, stages: int) -> None:
         check_float(format)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
         super().__init__(
             {
                 "a": In(format.width),
                 "b": In(format.width),
                 "subtract": In(1),
                 "o": Out(format.width),
-            }
+            },
+            stages,
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their result."""
-        return self._stages
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import CutPoints, check_stages, named
+from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_parts import check_float
 from hw.lib.formats import FloatFormat
+from hw.lib.pipelined import Pipelined
 
 
 def is_nan(format: FloatFormat, bits: Value) -> Value:
@@ -26,7 +26,7 @@ def is_below(a: Value, b: Value, a_is_larger: Value) -> Value:
     return Mux(a[-1] ^ b[-1], a[-1], a_is_larger ^ ~a[-1])
 
 
-class FloatCompare(wiring.Component):
+class FloatCompare(Pipelined):
     """Compares ``a`` with ``b``, and gives the lesser and the greater of them.
 
     ``less``, ``equal`` and ``unordered`` (a NaN among them) exclude one another; none of them:
@@ -41,9 +41,7 @@ class FloatCompare(wiring.Component):
 
     def __init__(self, format: FloatFormat, stages: int) -> None:
         check_float(format)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
         width = format.width
         super().__init__(
             {
@@ -54,13 +52,9 @@ class FloatCompare(wiring.Component):
                 "unordered": Out(1),
                 "minimum": Out(width),
                 "maximum": Out(width),
-            }
+            },
+            stages,
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their results."""
-        return self._stages
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import CutPoints, check_stages, named
+from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_parts import (
     FINISH_DEPTHS,
     Operand,
@@ -20,6 +19,7 @@ from hw.lib.float_parts import (
     special,
 )
 from hw.lib.formats import FloatFormat
+from hw.lib.pipelined import Pipelined
 
 
 def product_bits(format: FloatFormat) -> int:
@@ -43,7 +43,7 @@ def multiply_magnitudes(m: Module, format: FloatFormat, a: Value, b: Value) -> V
     return Cat(Const(0, product_bits(format) - len(product)), product)
 
 
-class FloatMultiplier(wiring.Component):
+class FloatMultiplier(Pipelined):
     """``o`` = ``a`` * ``b``, rounded to nearest even.
 
     Subnormals are numbers like others. Any NaN or invalid operation gives the canonical NaN. One
@@ -57,15 +57,10 @@ class FloatMultiplier(wiring.Component):
 
     def __init__(self, format: FloatFormat, stages: int) -> None:
         check_float(format)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
-        super().__init__({"a": In(format.width), "b": In(format.width), "o": Out(format.width)})
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their result."""
-        return self._stages
+        super().__init__(
+            {"a": In(format.width), "b": In(format.width), "o": Out(format.width)}, stages
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from amaranth.hdl import EnableInserter, Module, Mux, Value
-from amaranth.lib import enum, wiring
+from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cut_points import CutPoints, check_stages
+from hw.lib.cut_points import CutPoints
 from hw.lib.float_parts import decode
 from hw.lib.formats import FloatFormat, NumberFormat
 from hw.lib.functions.exponential import (
@@ -27,6 +27,7 @@ from hw.lib.functions.roots import (
     compute_sqrt,
 )
 from hw.lib.functions.tanh import TANH_DEPTHS, compute_tanh
+from hw.lib.pipelined import Pipelined
 
 
 class Function(enum.IntEnum, shape=3):  # type: ignore[call-arg]
@@ -83,7 +84,7 @@ _DATAPATHS: dict[int, tuple[Sequence[int], _Compute]] = {
 }
 
 
-class FunctionUnit(wiring.Component):
+class FunctionUnit(Pipelined):
     """``o`` = ``function`` of ``i``, within ``ERROR_BOUND_ULP``: one value a cycle, no reset.
 
     Subnormals are numbers like others. NaN, and the square root of a number below zero, give the
@@ -104,17 +105,9 @@ class FunctionUnit(wiring.Component):
     def __init__(self, format: NumberFormat, function: Function, stages: int | None = None) -> None:
         check_function(format, function)
         depths, self._compute = _DATAPATHS[function]
-        if stages is None:
-            stages = len(depths)
-        check_stages(stages)
         self._format = format
-        self._stages = stages
-        super().__init__({"i": In(format.width), "o": Out(format.width), "enable": In(1)})
-
-    @property
-    def latency(self) -> int:
-        """Cycles, of those with ``enable``, from an operand to its result."""
-        return self._stages
+        members = {"i": In(format.width), "o": Out(format.width), "enable": In(1)}
+        super().__init__(members, len(depths) if stages is None else stages)
 
     def elaborate(self, platform: Any) -> Any:
         m = Module()

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.lib import enum
+from typing import TYPE_CHECKING
+
+from amaranth.lib.enum import EnumType
+
+if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
+    from enum import IntEnum
+else:
+    from amaranth.lib.enum import IntEnum
 
 
-class Operation(enum.IntEnum, shape=3):  # type: ignore[call-arg]
+class Operation(IntEnum, metaclass=EnumType, shape=3):
     """What the unit computes from its left and right operand. Value 7 gives anything."""
 
     PASS_LEFT = 0

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hw.dpu.isa import PeOp
 from hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
+from hw.lib.operation import Operation
 
 
 class Arithmetic(Protocol):
@@ -26,7 +26,7 @@ class Arithmetic(Protocol):
         """To raw bits (uint32), NaNs made canonical."""
 
     def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """``left operation right`` for a ``PeOp`` that computes; a NaN may have any payload."""
+        """``left operation right``, an ``Operation``; a NaN may have any payload."""
 
 
 def arithmetic(format: str) -> Arithmetic:
@@ -43,11 +43,11 @@ class _FloatArithmetic:
         self._dtype = dtype
         self._bits = np.dtype(f"u{dtype.itemsize}")
         self._operations: dict[int, Callable[..., np.ndarray]] = {
-            PeOp.ADD: np.add,
-            PeOp.SUB: np.subtract,
-            PeOp.MUL: np.multiply,
-            PeOp.MAX: self._maximum,
-            PeOp.MIN: self._minimum,
+            Operation.ADD: np.add,
+            Operation.SUB: np.subtract,
+            Operation.MUL: np.multiply,
+            Operation.MAX: self._maximum,
+            Operation.MIN: self._minimum,
         }
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
@@ -88,11 +88,11 @@ class _FixedArithmetic:
     def __init__(self, format: FixedFormat) -> None:
         self._format = format
         self._operations: dict[int, Callable[..., np.ndarray]] = {
-            PeOp.ADD: lambda left, right: self._wrap(left + right),
-            PeOp.SUB: lambda left, right: self._wrap(left - right),
-            PeOp.MUL: lambda left, right: self._wrap(self._round(left * right)),
-            PeOp.MAX: np.maximum,
-            PeOp.MIN: np.minimum,
+            Operation.ADD: lambda left, right: self._wrap(left + right),
+            Operation.SUB: lambda left, right: self._wrap(left - right),
+            Operation.MUL: lambda left, right: self._wrap(self._round(left * right)),
+            Operation.MAX: np.maximum,
+            Operation.MIN: np.minimum,
         }
 
     def numbers(self, words: np.ndarray) -> np.ndarray:

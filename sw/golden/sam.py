@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hw.dpu.isa import PeOp
 from hw.lib.errors import CapacityError
+from hw.lib.operation import Operation
 from sw.compiler.frontend.tensor import DENSE_LIMIT, Tensor
 from sw.compiler.sam.expression import (
     Access,
@@ -86,7 +86,7 @@ class _Words:
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         unit = self._unit
-        operator = PeOp[operation.upper()]
+        operator = Operation[operation.upper()]
         return unit.words(unit.apply(operator, unit.numbers(left), unit.numbers(right)))
 
     def call(self, function: str, numbers: np.ndarray) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.isa import PeOp
 from hw.lib.formats import FloatFormat, parse_format
+from hw.lib.operation import Operation
 from sw.golden.arithmetic import Arithmetic, arithmetic
 
-_OPERATIONS = {"add": PeOp.ADD, "max": PeOp.MAX}
+_OPERATIONS = {"add": Operation.ADD, "max": Operation.MAX}
 
 # With as many runs or fewer left, each is finished by itself.
 _FEW = 32
@@ -62,6 +62,6 @@ def _maximum(numbers: np.ndarray, unit: Arithmetic) -> np.ndarray:
     """Maxima may be taken in any order."""
     while len(numbers) > 1:
         pairs = len(numbers) // 2
-        taken = unit.apply(PeOp.MAX, numbers[:pairs], numbers[pairs : 2 * pairs])
+        taken = unit.apply(Operation.MAX, numbers[:pairs], numbers[pairs : 2 * pairs])
         numbers = np.concatenate([taken, numbers[2 * pairs :]])
     return numbers[0]

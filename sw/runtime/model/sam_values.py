@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.dpu.isa import PeOp
+from hw.lib.operation import Operation
 from hw.sam.token import DONE
 from sw.golden.arithmetic import arithmetic
 from sw.golden.sums import run_totals
@@ -21,7 +21,7 @@ def alu(site: Site, inputs: Inputs) -> Done:
     site.require_same(left, right, ("val0", "val1"))
     unit = arithmetic(site.format)
     numbers = unit.apply(
-        PeOp[site.block["op"].upper()], unit.numbers(left.words), unit.numbers(right.words)
+        Operation[site.block["op"].upper()], unit.numbers(left.words), unit.numbers(right.words)
     )
     out = unit.words(numbers).astype(np.int64)
     out[left.ends] = left.tokens[left.ends]

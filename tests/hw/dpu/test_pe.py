@@ -5,14 +5,9 @@ import pytest
 from hw.dpu.isa import PeOp
 from hw.dpu.pe import Pe
 from hw.lib.formats import FixedFormat
-from hw.lib.operation import Operation
 from tests.hw.dpu.simulate import simulate
 
 LEFT, RIGHT = 1000, 0xFFFE  # -2
-
-
-def test_operations_have_the_numbers_of_the_arithmetic_unit():
-    assert {op.name: op.value for op in PeOp} == {op.name: op.value for op in Operation}
 
 
 @pytest.mark.parametrize("stages", [1, 3])

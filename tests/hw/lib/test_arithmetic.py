@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.dpu.isa import PeOp
-from hw.lib.arithmetic import ArithmeticUnit, Operation
+from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
+from hw.lib.operation import Operation
 from sw.runtime.lint import lint
 from tests.support import floats
 from tests.support.fixed import ExactFixed, fixed_operands
@@ -48,10 +48,6 @@ def check(
         assert model.latency(f"unit_{depth}") == depth
         what = f"{operation.name} {depth}"
         assert_same_words(results[f"unit_{depth}_o"], expected, (left, right), what)
-
-
-def test_operations_have_the_numbers_that_instructions_use() -> None:
-    assert {op.name: op.value for op in Operation} == {op.name: op.value for op in PeOp}
 
 
 @pytest.mark.parametrize(("name", "kind"), floats.NUMPY_CASES)

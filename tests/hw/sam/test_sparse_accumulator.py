@@ -11,8 +11,8 @@ from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.isa import PeOp
 from hw.lib.formats import parse_format
+from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
 from hw.sam.sparse_accumulator import SparseAccumulator
@@ -160,7 +160,7 @@ class Sums:
         for crd, token in pairs:
             value = self._arithmetic.numbers(np.array([payload_of(token)]))
             known = crd in sums
-            sums[crd] = self._arithmetic.apply(PeOp.ADD, sums[crd], value) if known else value
+            sums[crd] = self._arithmetic.apply(Operation.ADD, sums[crd], value) if known else value
         words = {crd: int(self._arithmetic.words(value)[0]) for crd, value in sums.items()}
         if self._full[0]:
             words = {crd: words.get(crd, 0) for crd in range(self._sizes[0])}

@@ -6,35 +6,41 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hw.dpu.isa import PeOp
 from hw.lib.formats import FLOAT_FORMATS, FixedFormat, parse_format
+from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
 from sw.golden.words import from_words, to_words
 
-COMPUTES = [PeOp.ADD, PeOp.SUB, PeOp.MUL, PeOp.MAX, PeOp.MIN]
+COMPUTES = [Operation.ADD, Operation.SUB, Operation.MUL, Operation.MAX, Operation.MIN]
 
 
-def apply(name: str, operation: PeOp, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def apply(name: str, operation: Operation, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     unit = arithmetic(name)
     return unit.words(unit.apply(operation, unit.numbers(left), unit.numbers(right)))
 
 
-def expected_words(name: str, operation: PeOp, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def expected_words(
+    name: str, operation: Operation, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
     """By way of float64, which holds sums and products of short formats exactly."""
     a, b = from_words(left, name), from_words(right, name)
     with np.errstate(all="ignore"):
-        if operation in (PeOp.ADD, PeOp.SUB, PeOp.MUL):
-            compute = {PeOp.ADD: np.add, PeOp.SUB: np.subtract, PeOp.MUL: np.multiply}[operation]
+        if operation in (Operation.ADD, Operation.SUB, Operation.MUL):
+            compute = {
+                Operation.ADD: np.add,
+                Operation.SUB: np.subtract,
+                Operation.MUL: np.multiply,
+            }[operation]
             return to_words(compute(a, b), name)
     less = (a < b) | ((a == b) & np.signbit(a) & ~np.signbit(b))
-    chosen = np.where(less == (operation == PeOp.MIN), left, right)
+    chosen = np.where(less == (operation == Operation.MIN), left, right)
     nan = np.isnan(a) | np.isnan(b)
     return np.where(nan, FLOAT_FORMATS[name].canonical_nan, chosen)
 
 
 @pytest.mark.parametrize("operation", COMPUTES, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3"])
-def test_all_pairs_of_8_bits(name: str, operation: PeOp):
+def test_all_pairs_of_8_bits(name: str, operation: Operation):
     left, right = (grid.ravel() for grid in np.meshgrid(*[np.arange(256, dtype=np.uint32)] * 2))
     expected = expected_words(name, operation, left, right)
     assert apply(name, operation, left, right).tolist() == expected.tolist()
@@ -42,7 +48,7 @@ def test_all_pairs_of_8_bits(name: str, operation: PeOp):
 
 @pytest.mark.parametrize("operation", COMPUTES, ids=lambda operation: operation.name)
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
-def test_corners_crossed_and_random_pairs(name: str, operation: PeOp):
+def test_corners_crossed_and_random_pairs(name: str, operation: Operation):
     format = FLOAT_FORMATS[name]
     top = format.infinity
     corners = [0, 1, top - 1, top, top + 1, format.canonical_nan, 1 << format.fraction]
@@ -51,7 +57,7 @@ def test_corners_crossed_and_random_pairs(name: str, operation: PeOp):
     crossed = np.array(np.meshgrid(corners, corners), np.uint32).reshape(2, -1)
     random = np.random.default_rng(7).integers(0, 1 << format.width, (2, 100_000), np.uint32)
     left, right = np.concatenate([crossed, random], axis=1)
-    if name == "float32" and operation in (PeOp.ADD, PeOp.SUB):
+    if name == "float32" and operation in (Operation.ADD, Operation.SUB):
         # Near exponents, whose sums float64 holds exactly.
         right = np.where(right & top == top, right, (right & ~np.uint32(top)) | (left & top))
     expected = expected_words(name, operation, left, right)
@@ -73,11 +79,11 @@ def test_fixed_point_agrees_with_fractions(name: str):
         return Fraction(word - size if word >= size // 2 else word, unit)
 
     compute = {
-        PeOp.ADD: operator.add,
-        PeOp.SUB: operator.sub,
-        PeOp.MUL: operator.mul,
-        PeOp.MAX: max,
-        PeOp.MIN: min,
+        Operation.ADD: operator.add,
+        Operation.SUB: operator.sub,
+        Operation.MUL: operator.mul,
+        Operation.MAX: max,
+        Operation.MIN: min,
     }
     left, right = np.array(pairs, np.uint32).T
     for operation, function in compute.items():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.isa import PeOp
+from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
 from sw.golden.sums import run_totals
 from sw.golden.words import from_words, to_words
@@ -20,7 +20,7 @@ def one_by_one(words: np.ndarray, lengths: np.ndarray, operation: str, format: s
         total = words[first : first + 1] if length else np.zeros(1, np.uint32)
         for word in words[first + 1 : first + length]:
             left, right = unit.numbers(total), unit.numbers(np.array([word]))
-            total = unit.words(unit.apply(PeOp[operation.upper()], left, right))
+            total = unit.words(unit.apply(Operation[operation.upper()], left, right))
         totals.append(int(total[0]))
         first += length
     return totals
