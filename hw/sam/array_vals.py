@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sam.bypass_queue import BypassQueue
+from hw.sam.fetch import fetch
 from hw.sam.ports import ReadPort
 from hw.sam.step import Step
 from hw.sam.token import LEVEL_BITS, Kind, token_stream
@@ -41,21 +42,10 @@ class ArrayVals(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        ref, out = self.ref, self.out_val
-        address, value = self.mem_vals.address, self.mem_vals.data
+        out, value = self.out_val, self.mem_vals.data
         m.submodules.asked = asked = BypassQueue(LEVEL_BITS, self._in_flight)
 
-        request = Step(m, inputs=[ref], outputs=[address, asked.i])
-        with m.If(ref.valid):
-            is_read = ref.payload.kind == Kind.DATA
-            with m.If(is_read & (ref.payload.payload >= self._array_words)):
-                m.d.comb += self.fault.eq(1)
-            with m.Else():
-                with m.If(is_read):
-                    request.send(address, ref.payload.payload)
-                request.pass_on(asked.i, ref)
-                request.take(ref)
-                request.ready()
+        fetch(m, self.ref, self.mem_vals.address, asked.i, self._array_words, self.fault)
 
         answer = Step(m, inputs=[asked.o, value], outputs=[out])
         with m.If(asked.o.valid):

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sam.bypass_queue import BypassQueue
+from hw.sam.fetch import fetch
 from hw.sam.fiber_end import give_end
 from hw.sam.galloping_search import GallopingSearch
 from hw.sam.lookahead import Lookahead
@@ -67,28 +68,13 @@ class CompressedLookup(wiring.Component):
         m.submodules.lookahead = lookahead = Lookahead(LEVEL_BITS)
         m.submodules.asked = asked = BypassQueue(self._width, self._in_flight)
         wiring.connect(m, parents.o, lookahead.i)
-        self._fetch(m, parents.i)
+        fetch(m, self.ref, self.mem_seg.address, parents.i, self._array_words, self.fault)
         skips = None
         if self._skip:
             skips = _Skips(m, self.hint, self.mem_crd.data, asked, self._in_flight)
         self._walk(m, lookahead.head, lookahead.following, asked.i, skips)
         self._answer(m, asked.o, skips)
         return m
-
-    def _fetch(self, m: Module, parents: Any) -> None:
-        """Reads the segments that references name."""
-        ref, address = self.ref, self.mem_seg.address
-        step = Step(m, inputs=[ref], outputs=[address, parents])
-        with m.If(ref.valid):
-            is_read = ref.payload.kind == Kind.DATA
-            with m.If(is_read & (ref.payload.payload >= self._array_words)):
-                m.d.comb += self.fault.eq(1)
-            with m.Else():
-                with m.If(is_read):
-                    step.send(address, ref.payload.payload)
-                step.pass_on(parents, ref)
-                step.take(ref)
-                step.ready()
 
     def _walk(
         self, m: Module, parent: Any, following: Any, asked: Any, skips: _Skips | None

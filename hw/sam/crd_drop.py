@@ -6,12 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.sam.agreement import is_closed_by, level_of
 from hw.sam.lookahead import Lookahead
+from hw.sam.ports import nested_pair
 from hw.sam.step import Step, is_data, is_done, is_stop
-from hw.sam.token import token_stream
 
 
 class CrdDrop(wiring.Component):
@@ -29,15 +28,7 @@ class CrdDrop(wiring.Component):
 
     def __init__(self, outer_width: int, inner_width: int) -> None:
         self._outer_width = outer_width
-        super().__init__(
-            {
-                "outer": In(token_stream(outer_width)),
-                "inner": In(token_stream(inner_width)),
-                "out_outer": Out(token_stream(outer_width)),
-                "out_inner": Out(token_stream(inner_width)),
-                "fault": Out(1),
-            }
-        )
+        super().__init__(nested_pair(outer_width, inner_width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

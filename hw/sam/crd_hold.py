@@ -6,12 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.sam.agreement import is_closed_by, level_of
 from hw.sam.lookahead import Lookahead
+from hw.sam.ports import nested_pair
 from hw.sam.step import Step, is_data, is_done, is_stop
-from hw.sam.token import Kind, token_stream
+from hw.sam.token import Kind
 
 
 class CrdHold(wiring.Component):
@@ -28,16 +28,7 @@ class CrdHold(wiring.Component):
 
     def __init__(self, width: int) -> None:
         self._width = width
-        stream = token_stream(width)
-        super().__init__(
-            {
-                "outer": In(stream),
-                "inner": In(stream),
-                "out_outer": Out(stream),
-                "out_inner": Out(stream),
-                "fault": Out(1),
-            }
-        )
+        super().__init__(nested_pair(width, width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

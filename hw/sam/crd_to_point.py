@@ -6,11 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.sam.crd_hold import CrdHold
+from hw.sam.ports import nested_pair
 from hw.sam.step import is_stop
-from hw.sam.token import token_stream
 
 
 class CrdToPoint(wiring.Component):
@@ -26,16 +25,7 @@ class CrdToPoint(wiring.Component):
 
     def __init__(self, width: int) -> None:
         self._width = width
-        stream = token_stream(width)
-        super().__init__(
-            {
-                "outer": In(stream),
-                "inner": In(stream),
-                "out_outer": Out(stream),
-                "out_inner": Out(stream),
-                "fault": Out(1),
-            }
-        )
+        super().__init__(nested_pair(width, width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -6,13 +6,13 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from hw.sam.agreement import agree
 from hw.sam.lookahead import Lookahead
-from hw.sam.ports import FIBER_BITS, skip_hint
+from hw.sam.ports import FIBER_BITS, skip_hint, two_lanes
 from hw.sam.step import Step, is_done, is_stop
-from hw.sam.token import Kind, token_stream
+from hw.sam.token import Kind
 
 
 class Intersect(wiring.Component):
@@ -35,20 +35,8 @@ class Intersect(wiring.Component):
 
     def __init__(self, width: int, ref0_width: int, ref1_width: int) -> None:
         self._width = width
-        super().__init__(
-            {
-                "crd0": In(token_stream(width)),
-                "ref0": In(token_stream(ref0_width)),
-                "crd1": In(token_stream(width)),
-                "ref1": In(token_stream(ref1_width)),
-                "out_crd": Out(token_stream(width)),
-                "out_ref0": Out(token_stream(ref0_width)),
-                "out_ref1": Out(token_stream(ref1_width)),
-                "hint0": Out(skip_hint(width)),
-                "hint1": Out(skip_hint(width)),
-                "fault": Out(1),
-            }
-        )
+        hints = {"hint0": Out(skip_hint(width)), "hint1": Out(skip_hint(width))}
+        super().__init__(two_lanes(width, ref0_width, ref1_width) | hints)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -6,11 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.sam.agreement import agree
+from hw.sam.ports import nested_pair
 from hw.sam.step import Step, is_data, is_done
-from hw.sam.token import Kind, token_stream
+from hw.sam.token import Kind
 
 
 class PointToCrd(wiring.Component):
@@ -28,16 +28,7 @@ class PointToCrd(wiring.Component):
 
     def __init__(self, width: int) -> None:
         self._width = width
-        stream = token_stream(width)
-        super().__init__(
-            {
-                "outer": In(stream),
-                "inner": In(stream),
-                "out_outer": Out(stream),
-                "out_inner": Out(stream),
-                "fault": Out(1),
-            }
-        )
+        super().__init__(nested_pair(width, width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -1,10 +1,17 @@
-"""How blocks reach memory: reads as two streams, so that any latency will do, and writes as one."""
+"""Ports that several blocks have: of memory, of lanes, of nested streams.
+
+Memory is reached by two streams for a read, so that any latency will do, and by one for a write.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
+
+from hw.sam.token import token_stream
 
 
 class ReadPort(wiring.Signature):
@@ -19,7 +26,7 @@ class ReadPort(wiring.Signature):
         super().__init__(
             {
                 "address": Out(stream.Signature(unsigned(address_bits))),
-                "data": wiring.In(stream.Signature(row)),
+                "data": In(stream.Signature(row)),
             }
         )
 
@@ -34,6 +41,34 @@ class WritePort(wiring.Signature):
     def __init__(self, address_bits: int, width: int) -> None:
         request = data.StructLayout({"address": address_bits, "data": width})
         super().__init__({"write": Out(stream.Signature(request))})
+
+
+def nested_pair(outer_width: int, inner_width: int) -> dict[str, Any]:
+    """Members of a block on two nested streams: ``outer``, ``inner``, the same out, ``fault``."""
+    outer, inner = token_stream(outer_width), token_stream(inner_width)
+    return {
+        "outer": In(outer),
+        "inner": In(inner),
+        "out_outer": Out(outer),
+        "out_inner": Out(inner),
+        "fault": Out(1),
+    }
+
+
+def two_lanes(width: int, ref0_width: int, ref1_width: int) -> dict[str, Any]:
+    """Members of a block that joins two lanes: ``crd0``, ``ref0``, ``crd1``, ``ref1``, what comes
+    out of them, ``fault``."""
+    crd, ref0, ref1 = (token_stream(bits) for bits in (width, ref0_width, ref1_width))
+    return {
+        "crd0": In(crd),
+        "ref0": In(ref0),
+        "crd1": In(crd),
+        "ref1": In(ref1),
+        "out_crd": Out(crd),
+        "out_ref0": Out(ref0),
+        "out_ref1": Out(ref1),
+        "fault": Out(1),
+    }
 
 
 FIBER_BITS = 12

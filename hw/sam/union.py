@@ -6,11 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.sam.agreement import agree
+from hw.sam.ports import two_lanes
 from hw.sam.step import Step, is_done, is_stop
-from hw.sam.token import Kind, token_stream
+from hw.sam.token import Kind
 
 
 class Union(wiring.Component):
@@ -28,18 +28,7 @@ class Union(wiring.Component):
     """
 
     def __init__(self, width: int, ref0_width: int, ref1_width: int) -> None:
-        super().__init__(
-            {
-                "crd0": In(token_stream(width)),
-                "ref0": In(token_stream(ref0_width)),
-                "crd1": In(token_stream(width)),
-                "ref1": In(token_stream(ref1_width)),
-                "out_crd": Out(token_stream(width)),
-                "out_ref0": Out(token_stream(ref0_width)),
-                "out_ref1": Out(token_stream(ref1_width)),
-                "fault": Out(1),
-            }
-        )
+        super().__init__(two_lanes(width, ref0_width, ref1_width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
