@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -17,6 +16,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.top import build
 from hw.lib.verilog import to_verilog
 from sw.runtime.lint import lint
+from tests.support.generations import under_hash_seeds
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "depth_1_single": {"depth": 1, "output_interconnect": "single", "format": "fixed16.8"},
@@ -107,21 +107,6 @@ def wires(bits: list[int | str]) -> list[int]:
 
 
 def test_two_generations_under_different_hash_seeds_are_the_same():
-    fields = json.dumps(config("no_powers_of_two").to_dict())
-    code = (
-        "import json, sys; from hw.dpu.config import DpuConfig; from hw.dpu.top import build; "
-        "from hw.lib.verilog import to_verilog; "
-        "print(to_verilog(build(DpuConfig(**json.loads(sys.argv[1]))), 'dpu'))"
-    )
-    texts = [
-        subprocess.run(
-            [sys.executable, "-c", code, fields],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert "module dpu(" in texts[0]
-    assert texts[0] == texts[1]
+    first, second = under_hash_seeds(config("no_powers_of_two"), 1, 2)
+    assert "module dpu(" in first
+    assert first == second

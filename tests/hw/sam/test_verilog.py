@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +18,7 @@ from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.lint import lint
 from tests.hw.sam.graphs import INTERSECTION, STUCK, small
+from tests.support.generations import under_hash_seeds
 
 
 def kernel(name: str) -> Graph:
@@ -70,21 +69,6 @@ def test_synthesis_finds_no_latch_no_loop_and_no_conflict(name, tmp_path):
 
 
 def test_two_generations_under_different_hash_seeds_are_the_same():
-    fields = json.dumps(config("shared_fabric").to_dict())
-    code = (
-        "import json, sys; from hw.sam.config import SamConfig; from hw.sam.top import build; "
-        "from hw.lib.verilog import to_verilog; "
-        "print(to_verilog(build(SamConfig.from_dict(json.loads(sys.argv[1]))), 'sam'))"
-    )
-    texts = [
-        subprocess.run(
-            [sys.executable, "-c", code, fields],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert "module sam(" in texts[0]
-    assert texts[0] == texts[1]
+    first, second = under_hash_seeds(config("shared_fabric"), 1, 2)
+    assert "module sam(" in first
+    assert first == second
