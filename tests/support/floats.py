@@ -14,7 +14,7 @@ from hw.lib.float_compare import FloatCompare
 from hw.lib.float_mul import FloatMultiplier
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype
 from tests.support.numbers import corners, crossed, random_pairs
-from tests.support.units import Units
+from tests.support.units import Units, assert_same_words
 
 EIGHT_BITS = ("float8_e5m2", "float8_e4m3")
 WIDER = ("float32", "float16", "bfloat16")
@@ -85,3 +85,16 @@ NUMPY_CASES = [
 
 ODD_FORMATS = (FloatFormat(2, 1), FloatFormat(2, 4), FloatFormat(3, 2), FloatFormat(4, 1))
 """Formats without a NumPy type; products of subnormals don't vanish in most of them."""
+
+
+def check_latencies(kind: str) -> None:
+    """Units ``kind`` of every depth give the same bits, and as late as they claim."""
+    format = FloatFormat(3, 2)
+    depths = tuple(range(11))
+    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
+    units = float_units(format, depths)
+    results = units.run(a=a, b=b, subtract=0)
+    for depth in depths:
+        assert units.latency(f"{kind}_{depth}") == depth
+        got = results[f"{kind}_{depth}_o"]
+        assert_same_words(got, results[f"{kind}_0_o"], (a, b), f"{kind} {depth}")

@@ -11,6 +11,25 @@ from hw.sam.token import DONE, EMPTY, Kind, kind_of, stop
 
 MAX_DEPTH = 4
 
+LANES_THAT_DISAGREE = [
+    ("1 S0 S1 D", "1 S0 S1 D", "1 S1 D", "1 S1 D"),
+    ("1 S0 D", "1 S0 D", "1 D", "1 D"),
+    ("D", "D", "S0 D", "S0 D"),
+    ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
+    ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
+    ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
+]
+"""Coordinates and references of two lanes, as no two lookups give them: faults of every joiner."""
+
+LEVELS_THAT_DISAGREE = [
+    ("S0 D", "1 D"),
+    ("0 1 S0 D", "1 S1 D"),
+    ("0 S0 D", "1 S2 D"),
+    ("S0 D", "S0 D"),
+    ("0 S0 D", "D"),
+]
+"""An outer and an inner stream that are not nested in each other."""
+
 
 def stream(tree: Any, depth: int) -> list[int]:
     """The stream of lists nested ``depth`` deep, whose leaves are tokens; depth 0: one token.

@@ -16,6 +16,7 @@ from tests.support.floats import (
     FORMATS,
     NUMPY_CASES,
     ODD_FORMATS,
+    check_latencies,
     float_units,
     numbers,
     operands,
@@ -49,14 +50,7 @@ def test_all_pairs_of_odd_formats_are_exact_sums_rounded_once(format: FloatForma
 
 
 def test_every_depth_has_the_latency_it_claims() -> None:
-    format = FloatFormat(3, 2)
-    depths = tuple(range(11))
-    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
-    units = float_units(format, depths)
-    results = units.run(a=a, b=b, subtract=0)
-    for depth in depths:
-        assert units.latency(f"add_{depth}") == depth
-        assert_same_words(results[f"add_{depth}_o"], results["add_0_o"], (a, b), f"sum {depth}")
+    check_latencies("add")
 
 
 @pytest.mark.parametrize("name", FLOAT_FORMATS)

@@ -13,6 +13,7 @@ from tests.support.floats import (
     FORMATS,
     NUMPY_CASES,
     ODD_FORMATS,
+    check_latencies,
     float_units,
     numbers,
     operands,
@@ -43,14 +44,7 @@ def test_all_pairs_of_odd_formats_are_exact_products_rounded_once(format: FloatF
 
 
 def test_every_depth_has_the_latency_it_claims() -> None:
-    format = FloatFormat(3, 2)
-    depths = tuple(range(11))
-    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
-    units = float_units(format, depths)
-    results = units.run(a=a, b=b, subtract=0)
-    for depth in depths:
-        assert units.latency(f"mul_{depth}") == depth
-        assert_same_words(results[f"mul_{depth}_o"], results["mul_0_o"], (a, b), f"product {depth}")
+    check_latencies("mul")
 
 
 @pytest.mark.parametrize("name", FLOAT_FORMATS)

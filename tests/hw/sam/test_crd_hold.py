@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from hw.sam.crd_hold import CrdHold
 from hw.sam.token import format_stream, parse_stream
-from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
+from tests.support.sam_nested import (
+    LEVELS_THAT_DISAGREE,
+    depths,
+    mapped,
+    stalls,
+    stream,
+    trees,
+    words,
+)
 from tests.support.sam_streams import run_block
 
 OUTPUTS = ["out_outer", "out_inner"]
@@ -44,16 +52,7 @@ def test_as_many_cycles_as_inner_tokens():
     assert run(outer, inner)["cycles"] == [len(inner)]
 
 
-@pytest.mark.parametrize(
-    "outer, inner",
-    [
-        ("S0 D", "1 D"),
-        ("0 1 S0 D", "1 S1 D"),
-        ("0 S0 D", "1 S2 D"),
-        ("S0 D", "S0 D"),
-        ("0 S0 D", "D"),
-    ],
-)
+@pytest.mark.parametrize("outer, inner", LEVELS_THAT_DISAGREE)
 def test_a_fault_where_levels_disagree(outer, inner):
     with pytest.raises(AssertionError, match="fault in cycle"):
         run(parse_stream(outer), parse_stream(inner), cycles=20)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hw.sam.intersect import Intersect
 from hw.sam.token import DONE, Kind, format_stream, kind_of, pack, parse_stream, payload_of
 from tests.support.sam_nested import (
+    LANES_THAT_DISAGREE,
     depths,
     fibers,
     lane_streams,
@@ -147,17 +148,7 @@ def test_hints_tell_each_lane_what_the_other_one_is_at(share):
     assert found == {"hint0": hints_of(crd1), "hint1": hints_of(crd0)}
 
 
-@pytest.mark.parametrize(
-    "streams",
-    [
-        ("1 S0 S1 D", "1 S0 S1 D", "1 S1 D", "1 S1 D"),
-        ("1 S0 D", "1 S0 D", "1 D", "1 D"),
-        ("D", "D", "S0 D", "S0 D"),
-        ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
-        ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
-        ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
-    ],
-)
+@pytest.mark.parametrize("streams", LANES_THAT_DISAGREE)
 def test_a_fault_where_streams_disagree(streams):
     with pytest.raises(AssertionError, match="fault in cycle"):
         run([parse_stream(text) for text in streams], cycles=20)

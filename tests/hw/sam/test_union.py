@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from hw.sam.token import EMPTY, format_stream, parse_stream
 from hw.sam.union import Union
-from tests.support.sam_nested import depths, lane_streams, lanes, mapped, stalls, stream, trees
+from tests.support.sam_nested import (
+    LANES_THAT_DISAGREE,
+    depths,
+    lane_streams,
+    lanes,
+    mapped,
+    stalls,
+    stream,
+    trees,
+)
 from tests.support.sam_streams import run_block
 
 INPUTS = ("crd0", "ref0", "crd1", "ref1")
@@ -47,17 +56,7 @@ def test_coordinates_of_either_fiber(data, depth, how):
         assert got["cycles"] == [len(got["out_crd"])]
 
 
-@pytest.mark.parametrize(
-    "streams",
-    [
-        ("1 S0 S1 D", "1 S0 S1 D", "1 S1 D", "1 S1 D"),
-        ("1 S0 D", "1 S0 D", "1 D", "1 D"),
-        ("D", "D", "S0 D", "S0 D"),
-        ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
-        ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
-        ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
-    ],
-)
+@pytest.mark.parametrize("streams", LANES_THAT_DISAGREE)
 def test_a_fault_where_streams_disagree(streams):
     with pytest.raises(AssertionError, match="fault in cycle"):
         run([parse_stream(text) for text in streams], cycles=20)
