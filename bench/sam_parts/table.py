@@ -92,8 +92,10 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, float]:
-    """Geometric means and the largest of the ratios, of what was run as the reference was."""
+    """Geometric means and the largest ratio, of what was run as the reference was, if any was."""
     compared = [row for (_, _, variant, _), row in table.items() if variant == AS_THERE]
+    if not compared:
+        return {}
     without = [row["cycles_without_skip"] / row["reference_cycles"] for row in compared]
     ratios = [row["ratio"] for row in compared]
     return {
@@ -104,12 +106,13 @@ def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, floa
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """Cycles, with their mean as the last row."""
+    """Cycles, with their mean as the last row if there is one."""
     table, summary = split(found, BENCH)
     names = ["kernel", "matrix", "variant"]
     body = [cells(row, labels[:3], _HEADER) for labels, row in table.items()]
-    mean = {"ratio": summary["mean_ratio"]}
-    body.append(cells(mean, ["geometric mean", "", ""], _HEADER))
+    if "mean_ratio" in summary:
+        mean = {"ratio": summary["mean_ratio"]}
+        body.append(cells(mean, ["geometric mean", "", ""], _HEADER))
     return {"Cycles": Cells([*names, *_HEADER.values()], body, names=3)}
 
 
@@ -118,16 +121,16 @@ def verdict(found: Sequence[Record]) -> str:
     table, summary = split(found, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[3]
-    mean = summary["mean_ratio"]
-    return "\n".join(
-        [
-            f"bit-exact on {backend}: {exact} of {len(table)} runs",
+    lines = [f"bit-exact on {backend}: {exact} of {len(table)} runs"]
+    if "mean_ratio" in summary:
+        mean = summary["mean_ratio"]
+        lines += [
             f"cycles over reference, geometric mean: {mean:.3g}, limit "
             f"{LIMIT_MEAN:g} {mark(mean <= LIMIT_MEAN)}; without skipping "
             f"{summary['mean_ratio_without_skip']:.3g}",
             f"cycles over reference, worst: {summary['worst_ratio']:.3g}",
         ]
-    )
+    return "\n".join(lines)
 
 
 def draw(found: Sequence[Record], path: Path) -> None:

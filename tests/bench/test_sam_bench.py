@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.lib.records import Record, load
+from bench.lib.records import Record, Setting, load, records, rows
 from bench.lib.summary import geometric_mean
 from bench.sam import main
 from bench.sam_parts import readme, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
-from bench.sam_parts.kernels import KERNELS
+from bench.sam_parts.kernels import HALF_FULL, KERNELS
+from bench.sam_parts.measure import METRICS
 from sw.compiler.frontend.fibertree_files import save_fibertree
 from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.sam.parser import parse
@@ -58,8 +59,8 @@ def test_table(bench: Run):
     done = bench("table", "--quick", "--backend", "model", "-o", "build/bench")
     assert done.exit_code == 0, done.output
     found = results("table")
-    rows = {record.labels["variant"] for record in found if "variant" in record.labels}
-    assert rows == {"as there", "half-full vectors"}
+    variants = {record.labels["variant"] for record in found if "variant" in record.labels}
+    assert variants == {"as there", "half-full vectors"}
     values = {record.name: record.value for record in found}
     cycles = values["sam.table/mat_elemadd/bcsstm02/as there/model/cycles"]
     assert values["sam.table/mat_elemadd/bcsstm02/as there/model/ratio"] == cycles / 207
@@ -76,6 +77,17 @@ def test_table(bench: Run):
     assert readme.INTROS["table"].text in text
     for cells in table.tables(found).values():
         assert cells.to_markdown() in text
+
+
+def test_a_table_of_runs_without_reference_has_no_mean():
+    labels = {"kernel": "vec", "matrix": "m", "variant": HALF_FULL, "backend": "model"}
+    values = {"cycles": 7, "distance": 1.5, "bit_exact": True}
+    setting = Setting("sam_fp32", (), "", 0)
+    found = records(table.BENCH, labels, values, METRICS, setting)
+    assert table.summarise(rows(found)) == {}
+    [cells] = table.tables(found).values()
+    assert [row[0] for row in cells.body] == ["vec"]
+    assert table.verdict(found) == "bit-exact on model: 1 of 1 runs"
 
 
 def test_suite(bench: Run):

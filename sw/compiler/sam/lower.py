@@ -10,6 +10,7 @@ Sparse Abstract Machine", ASPLOS 2023, section 5; FuseFlow, section 6, for sums 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import FUNCTIONS, MAX_ACCUMULATOR_ORDER
@@ -158,7 +159,6 @@ class _Lowering:
 
     def _sum(self, formula: Formula, nest: Nest) -> _Values:
         if _is_sum(formula):
-            assert isinstance(formula, Operation)
             parts = [self._sum(argument, nest) for argument in formula.arguments]
             return self._apply(formula.op, parts, nest)
         return self._term(formula, nest)
@@ -368,13 +368,12 @@ class _Lowering:
                 )
 
 
-def _is_sum(formula: Formula) -> bool:
+def _is_sum(formula: Formula) -> TypeGuard[Operation]:
     return isinstance(formula, Operation) and formula.op in ("add", "sub", "neg")
 
 
 def _terms(formula: Formula) -> list[Formula]:
     """The parts of the top sum, left to right."""
     if _is_sum(formula):
-        assert isinstance(formula, Operation)
         return [term for argument in formula.arguments for term in _terms(argument)]
     return [formula]
