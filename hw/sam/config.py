@@ -56,7 +56,7 @@ class SamConfig(TargetConfig):
 
     format: str = "float32"
     index_bits: int = 32
-    queue_depth: int = 8
+    queue_depth: int = 32
     array_words: int = 1 << 18
     accumulator_words: int = 1 << 17
     skip: bool = True

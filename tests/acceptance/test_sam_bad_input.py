@@ -687,7 +687,7 @@ def program(tmp_path: Path) -> Path:
 
 def test_a_program_for_another_configuration(tmp_path: Path, program: Path) -> None:
     for config, text in (
-        ("sam_fp32", "queue_depth is 8, must be 4"),
+        ("sam_fp32", "queue_depth is 32, must be 4"),
         ("dpu_d1_b8", "target is sam, must be dpu"),
     ):
         setting = ("--set", "queue_depth=4") if config == CONFIG else ()
