@@ -13,21 +13,12 @@ from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.fabric_encoding import WORD_BITS as FABRIC_WORD_BITS
 from hw.sam.fabric_encoding import fabric_units, fields, pool
-from hw.sam.unit import Unit, all_settings, settings_of, unit_of
+from hw.sam.unit import Unit, all_settings, unit_of
 
 if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
     from enum import IntEnum
 else:
     from amaranth.lib.enum import IntEnum
-
-__all__ = [
-    "WATCHDOG_CYCLES",
-    "ErrorCause",
-    "memory_map",
-    "settings_of",
-    "settings_rows",
-    "units_of",
-]
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

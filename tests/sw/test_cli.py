@@ -134,7 +134,8 @@ def test_a_program_runs_with_new_values(graph: Path, tmp_path: Path) -> None:
         result = gnarl("run", CONFIG, source, *arguments)
         assert json.loads(result.stdout)["outputs"] == {"y": -2.0}
     assert refusal("run", CONFIG, program, "--backend", "model") == (
-        f"gnarl: {program}: a program has no input values: --values FILE, or --tensor NAME=PATH, gives them"
+        f"gnarl: {program}: a program has no input values: "
+        "--values FILE, or --tensor NAME=PATH, gives them"
     )
 
 

@@ -10,7 +10,8 @@ from hw.lib.errors import ConfigError
 from hw.sam.config import SamConfig
 from hw.sam.fabric_encoding import decode
 from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map, settings_of, settings_rows
+from hw.sam.memory_map import memory_map, settings_rows
+from hw.sam.unit import settings_of
 from sw.runtime.model.sam_streams import ModelRun, run_graph
 from sw.runtime.model.sam_timing import latencies
 from sw.runtime.model.sam_tokens import Limits

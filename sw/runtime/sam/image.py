@@ -13,7 +13,8 @@ from hw.lib.errors import CapacityError, GnarlError, ProgramError, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
-from hw.sam.memory_map import settings_of, settings_rows
+from hw.sam.memory_map import settings_rows
+from hw.sam.unit import settings_of
 from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.expression import Statement

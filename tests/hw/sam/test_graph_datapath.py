@@ -6,8 +6,9 @@ from hw.lib.errors import ConfigError
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
 from hw.sam.graph_datapath import check_graph, hint_of
-from hw.sam.memory_map import memory_map, settings_of, settings_rows
+from hw.sam.memory_map import memory_map, settings_rows
 from hw.sam.top import build
+from hw.sam.unit import settings_of
 from tests.hw.sam.graphs import DENSE, DOUBLE, INTERSECTION, graph, small
 
 
@@ -63,7 +64,10 @@ def test_graphs_that_never_start_or_end():
 def test_a_configuration_without_a_graph_is_no_machine():
     with pytest.raises(ConfigError) as caught:
         build(SamConfig())
-    assert str(caught.value) == "graph: there is none, and no fabric: must have one of them, or an expression"
+    assert (
+        str(caught.value)
+        == "graph: there is none, and no fabric: must have one of them, or an expression"
+    )
 
 
 def test_bitvectors_need_wide_references():
