@@ -40,6 +40,7 @@ from hw.sam.block_types import (
     Parameter,
     Port,
 )
+from hw.sam.components import component_latency
 from hw.sam.compressed_lookup import CompressedLookup
 from hw.sam.compressed_writer import CompressedWriter
 from hw.sam.config import SamConfig
@@ -597,7 +598,7 @@ def _functions(config: SamConfig) -> str:
     rows = []
     for name in FUNCTIONS:
         function = getattr(Function, name.upper())
-        cycles = FunctionBlock(config.number_format, name).latency
+        cycles = component_latency(Block("block", "function", {"op": name}), config)
         bound = ERROR_BOUND_ULP[function]
         exact = {0.0: ", exact", 0.5: ", correctly rounded"}.get(bound, "")
         rows.append((f"`{name}`", cycles, f"{bound:g}{exact}"))

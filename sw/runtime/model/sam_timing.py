@@ -7,17 +7,14 @@ them a run takes longer, or, with skipping, less.
 
 from __future__ import annotations
 
-import gc
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from amaranth.hdl import UnusedElaboratable
 
 from hw.sam.block_types import DENSE
-from hw.sam.components import component
+from hw.sam.components import component_latency
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from sw.runtime.model.sam_tokens import Steps
@@ -55,15 +52,7 @@ def _latency(block: Block, config: SamConfig) -> int:
 def _component_latency(
     type: str, parameters: tuple[tuple[str, object], ...], config: SamConfig
 ) -> int:
-    """What a component says of itself; it needs no widths of streams for that."""
-    with warnings.catch_warnings():
-        # Components ask to be built into something, at the latest when they are collected.
-        warnings.simplefilter("ignore", UnusedElaboratable)
-        found = component(Block("block", type, dict(parameters)), {}, config)
-        latency = int(found.latency)
-        del found
-        gc.collect()
-    return latency
+    return component_latency(Block("block", type, dict(parameters)), config)
 
 
 def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
