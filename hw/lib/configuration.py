@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -14,7 +15,7 @@ from hw.lib.formats import FORMAT_NAMES, parse_format
 
 
 @dataclass(frozen=True)
-class TargetConfig:
+class TargetConfig(ABC):
     """Every parameter of a target's hardware: a frozen dataclass with a default for every field.
 
     A subclass names its ``target``, and its ``violations`` say what is wrong with its fields. The
@@ -27,9 +28,9 @@ class TargetConfig:
         if found := self.violations():
             raise ConfigError(found)
 
+    @abstractmethod
     def violations(self) -> list[str]:
         """A line ``field = value: what is allowed`` for each bad field."""
-        raise NotImplementedError
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

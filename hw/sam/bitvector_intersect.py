@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Value
+import operator
 
 from hw.sam.bitvector_join import BitvectorJoin
 
@@ -10,5 +10,5 @@ from hw.sam.bitvector_join import BitvectorJoin
 class BitvectorIntersect(BitvectorJoin):
     """``BitvectorJoin`` of the ones in both lanes. Source: SAM, bitvector intersecter."""
 
-    def joined(self, word0: Value, word1: Value) -> Value:
-        return word0 & word1
+    def __init__(self, width: int) -> None:
+        super().__init__(width, operator.and_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -22,14 +23,16 @@ class BitvectorJoin(wiring.Component):
     other's has no ones there. Stops and done pass. Latency: 0 cycles; one coordinate a cycle, and a
     cycle for words of which none comes.
 
-    Parameters: ``width`` of coordinates and references.
+    Parameters: ``width`` of coordinates and references; ``joined``, of two words the bits whose
+    coordinates come out.
 
     Members: ``bv0``, ``ref0``, ``bv1``, ``ref1`` in; ``out_crd``, ``out_ref0``, ``out_ref1`` out;
     ``fault`` out: stops or done of the two lanes, or of one lane's two streams, disagree.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, joined: Callable[[Value, Value], Value]) -> None:
         self._width = width
+        self._joined = joined
         refs, words = token_stream(width), token_stream(BITVECTOR_BITS)
         super().__init__(
             {
@@ -44,10 +47,6 @@ class BitvectorJoin(wiring.Component):
             }
         )
 
-    def joined(self, word0: Value, word1: Value) -> Value:
-        """The bits of the coordinates that come out."""
-        raise NotImplementedError
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         lanes = [(self.bv0, self.ref0, self.out_ref0), (self.bv1, self.ref1, self.out_ref1)]
@@ -59,7 +58,7 @@ class BitvectorJoin(wiring.Component):
         words = [Signal(BITVECTOR_BITS, name=f"word{lane}") for lane in range(2)]
         for word, (bv, _, _) in zip(words, lanes, strict=True):
             m.d.comb += word.eq(Mux(is_data(bv), bv.payload.payload, 0))
-        walk = BitWalk(m, self.joined(*words), self._width)
+        walk = BitWalk(m, self._joined(*words), self._width)
 
         all_there = self.bv0.valid & self.ref0.valid & self.bv1.valid & self.ref1.valid
         lanes_agree = agree(self.bv0, self.ref0) & agree(self.bv1, self.ref1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hw.sam.block_examples import ENTRIES
 from hw.sam.block_types import BLOCK_TYPES, VAL
 from hw.sam.components import component
 from hw.sam.config import SamConfig
@@ -13,7 +14,6 @@ from hw.sam.manual import (
     ARRAY_TEXTS,
     CAUSE_TEXTS,
     COUNT_TEXTS,
-    ENTRIES,
     KIND_TEXTS,
     PARAMETER_TEXTS,
     PATH,
