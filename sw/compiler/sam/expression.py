@@ -8,20 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from hw.sam import block_types
 from sw.compiler.sam.storage import TensorFormat
 
 # Functions by name, with their number of arguments.
-FUNCTIONS: dict[str, int] = {
-    "relu": 1,
-    "exp": 1,
-    "reciprocal": 1,
-    "sqrt": 1,
-    "gelu": 1,
-    "sigmoid": 1,
-    "tanh": 1,
-    "max": 2,
-    "min": 2,
-}
+FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from hw.sam.block_types import DENSE
+
 ADDITIVE = ("add", "sub", "max", "min")
 """Operations whose missing operand counts as 0, and that are 0 where both are missing."""
 
@@ -55,8 +57,8 @@ class Level:
     @property
     def filled(self) -> bool:
         """Whether no fiber is empty as long as the operand is there."""
-        outer = self.operand.formats[self.number - 1] if self.number else "dense"
-        return self.format == "dense" or outer != "dense"
+        outer = self.operand.formats[self.number - 1] if self.number else DENSE
+        return self.format == DENSE or outer != DENSE
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def simplify(found: Coordinates, present: Presence) -> Coordinates:
 
 
 def _is_dense(part: Coordinates) -> bool:
-    return isinstance(part, Level) and part.format == "dense"
+    return isinstance(part, Level) and part.format == DENSE
 
 
 def is_full(found: Coordinates, present: Presence) -> bool:
@@ -155,7 +157,7 @@ def is_full(found: Coordinates, present: Presence) -> bool:
         case All():
             return True
         case Level(operand):
-            return found.format == "dense" and is_sure(operand, present)
+            return found.format == DENSE and is_sure(operand, present)
         case Union(parts):
             return any(is_full(part, present) for part in parts)
     return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from hw.lib.errors import WorkloadError
-from hw.sam.block_types import FUNCTIONS, MAX_ACCUMULATOR_ORDER
+from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.check import check_order, stored_indices
@@ -73,7 +73,7 @@ class _Lowering:
         self._dense = {
             index
             for index, level in zip(self._free, self._format.levels, strict=True)
-            if level == "dense"
+            if level == DENSE
         }
         self._builder = GraphBuilder()
         self._walker = Walker(self._builder)
@@ -321,12 +321,12 @@ class _Lowering:
         self._require_writable(loops)
         crds = [loop.crd for loop in loops]
         filled = [loop.never_empty for loop in loops]
-        if levels and levels[-1] != "dense" and loops[-1].full:
+        if levels and levels[-1] != DENSE and loops[-1].full:
             label = f"drop_zeros_{loops[-1].index}"
             node = self._builder.add("valdrop", label, {"crd": crds[-1], "val": val})
             crds[-1], val, filled[-1] = node.out_crd, node.out_val, False
         for level in range(len(levels) - 1, 0, -1):
-            if levels[level - 1] == "dense" or filled[level]:
+            if levels[level - 1] == DENSE or filled[level]:
                 continue
             outer, inner = loops[level - 1].index, loops[level].index
             node = self._builder.add(
@@ -356,9 +356,9 @@ class _Lowering:
         """
         levels = self._format.levels
         for level in range(2, len(levels)):
-            if levels[level] == "dense" or levels[level - 1] != "dense":
+            if levels[level] == DENSE or levels[level - 1] != DENSE:
                 continue
-            above = next((a for a in range(level - 2, 0, -1) if levels[a] != "dense"), None)
+            above = next((a for a in range(level - 2, 0, -1) if levels[a] != DENSE), None)
             if above is not None and not loops[above].never_empty:
                 result = self._statement.result
                 raise WorkloadError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hw.sam.block_types import BITVECTOR
+from hw.sam.block_types import BITVECTOR, DENSE
 from sw.compiler.sam.builder import GraphBuilder, Node, Stream
 from sw.compiler.sam.iteration import (
     All,
@@ -111,7 +111,7 @@ class Walker:
             f"all_{index}",
             {"ref": self.root(loops, "")},
             index=index,
-            format="dense",
+            format=DENSE,
         )
 
     def values(self, nest: Nest, operand: Operand) -> Stream:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
-from hw.sam.block_types import MAX_LANES
+from hw.sam.block_types import DENSE, MAX_LANES
 from sw.compiler.sam.expression import (
     FUNCTIONS,
     Access,
@@ -89,7 +89,7 @@ def parse(text: str) -> Statement:
             case kind:
                 _fail(option.start() + 1, f"option -{kind} is unknown; -f and -s are there")
     for tensor, count in orders.items():
-        formats.setdefault(tensor, TensorFormat(("dense",) * count, tuple(range(count))))
+        formats.setdefault(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
     ordered = {tensor: formats[tensor] for tensor in orders}
     return Statement(result, expression, ordered, order or indices, lanes)
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import CapacityError, WorkloadError
+from hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
 from sw.compiler.frontend.tensor import DENSE_LIMIT, Tensor, ascending_order
 
-LEVEL_FORMATS = {"d": "dense", "s": "compressed", "b": "bitvector"}
+LEVEL_FORMATS = {"d": DENSE, "s": COMPRESSED, "b": BITVECTOR}
 """Level formats by their letters in the notation of the TACO and SAM command lines."""
 
 _LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
@@ -107,9 +108,9 @@ class BitvectorLevel:
 Level = DenseLevel | CompressedLevel | BitvectorLevel
 
 _CLASSES: dict[str, type[Level]] = {
-    "dense": DenseLevel,
-    "compressed": CompressedLevel,
-    "bitvector": BitvectorLevel,
+    DENSE: DenseLevel,
+    COMPRESSED: CompressedLevel,
+    BITVECTOR: BitvectorLevel,
 }
 
 
@@ -185,7 +186,7 @@ def store(
     for number, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):
         size, coordinate = tensor.shape[mode], coordinates[:, number]
         place = f"{name}: level {number} (dimension {mode}, {kind})"
-        if kind == "dense":
+        if kind == DENSE:
             _require_capacity(positions, size, f"{place} has", "positions")
             levels.append(DenseLevel(size))
             position = position * size + coordinate
@@ -194,7 +195,7 @@ def store(
         first = np.ones(len(position), bool)
         first[1:] = (position[1:] != position[:-1]) | (coordinate[1:] != coordinate[:-1])
         fiber, kept = position[first], coordinate[first]
-        if kind == "compressed":
+        if kind == COMPRESSED:
             segments = np.zeros(positions + 1, np.int64)
             np.cumsum(np.bincount(fiber, minlength=positions), out=segments[1:])
             levels.append(CompressedLevel(size, segments, kept))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
-from hw.sam.block_types import CRD
+from hw.sam.block_types import CRD, DENSE
 from hw.sam.graph import Block, Graph
 
 
@@ -30,7 +30,7 @@ class Fibers:
 Loops = tuple[Fibers, ...]
 Output = tuple[str, str]
 
-DENSE, UNION, INTERSECT = "dense", "union", "intersect"
+UNION, INTERSECT = "union", "intersect"
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class _Tracer:
     def _fiberlookup(self, block: Block) -> dict[str, Loops]:
         outer = self._in(block, "ref")
         origin: Hashable = ("lookup", block.name)
-        if block["format"] == "dense" and self._source(block, "ref") in self._sure:
+        if block["format"] == DENSE and self._source(block, "ref") in self._sure:
             origin = (DENSE, block["index"] or block.name)
         inner = (*outer, Fibers(block["index"], origin, origin))
         return {"out_crd": inner, "out_ref": inner}

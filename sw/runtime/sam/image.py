@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import CapacityError, GnarlError, ProgramError, WorkloadError
-from hw.sam.block_types import BITVECTOR_BITS, Array
+from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, DENSE, Array
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import settings_rows
@@ -125,9 +125,9 @@ def _result_rows(program: Program, operands: Operands) -> tuple[int, str]:
     rows = 1
     for kind, mode in zip(format.levels, format.modes, strict=True):
         size = operands.sizes[access.indices[mode]]
-        if kind == "bitvector":
+        if kind == BITVECTOR:
             rows *= -(-size // BITVECTOR_BITS)
-        if kind != "dense":
+        if kind != DENSE:
             break
         rows *= size
     return rows, access.tensor
@@ -284,9 +284,9 @@ def _read_level(
     writer: str, kind: str, size: int, fibers: int, memory: Mapping[str, Rows]
 ) -> tuple[Level, int]:
     """A level that ``writer`` has written below so many positions, and its own positions."""
-    if kind == "dense":
+    if kind == DENSE:
         return DenseLevel(size), fibers * size
-    if kind == "compressed":
+    if kind == COMPRESSED:
         ends = memory[f"{writer}_seg"].words.reshape(-1).astype(np.int64)[:fibers]
         coordinates = memory[f"{writer}_crd"].words.reshape(-1).astype(np.int64)
         segments = np.concatenate([[0], ends])
