@@ -1,0 +1,46 @@
+"""Configuration of the CUDA target: the GPUs to compile for, and what a fused kernel's blocks are.
+
+Source of the parameters: RecFlex, section IV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hw.lib.configuration import (
+    TargetConfig,
+    choice_violations,
+    flag_violations,
+    number_violations,
+)
+from sw.compiler.cuda.architectures import ARCHITECTURES
+
+
+@dataclass(frozen=True)
+class CudaConfig(TargetConfig):
+    """What schedules and kernels are made for.
+
+    arch
+        architecture, such as ``sm_90``; a name of ``ARCHITECTURES``.
+    block_threads
+        threads of every block of the fused kernel.
+    blocks_per_sm
+        occupancy to bind the kernel to, where no tuned schedules say; 0: what the cost model finds
+        best.
+    checked
+        whether kernels check every index, and stop at the first that is out of range.
+    """
+
+    target: ClassVar[str] = "cuda"
+
+    arch: str = "sm_90"
+    block_threads: int = 128
+    blocks_per_sm: int = 0
+    checked: bool = False
+
+    def violations(self) -> list[str]:
+        found = choice_violations(self, "arch", ARCHITECTURES)
+        found += choice_violations(self, "block_threads", (32, 64, 128, 256, 512, 1024))
+        found += number_violations(self, [("blocks_per_sm", 0, 32)])
+        return found + flag_violations(self, ["checked"])

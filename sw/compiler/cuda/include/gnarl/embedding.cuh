@@ -1,0 +1,202 @@
+// What every schedule template builds on: kinds of features, their arguments, loads, pooling, stores.
+//
+// A template is a struct with three members (see one_hot.cuh for the shortest):
+//
+//   struct Shared { ... };   what a block keeps in shared memory; plain data, may be empty
+//   static __device__ void run(const FeatureArguments& feature, int block, int blocks, Shared&);
+//
+// `run` is called by all threads of a block. The blocks 0 .. blocks-1 share the feature's work, and
+// any number of them must do all of it: static thread mappings give fewer or more than asked for.
+//
+// The same source compiles with NVRTC and, for the emulation of a GPU on the CPU, with a host
+// compiler.
+#pragma once
+
+#include "gnarl/formats.cuh"
+
+namespace gnarl {
+
+// The first error of a launch; `state` is 0 until there is one.
+struct ErrorRecord {
+  int state;
+  int feature;
+  long long position;  // in the feature's indices
+  long long index;     // the index that is out of range
+};
+
+// One feature of one batch. Mirrored by sw/runtime/cuda/arguments.py; the generated source checks
+// that both agree.
+struct FeatureArguments {
+  const void* table;     // [rows, dim], 16-byte aligned
+  const void* indices;   // [values]
+  const void* offsets;   // [batch + 1]: where each sample's bag begins and ends in indices
+  const float* weights;  // [values], or null where the kind is not weighted
+  void* output;          // [batch, dim] with rows output_stride elements apart
+  void* workspace;       // what the template asked for; zeroes before the first launch
+  ErrorRecord* error;    // written by checked builds only
+  long long rows;
+  long long values;
+  int batch;
+  int output_stride;
+  int feature;           // its number, for errors
+  int reserved;
+};
+
+enum class Pooling { kSum, kMean, kMax };
+
+// What a feature's code depends on.
+template <class TableType, class IndexType, class OutputType, Pooling kPooling_, bool kWeighted_,
+          int kDim_>
+struct Kind {
+  using Table = TableType;
+  using Index = IndexType;
+  using Output = OutputType;
+  static constexpr Pooling kPooling = kPooling_;
+  static constexpr bool kWeighted = kWeighted_;
+  static constexpr int kDim = kDim_;
+};
+
+constexpr unsigned kFullWarp = 0xffffffffu;
+constexpr int kWarpThreads = 32;
+
+constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+// A sample's indices: [begin, begin + length).
+struct Bag {
+  long long begin;
+  int length;
+};
+
+template <class K>
+__device__ __forceinline__ Bag load_bag(const FeatureArguments& feature, int sample) {
+  const auto* offsets = static_cast<const typename K::Index*>(feature.offsets);
+  const long long begin = __ldg(offsets + sample);
+  return {begin, static_cast<int>(__ldg(offsets + sample + 1) - begin)};
+}
+
+// The row at a position of the indices; in checked builds -1 where it is out of range, after
+// noting that in the error record.
+template <class K>
+__device__ __forceinline__ long long checked_row(const FeatureArguments& feature,
+                                                 long long position, long long index) {
+#ifdef GNARL_CHECKED
+  if (index < 0 || index >= feature.rows) {
+    if (atomicCAS(&feature.error->state, 0, 1) == 0) {
+      feature.error->feature = feature.feature;
+      feature.error->position = position;
+      feature.error->index = index;
+    }
+    return -1;
+  }
+#endif
+  return index;
+}
+
+template <class K>
+__device__ __forceinline__ long long load_row(const FeatureArguments& feature, long long position) {
+  const auto* indices = static_cast<const typename K::Index*>(feature.indices);
+  return checked_row<K>(feature, position, static_cast<long long>(__ldg(indices + position)));
+}
+
+template <class K>
+__device__ __forceinline__ float load_weight(const FeatureArguments& feature, long long position) {
+  if constexpr (K::kWeighted) {
+    return __ldg(feature.weights + position);
+  }
+  return 1.0f;
+}
+
+// kVector consecutive elements of a row, as accumulated: in float32.
+template <int kVector>
+struct Accumulator {
+  float values[kVector];
+};
+
+template <class K, int kVector>
+__device__ __forceinline__ Accumulator<kVector> identity() {
+  Accumulator<kVector> result;
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    result.values[k] = K::kPooling == Pooling::kMax ? -__int_as_float(0x7f800000) : 0.0f;
+  }
+  return result;
+}
+
+// Loads table[row][column .. column + kVector); zeroes for row -1.
+template <class K, int kVector>
+__device__ __forceinline__ Accumulator<kVector> load_vector(const FeatureArguments& feature,
+                                                            long long row, int column) {
+  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
+  Accumulator<kVector> result;
+#ifdef GNARL_CHECKED
+  if (row < 0) {
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) result.values[k] = 0.0f;
+    return result;
+  }
+#endif
+  const auto* table = static_cast<const typename K::Table*>(feature.table);
+  load_floats<kVector>(table + row * K::kDim + column, result.values);
+  return result;
+}
+
+// Pools one more looked-up vector.
+template <class K, int kVector>
+__device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
+                                           const Accumulator<kVector>& value, float weight) {
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    if constexpr (K::kPooling == Pooling::kMax) {
+      total.values[k] = fmaxf(total.values[k], value.values[k]);
+    } else if constexpr (K::kWeighted) {
+      total.values[k] = fmaf(weight, value.values[k], total.values[k]);
+    } else {
+      total.values[k] += value.values[k];
+    }
+  }
+}
+
+// Pools what two groups of threads have pooled.
+template <class K, int kVector>
+__device__ __forceinline__ void combine(Accumulator<kVector>& total,
+                                        const Accumulator<kVector>& other) {
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    total.values[k] = K::kPooling == Pooling::kMax ? fmaxf(total.values[k], other.values[k])
+                                                   : total.values[k] + other.values[k];
+  }
+}
+
+// Combines over lanes that differ in the bits of lane numbers from kFrom up to, not with, kTo;
+// powers of two. All lanes of the mask take part, and all of them have the result.
+template <class K, int kVector, int kFrom, int kTo>
+__device__ __forceinline__ void combine_lanes(Accumulator<kVector>& total, unsigned mask) {
+#pragma unroll
+  for (int distance = kFrom; distance < kTo; distance *= 2) {
+    Accumulator<kVector> other;
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      other.values[k] = __shfl_xor_sync(mask, total.values[k], distance);
+    }
+    combine<K>(total, other);
+  }
+}
+
+// Finishes a bag of `length` indices and stores it: output[sample][column ..]. Empty bags are 0.
+template <class K, int kVector>
+__device__ __forceinline__ void store_pooled(const FeatureArguments& feature, int sample,
+                                             int column, Accumulator<kVector> total, int length) {
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    if constexpr (K::kPooling == Pooling::kMean) {
+      total.values[k] = length ? __fdiv_rn(total.values[k], static_cast<float>(length)) : 0.0f;
+    } else if constexpr (K::kPooling == Pooling::kMax) {
+      total.values[k] = length ? total.values[k] : 0.0f;
+    }
+  }
+  auto* output = static_cast<typename K::Output*>(feature.output);
+  store_floats<kVector>(
+      output + static_cast<long long>(sample) * feature.output_stride + column, total.values);
+}
+
+}  // namespace gnarl

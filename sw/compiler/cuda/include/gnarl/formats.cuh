@@ -1,0 +1,132 @@
+// Number formats of tables and outputs: storage types, vector loads and stores, conversion.
+//
+// Elements are computed with in float32 whatever their storage.
+#pragma once
+
+namespace gnarl {
+
+struct Float16 {
+  unsigned short bits;
+};
+
+struct BFloat16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ float to_float(float value) { return value; }
+
+__device__ __forceinline__ float to_float(BFloat16 value) {
+  return __int_as_float(static_cast<int>(value.bits) << 16);
+}
+
+__device__ __forceinline__ float to_float(Float16 value) {
+#ifdef __CUDA_ARCH__
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
+#else
+  const unsigned sign = (value.bits & 0x8000u) << 16;
+  const unsigned exponent = (value.bits >> 10) & 0x1fu;
+  const unsigned fraction = value.bits & 0x3ffu;
+  if (exponent == 0) {  // zero or subnormal: a multiple of 2^-24
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+  }
+  const unsigned biased = exponent == 0x1fu ? 0xffu : exponent + 112u;
+  return __int_as_float(static_cast<int>(sign | (biased << 23) | (fraction << 13)));
+#endif
+}
+
+template <class T>
+__device__ __forceinline__ T from_float(float value);
+
+template <>
+__device__ __forceinline__ float from_float<float>(float value) {
+  return value;
+}
+
+// Rounds to nearest, ties to even; NaN stays a quiet NaN.
+template <>
+__device__ __forceinline__ BFloat16 from_float<BFloat16>(float value) {
+  const unsigned bits = static_cast<unsigned>(__float_as_int(value));
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    return {static_cast<unsigned short>((bits >> 16) | 0x40u)};
+  }
+  return {static_cast<unsigned short>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+
+// Rounds to nearest, ties to even.
+template <>
+__device__ __forceinline__ Float16 from_float<Float16>(float value) {
+#ifdef __CUDA_ARCH__
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return {bits};
+#else
+  const unsigned bits = static_cast<unsigned>(__float_as_int(value));
+  const unsigned sign = (bits >> 16) & 0x8000u;
+  const unsigned magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return {static_cast<unsigned short>(0x7fffu)};
+  if (magnitude >= 0x477ff000u) return {static_cast<unsigned short>(sign | 0x7c00u)};
+  unsigned rounded;
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves a multiple of 2^-24 in the end
+    rounded = static_cast<unsigned>(__float_as_int(__int_as_float(magnitude) + 0.5f)) - 0x3f000000u;
+  } else {
+    rounded = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  }
+  return {static_cast<unsigned short>(sign | rounded)};
+#endif
+}
+
+// The widest load or store: 16 bytes.
+template <int kBytes>
+struct Word;
+template <>
+struct Word<2> {
+  using Type = unsigned short;
+};
+template <>
+struct Word<4> {
+  using Type = unsigned int;
+};
+template <>
+struct Word<8> {
+  using Type = uint2;
+};
+template <>
+struct Word<16> {
+  using Type = uint4;
+};
+
+template <class T, int kVector>
+union Pack {
+  typename Word<sizeof(T) * kVector>::Type word;
+  T elements[kVector];
+};
+
+// kVector elements from an address that is a multiple of their size, through the read-only cache.
+template <int kVector, class T>
+__device__ __forceinline__ void load_floats(const T* source, float (&values)[kVector]) {
+  using PackType = Pack<T, kVector>;
+  PackType pack;
+  pack.word = __ldg(reinterpret_cast<const decltype(pack.word)*>(source));
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) values[k] = to_float(pack.elements[k]);
+}
+
+// kVector elements to any address; one store where its alignment allows that.
+template <int kVector, class T>
+__device__ __forceinline__ void store_floats(T* target, const float (&values)[kVector]) {
+  using PackType = Pack<T, kVector>;
+  PackType pack;
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) pack.elements[k] = from_float<T>(values[k]);
+  if (kVector > 1 && reinterpret_cast<unsigned long long>(target) % sizeof(pack.word) != 0) {
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) target[k] = pack.elements[k];
+    return;
+  }
+  *reinterpret_cast<decltype(pack.word)*>(target) = pack.word;
+}
+
+}  // namespace gnarl

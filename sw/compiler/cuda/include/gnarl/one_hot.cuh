@@ -1,0 +1,55 @@
+// One thread for each vector of a sample's output: for features with an index or so a sample.
+//
+// kVector            elements of a load
+// kSamplesPerThread  samples of a thread, in flight at once
+#pragma once
+
+#include "gnarl/embedding.cuh"
+
+namespace gnarl {
+
+template <class K, int kBlockThreads, int kVector, int kSamplesPerThread>
+struct OneHot {
+  static constexpr int kVectors = K::kDim / kVector;
+  static constexpr int kGroups = kBlockThreads / kVectors;  // samples side by side
+  static constexpr int kSamplesPerBlock = kGroups * kSamplesPerThread;
+  static_assert(kGroups > 0, "a sample must fit in a block");
+
+  struct Shared {};
+
+  static __device__ __forceinline__ void run(const FeatureArguments& feature, int block,
+                                             int blocks, Shared&) {
+    const int group = threadIdx.x / kVectors;
+    const int column = (threadIdx.x % kVectors) * kVector;
+    if (group >= kGroups) return;
+    for (int first = block * kSamplesPerBlock; first < feature.batch;
+         first += blocks * kSamplesPerBlock) {
+      Bag bags[kSamplesPerThread];
+      Accumulator<kVector> totals[kSamplesPerThread];
+#pragma unroll
+      for (int s = 0; s < kSamplesPerThread; ++s) {
+        const int sample = first + s * kGroups + group;
+        bags[s] = sample < feature.batch ? load_bag<K>(feature, sample) : Bag{0, 0};
+        totals[s] = identity<K, kVector>();
+      }
+#pragma unroll
+      for (int s = 0; s < kSamplesPerThread; ++s) {
+        for (int i = 0; i < bags[s].length; ++i) {
+          const long long position = bags[s].begin + i;
+          const long long row = load_row<K>(feature, position);
+          accumulate<K>(totals[s], load_vector<K, kVector>(feature, row, column),
+                        load_weight<K>(feature, position));
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < kSamplesPerThread; ++s) {
+        const int sample = first + s * kGroups + group;
+        if (sample < feature.batch) {
+          store_pooled<K>(feature, sample, column, totals[s], bags[s].length);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace gnarl

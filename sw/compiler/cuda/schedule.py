@@ -1,0 +1,55 @@
+"""Schedules: which template computes a feature, with which parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Schedule:
+    """A template and a value for each of its parameters, in the template's order."""
+
+    template: str
+    parameters: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, template: str, **parameters: int) -> Schedule:
+        return cls(template, tuple(parameters.items()))
+
+    def __getitem__(self, parameter: str) -> int:
+        return dict(self.parameters)[parameter]
+
+    def __str__(self) -> str:
+        return f"{self.template}({', '.join(f'{name}={value}' for name, value in self.parameters)})"
+
+
+@dataclass(frozen=True)
+class ScheduleSet:
+    """Schedules for all features of a model, and what they share in the fused kernel.
+
+    model
+        digest of the model that they are for.
+    arch
+        architecture that they were chosen for, such as ``sm_90``.
+    block_threads
+        threads of every block of the fused kernel.
+    blocks_per_sm
+        occupancy that the kernel is bound to: blocks that a multiprocessor runs at a time.
+    schedules
+        those in use, each once.
+    of_feature
+        for each feature its index in ``schedules``.
+    origin
+        how they were chosen, in words.
+    """
+
+    model: str
+    arch: str
+    block_threads: int
+    blocks_per_sm: int
+    schedules: tuple[Schedule, ...]
+    of_feature: tuple[int, ...]
+    origin: str
+
+    def schedule(self, feature: int) -> Schedule:
+        return self.schedules[self.of_feature[feature]]

@@ -1,0 +1,5 @@
+"""Schedule templates that ship with the project, registered in the order that listings show."""
+
+from sw.compiler.cuda.templates import one_hot as one_hot
+from sw.compiler.cuda.templates.template import template as template
+from sw.compiler.cuda.templates.template import templates as templates

@@ -1,0 +1,159 @@
+"""What a schedule template tells the fusion compiler, the thread mapping and the tuner.
+
+A template is a header with a device function (``sw/compiler/cuda/include/gnarl/``) and a class
+here. Users add theirs by ``register``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Feature
+
+INCLUDE = Path(__file__).parent.parent / "include"
+"""Where the project's headers are."""
+
+MAXIMUM_VECTOR_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tunable parameter: its name, the values that candidates try, and what it means."""
+
+    name: str
+    values: tuple[int, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class BlockCount:
+    """How many blocks a schedule wants for a batch: ``ceil(units * numerator / denominator)``.
+
+    ``units`` are the batch's samples or its indices ("values"). At least one block.
+    """
+
+    units: str
+    numerator: int = 1
+    denominator: int = 1
+
+    def blocks(self, batch: np.ndarray | int, values: np.ndarray | int) -> np.ndarray:
+        """int64, in the arguments' shape."""
+        units = np.asarray(batch if self.units == "samples" else values, np.int64)
+        return np.maximum(1, -(-units * self.numerator // self.denominator))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one block of a schedule does on average, for the cost model.
+
+    warp_loads
+        dependent rounds of loads of table rows that its longest warp waits for.
+    instructions
+        warp instructions of all its warps.
+    sectors
+        32-byte sectors that it loads or stores, tables, indices and outputs together.
+    barriers
+        times that the block waits for all its threads.
+    """
+
+    warp_loads: float
+    instructions: float
+    sectors: float
+    barriers: float
+
+
+class Template(ABC):
+    """One way to map a feature's samples to the threads of blocks."""
+
+    name: ClassVar[str]
+    """As schedules call it, such as ``one_hot``."""
+    header: ClassVar[str]
+    """What the generated source includes, such as ``gnarl/one_hot.cuh``."""
+    struct: ClassVar[str]
+    """The C++ template: its arguments are the kind, the threads of a block, and the parameters."""
+    parameters: ClassVar[tuple[Parameter, ...]]
+    include: ClassVar[Path] = INCLUDE
+    """Folder of the header."""
+
+    @abstractmethod
+    def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
+        """Why it cannot compute the feature so, as ``what: what would be right``; empty if it can.
+
+        Called with parameters that have one of their values.
+        """
+
+    @abstractmethod
+    def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:
+        """Its blocks for a workload: the runtime's thread mapping."""
+
+    def shared_bytes(self, schedule: Schedule, feature: Feature, block_threads: int) -> int:
+        """``sizeof`` its ``Shared``; an empty struct has 1."""
+        return 1
+
+    def workspace_bytes(
+        self, schedule: Schedule, feature: Feature, block_threads: int, batch: int, values: int
+    ) -> int:
+        """Global memory that it needs for a batch; zeroes at first, and left as zeroes."""
+        return 0
+
+    @abstractmethod
+    def work(
+        self,
+        schedule: Schedule,
+        feature: Feature,
+        block_threads: int,
+        batch: float,
+        values: float,
+        longest: float,
+    ) -> Work:
+        """What its average block does for a batch of so many samples and indices.
+
+        ``longest`` is the expected length of the longest bag among those of one block.
+        """
+
+    def candidates(self, feature: Feature, block_threads: int) -> Iterator[Schedule]:
+        """Every schedule of this template that can compute the feature, in a fixed order."""
+        names = [parameter.name for parameter in self.parameters]
+        for values in itertools.product(*(parameter.values for parameter in self.parameters)):
+            schedule = Schedule(self.name, tuple(zip(names, values, strict=True)))
+            if not self.refusal(schedule, feature, block_threads):
+                yield schedule
+
+
+def vector_refusal(feature: Feature, vector: int) -> str:
+    """Why rows cannot be loaded in vectors of so many elements, or empty."""
+    if feature.dim % vector:
+        return f"vector = {vector}: must divide dim {feature.dim}"
+    if vector * TABLE_TYPES[feature.table_type].itemsize > MAXIMUM_VECTOR_BYTES:
+        return f"vector = {vector}: must be at most {MAXIMUM_VECTOR_BYTES} bytes"
+    return ""
+
+
+_TEMPLATES: dict[str, Template] = {}
+
+
+def register(template: Template) -> Template:
+    """Makes a template known by its name; another of that name is replaced."""
+    _TEMPLATES[template.name] = template
+    return template
+
+
+def templates() -> dict[str, Template]:
+    """All known templates by name, in the order of registration."""
+    return dict(_TEMPLATES)
+
+
+def template(name: str) -> Template:
+    """Raises ``WorkloadError`` if there is none of that name."""
+    if name not in _TEMPLATES:
+        raise WorkloadError(f"template {name!r}: there are {', '.join(_TEMPLATES)}")
+    return _TEMPLATES[name]
