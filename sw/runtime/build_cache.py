@@ -1,0 +1,59 @@
+"""What compilers build, kept between runs.
+
+A cache entry is a folder named by the SHA-256 digest of everything that goes in, and appears
+whole or not at all: it is made in ``<digest>.work``, then renamed. A file lock for each entry makes
+a second process that wants the same one wait for the first. What a failed build leaves in its work
+folder, logs included, stays until the next attempt.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Where built simulators lie: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
+    named = os.environ.get("GNARL_CACHE")
+    return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
+
+
+def digest_of(*parts: str) -> str:
+    """Hexadecimal digest that tells apart any two sequences of parts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
+    """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them."""
+    cache = cache_folder()
+    entry = cache / digest
+    paths = [entry / name for name in keep]
+    if not entry.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with _locked(cache / f"{digest}.lock"):
+            if not entry.exists():
+                folder = cache / f"{digest}.work"
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                for path in folder.iterdir():
+                    if path.name not in keep:
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                folder.rename(entry)
+    return paths
