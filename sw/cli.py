@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.table import Table
 
 from hw.lib.errors import GnarlError, WorkloadError
+from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import (
     NamedConfiguration,
     configuration_names,
     load_configuration,
 )
-from sw.targets import Runtime
+from sw.targets import TARGETS, Frontend
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -127,6 +128,13 @@ _tensors = click.option(
 )
 
 
+_schedules = click.option(
+    "--schedules",
+    type=_input_file,
+    help="Schedules that `gnarl tune` found; without, the cost model chooses (cuda).",
+)
+
+
 @click.group("gnarl", cls=_Gnarl, invoke_without_command=True)
 @click.version_option(package_name="gnarl")
 @click.pass_context
@@ -176,7 +184,7 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
     from sw.runtime.atomic import write_text
     from sw.runtime.verilog import verilog
 
-    configuration = _for_workload(load_configuration(config, overrides), workload)
+    configuration = _hardware(config, overrides, workload)
     folder = folder or Path("build") / configuration.name
     folder.mkdir(parents=True, exist_ok=True)
     with ConsoleStages(_stderr())("generate Verilog"):
@@ -204,7 +212,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     from sw.runtime.lint import lint as findings
     from sw.runtime.verilog import module_name, verilog
 
-    configuration = _for_workload(load_configuration(config, overrides), workload)
+    configuration = _hardware(config, overrides, workload)
     stages = ConsoleStages(_stderr())
     with stages("generate Verilog"):
         text = verilog(configuration)
@@ -223,6 +231,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @_overrides
 @_seed
 @_no_reassociate
+@_schedules
 def compile_(
     config: str,
     workload: str | None,
@@ -231,15 +240,17 @@ def compile_(
     overrides: tuple[str, ...],
     seed: int,
     no_reassociate: bool,
+    schedules: Path | None,
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
-    WORKLOAD is a file or, for sam, an expression; it may be left out where CONFIG names one.
+    WORKLOAD is a file; for sam, an expression; for cuda, a model's folder or .py file. It may be
+    left out where CONFIG names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
     """
     from sw.runtime.atomic import write_text
-    from sw.runtime.device import Device
+    from sw.runtime.compiling import Compiling
 
     if output is None and dot is None:
         raise click.UsageError("Missing option '-o' / '--output' or '--dot'.")
@@ -248,11 +259,11 @@ def compile_(
     for path in (output, dot):
         if path and path.exists() and os.path.exists(source) and path.samefile(source):
             raise WorkloadError(f"{path}: is the workload itself: must be another file")
-    runtime: Runtime = configuration.target.part("runtime")
-    device = Device(configuration, backend="model", stages=ConsoleStages(_stderr()))
-    options = _compiler_options(configuration, no_reassociate)
-    program = device.compile(runtime.source(source, {}), seed=seed, **options)
-    drawn = runtime.dot(program) if dot is not None else ""
+    frontend: Frontend = configuration.target.part("runtime")
+    compiling = Compiling(configuration, stages=ConsoleStages(_stderr()))
+    options = _options(configuration, no_reassociate, schedules=schedules)
+    program = compiling.compile(frontend.source(source, {}), seed=seed, **options)
+    drawn = frontend.dot(program) if dot is not None else ""
     if output is not None:
         program.save(output)
     if dot is not None:
@@ -262,12 +273,11 @@ def compile_(
 @main.command()
 @click.argument("program", type=_input_file)
 def disasm(program: Path) -> None:
-    """Print the instructions of a program file, one line each.
+    """Print the instructions of a program file, or its CUDA source.
 
     Example: gnarl disasm circuit.npz
     """
     from sw.runtime.program import Program
-    from sw.targets import TARGETS
 
     loaded = Program.load(program)
     for line in TARGETS[loaded.target].part("runtime").listing(loaded):
@@ -281,18 +291,27 @@ def disasm(program: Path) -> None:
 @_overrides
 @click.option(
     "--backend",
-    type=click.Choice(["rtl", "model"]),
-    default="rtl",
-    show_default=True,
-    help="Simulated RTL, or the interpreter of its instructions.",
+    type=click.Choice(list(dict.fromkeys(name for t in TARGETS.values() for name in t.backends))),
+    help="Simulated RTL or the interpreter of its instructions, by default RTL; for cuda a GPU or "
+    "its emulation on the CPU, by default a GPU if there is one.",
 )
 @click.option(
     "--values",
     type=_input_file,
-    help="New input values: JSON of names and numbers, or a workload of the same structure.",
+    help="New input values: JSON of names and numbers, or a workload of the same structure; for "
+    "cuda an .npz file of FEATURE.indices, .offsets, .weights and .table.",
 )
 @_seed
 @_no_reassociate
+@_schedules
+@click.option(
+    "--batch", type=click.IntRange(1, 2**20), help="Samples to look up, by default 64 (cuda)."
+)
+@click.option(
+    "--mapping",
+    type=click.Choice(MAPPINGS),
+    help="How blocks of the grid are given to features, by default contiguous (cuda).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
 @_output("--waves", help="Write the RTL's signals to this file, in FST format.")
 @_output("--timeline", help="Draw what the machine does, cycle by cycle, to this PNG file.")
@@ -301,37 +320,50 @@ def run(
     workload: str | None,
     tensors: dict[str, str],
     overrides: tuple[str, ...],
-    backend: str,
+    backend: str | None,
     values: Path | None,
     seed: int,
     no_reassociate: bool,
+    schedules: Path | None,
+    batch: int | None,
+    mapping: str | None,
     as_json: bool,
     waves: Path | None,
     timeline: Path | None,
 ) -> int:
     """Run a workload, or a program file with --values, and compare with the golden model.
 
-    WORKLOAD is a file or, for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; it may be left out where CONFIG names one.
+    WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
+    operands; for cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It
+    may be left out where CONFIG names one.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
     Example: gnarl run sam_fp32 "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s" --tensor B=b.mtx
     --tensor c=c.tns
-    """
-    from sw.runtime.session import run_once
 
-    if waves and backend != "rtl":
-        raise click.UsageError(f"--waves shows the RTL: not for --backend {backend}.")
+    Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
+    """
     configuration = load_configuration(config, overrides)
-    report = run_once(
+    target = configuration.target
+    if backend is not None and backend not in target.backends:
+        raise click.UsageError(
+            f"--backend {backend}: target {target.name} runs on {' or '.join(target.backends)}."
+        )
+    if waves and (backend or target.backends[0]) != "rtl":
+        raise click.UsageError(
+            f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
+        )
+    report = target.part("run")(
         configuration,
         _workload(configuration, workload),
         backend=backend,
         values=values,
         tensors=tensors,
         seed=seed,
-        options=_compiler_options(configuration, no_reassociate),
+        options=_options(
+            configuration, no_reassociate, schedules=schedules, batch=batch, mapping=mapping
+        ),
         waves=waves,
         timeline=timeline,
         stages=ConsoleStages(_stderr()),
@@ -340,7 +372,68 @@ def run(
         click.echo(json.dumps(report.to_json(), allow_nan=False))
     else:
         report.print(Console())
-    return 0 if report.bit_exact else DIFFERENT
+    return 0 if report.matches else DIFFERENT
+
+
+@main.command()
+@_configuration
+@click.argument("model")
+@_output("-o", "--output", required=True, help="The schedules' file to write.")
+@_overrides
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default=STRATEGIES[0],
+    show_default=True,
+    help="Measure candidates side by side under interference, then whole kernels; each alone; or "
+    "trust the cost model.",
+)
+@click.option(
+    "--batches",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="Historical batches to tune on.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Schedules of each feature to measure: the best by the cost model.",
+)
+@_seed
+def tune(
+    config: str,
+    model: str,
+    output: Path,
+    overrides: tuple[str, ...],
+    strategy: str,
+    batches: int,
+    candidates: int,
+    seed: int,
+) -> None:
+    """Find a schedule for each feature of MODEL, for `gnarl run --schedules` (cuda).
+
+    Measures on all GPUs; where there is none, the cost model's choice is written, and the file says
+    so. Interrupted, it goes on where it was when called again.
+
+    Example: gnarl tune cuda_sm90 examples/embedding_model.py -o schedules.json
+    """
+    configuration = load_configuration(config, overrides)
+    if not configuration.target.tune:
+        raise click.UsageError(f"{config}: target {configuration.target.name} has no schedules.")
+    found = configuration.target.part("tune")(
+        configuration,
+        model,
+        output,
+        strategy=strategy,
+        batches=batches,
+        candidates=candidates,
+        seed=seed,
+        stages=ConsoleStages(_stderr()),
+    )
+    click.echo(f"{output}: {found}")
 
 
 @main.command()
@@ -348,7 +441,7 @@ def run(
     "--config",
     "names",
     multiple=True,
-    default=["dpu_d3_b64", "sam_fp32"],
+    default=["dpu_d3_b64", "sam_fp32", "cuda_sm90"],
     show_default=True,
     help="Configuration to run its target's examples on; may be given again.",
 )
@@ -366,16 +459,14 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
 
     Example: gnarl demo --config dpu_d2_b16
     """
-    from sw.runtime.session import run_once
-
     configurations = [load_configuration(name) for name in names]
     folder.mkdir(parents=True, exist_ok=True)
     status = 0
     for configuration in configurations:
-        runtime: Runtime = configuration.target.part("runtime")
-        for example in runtime.examples(folder):
+        frontend: Frontend = configuration.target.part("runtime")
+        for example in frontend.examples(folder):
             picture = folder / f"{example.name}.png"
-            report = run_once(
+            report = configuration.target.part("run")(
                 configuration,
                 example.source,
                 tensors=example.tensors,
@@ -384,7 +475,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
             )
             report.print(Console())
             click.echo(f"timeline: {picture}\n")
-            status = max(status, 0 if report.bit_exact else DIFFERENT)
+            status = max(status, 0 if report.matches else DIFFERENT)
     return status
 
 
@@ -397,8 +488,11 @@ def _workload(configuration: NamedConfiguration, given: str | None) -> str:
     return own if given is None else given
 
 
-def _for_workload(configuration: NamedConfiguration, given: str | None) -> NamedConfiguration:
-    """The configuration of the hardware for a workload that is named on the command line."""
+def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
+    """The configuration of the hardware, for a workload if one is named on the command line."""
+    configuration = load_configuration(config, overrides)
+    if not configuration.target.build:
+        raise click.UsageError(f"{config}: target {configuration.target.name} has no Verilog.")
     if given is None:
         return configuration
     if not configuration.target.filled_in:
@@ -408,17 +502,23 @@ def _for_workload(configuration: NamedConfiguration, given: str | None) -> Named
         )
     from sw.runtime.device import Device
 
-    runtime: Runtime = configuration.target.part("runtime")
+    frontend: Frontend = configuration.target.part("runtime")
     device = Device(configuration, backend="model")
-    return device.hardware(device.compile(runtime.source(given, {})))
+    return device.hardware(device.compile(frontend.source(given, {})))
 
 
-def _compiler_options(configuration: NamedConfiguration, no_reassociate: bool) -> dict[str, Any]:
-    if no_reassociate and "reassociate" not in configuration.target.options:
-        raise click.UsageError(
-            f"--no-reassociate: target {configuration.target.name} never reorders."
-        )
-    return {"reassociate": False} if no_reassociate else {}
+def _options(
+    configuration: NamedConfiguration, no_reassociate: bool = False, **given: Any
+) -> dict[str, Any]:
+    """The target's own options among those given; refuses the others."""
+    target = configuration.target
+    if no_reassociate and "reassociate" not in target.options:
+        raise click.UsageError(f"--no-reassociate: target {target.name} never reorders.")
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options:
+        if name not in target.options:
+            raise click.UsageError(f"--{name}: target {target.name} has no use for it.")
+    return options | ({"reassociate": False} if no_reassociate else {})
 
 
 def _stderr() -> Console:

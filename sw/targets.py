@@ -1,6 +1,6 @@
 """The table of targets. The command line, devices and benchmarks go through it.
 
-A new target is one folder in ``hw/``, one in ``sw/compiler/``, one golden model, and one line here
+A new target is one folder in ``hw/``, one in ``sw/compiler/``, one golden model, and one entry here
 (or, from another package, ``TARGETS["name"] = Target(…)``). Nothing is imported before it is used.
 """
 
@@ -46,12 +46,10 @@ class Configuration(Protocol):
         """Hexadecimal SHA-256 of target and fields."""
 
 
-class Runtime(Protocol):
-    """What devices and reports need of a target besides: functions of one module.
+class Frontend(Protocol):
+    """What every command needs of a target: functions of one module.
 
-    A workload is whatever the target's compiler takes; it has ``inputs``, in any form that the
-    functions below agree on, and a program's users may give others. Operands are what the machine
-    is given for them.
+    A workload is whatever the target's compiler takes.
     """
 
     def examples(self, folder: Path) -> list[Example]:
@@ -68,6 +66,20 @@ class Runtime(Protocol):
 
     def prepare(self) -> None:
         """Whatever the compiler needs to be done once in a process."""
+
+    def dot(self, program: Program) -> str:
+        """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
+
+    def listing(self, program: Program) -> Iterator[str]:
+        """The program's instructions, a line each."""
+
+
+class Runtime(Frontend, Protocol):
+    """What devices and reports need besides of a target behind the host port.
+
+    Its workloads have ``inputs``, in any form that the functions below agree on, and a program's
+    users may give others. Operands are what the machine is given for them.
+    """
 
     def new_inputs(
         self,
@@ -120,12 +132,6 @@ class Runtime(Protocol):
     def charts(self, program: Program, result: Result) -> list[Chart]:
         """The figures of a run that its page shows."""
 
-    def dot(self, program: Program) -> str:
-        """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
-
-    def listing(self, program: Program) -> Iterator[str]:
-        """The program's instructions, a line each."""
-
 
 @dataclass(frozen=True)
 class Target:
@@ -133,21 +139,28 @@ class Target:
 
     configuration
         the class of its configurations, see ``Configuration``.
-    build
-        ``build(config) -> wiring.Component``, the top of the hardware with the common host port.
-    memory_map
-        ``memory_map(config) -> hw.lib.host.MemoryMap``, the windows behind the host port.
     compile
         ``compile(workload, config, *, seed=0, progress=None, **options) -> Program``.
     schema
         ``sw.runtime.sections.Schema`` of its programs.
+    runtime
+        the module that is a ``Runtime``, or a ``Frontend`` where there is no host port.
+    build
+        ``build(config) -> wiring.Component``, the top of the hardware with the common host port;
+        empty for targets without.
+    memory_map
+        ``memory_map(config) -> hw.lib.host.MemoryMap``, the windows behind the host port.
     model
         ``model(config, image, wanted) -> MachineRun``, an interpreter of the binary; ``wanted``
         gives rows by window for the run's counters.
-    runtime
-        the module that is a ``Runtime``.
+    run
+        ``sw.runtime.session.run_once``, or a function like it.
+    backends
+        what can run its programs; the first that is there is taken if none is asked for.
+    tune
+        ``tune(configuration, source, output, …)``, behind ``gnarl tune``, if there is one.
     options
-        names of further options of its compiler.
+        names of further options of its compiler and runs.
     own_workload
         the configuration's field that may name a workload, if there is one.
     filled_in
@@ -158,12 +171,15 @@ class Target:
 
     name: str
     configuration: str
-    build: str
-    memory_map: str
     compile: str
     schema: str
-    model: str
     runtime: str
+    build: str = ""
+    memory_map: str = ""
+    model: str = ""
+    run: str = "sw.runtime.session:run_once"
+    backends: tuple[str, ...] = ("rtl", "model")
+    tune: str = ""
     options: tuple[str, ...] = ()
     own_workload: str = ""
     filled_in: tuple[str, ...] = ()
@@ -200,5 +216,16 @@ TARGETS: dict[str, Target] = {
         own_workload="expression",
         filled_in=("expression", "graph"),
         resolve="sw.compiler.sam.compile:resolve",
+    ),
+    "cuda": Target(
+        name="cuda",
+        configuration="sw.compiler.cuda.config:CudaConfig",
+        compile="sw.compiler.cuda.compile:compile",
+        schema="sw.runtime.cuda.sections:CUDA_SCHEMA",
+        runtime="sw.runtime.cuda.frontend",
+        run="sw.runtime.cuda.session:run_once",
+        backends=("cuda", "emulation"),
+        tune="sw.runtime.cuda.tuning:tune",
+        options=("schedules", "batch", "mapping"),
     ),
 }

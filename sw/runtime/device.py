@@ -12,7 +12,8 @@ from typing import Any
 from hw.lib.errors import GnarlError, ProgramError
 from sw.golden.words import from_words
 from sw.runtime.backend import BACKENDS, Backend
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.compiling import Compiling
+from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.program import Program
 from sw.runtime.result import Result
 from sw.runtime.rows import Rows
@@ -21,8 +22,8 @@ from sw.runtime.verify import Verification
 from sw.targets import Runtime
 
 
-class Device:
-    """A machine of one configuration.
+class Device(Compiling):
+    """A machine of one configuration, behind the common host port.
 
     configuration
         its name or the path of its file, or one that is loaded already.
@@ -48,35 +49,11 @@ class Device:
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
-        if not isinstance(configuration, NamedConfiguration):
-            configuration = load_configuration(configuration)
-        self.configuration = configuration
+        super().__init__(configuration, stages=stages)
         self.backend = backend
-        self._runtime: Runtime = configuration.target.part("runtime")
+        self._runtime: Runtime = self.configuration.target.part("runtime")
         self._waves = waves
-        self._stages = stages
         self._machines: dict[str, Backend] = {}
-
-    def workload(self, source: Any, seed: int = 0) -> Any:
-        """The target's workload from a path or from what else its frontends take.
-
-        Raises ``WorkloadError`` that names the place in it. ``seed`` is for values it lacks.
-        """
-        with self._stages("load"):
-            return self._runtime.workload(source, seed)
-
-    def compile(self, source: Any, **options: Any) -> Program:
-        """A program for this configuration from what ``workload`` takes, or its result.
-
-        ``options`` are the target's compiler's own, ``seed`` for one. Raises ``WorkloadError``, and
-        ``CapacityError`` that names what the configuration has too little of.
-        """
-        workload = self.workload(source, options.get("seed", 0))
-        compiler = self.configuration.target.part("compile")
-        with self._stages("prepare compiler"):
-            self._runtime.prepare()
-        with self._stages("compile") as advance:
-            return compiler(workload, self.configuration.config, progress=advance, **options)
 
     def run(self, program: Program, inputs: Any) -> Result:
         """Runs a program on inputs in any form that its target takes: values in order or by name.

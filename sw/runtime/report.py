@@ -20,22 +20,23 @@ JSON_FIELDS = {
     "config": "the configuration's name",
     "target": "its target",
     "workload": "the workload's name",
-    "backend": "`rtl`, `model` or `cuda`",
+    "backend": "`rtl`, `model`, `cuda`, or `emulation` of a GPU on the CPU",
     "digest": "of the configuration with all fields: SHA-256, hexadecimal",
     "overrides": "object: fields changed by `--set`",
-    "cycles": "from start to done, by the machine's own counter",
+    "cycles": "from start to done, by the machine's own counter; null where it has none (cuda)",
     "ops": "two-operand operations that the program executes, equal ones merged",
-    "ops_per_cycle": "`ops` over `cycles`",
-    "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1",
+    "ops_per_cycle": "`ops` over `cycles`; null without cycles",
+    "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1; or null",
+    "matches": "whether every output is what it must be; the exit status says the same",
     "bit_exact": "whether every output has the golden model's bits",
-    "difference": "the first output that has not, and where it comes from; else null",
+    "difference": "the first output that has not what it must, and where it comes from; else null",
     "max_rel_error": "the largest relative error of an output against float64; null if infinite",
     "compile_s": "seconds to compile; 0 if a program was given",
     "simulate_s": "seconds to load the memories, run, and read the results",
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
-    "outputs": "object: outputs by name; null where not finite",
+    "outputs": "object: outputs by name (cuda: each feature's sum); null where not finite",
 }
 """What each field of the JSON object is."""
 
@@ -66,17 +67,19 @@ class Report:
     """One run.
 
     config, target, workload, backend
-        names; ``backend`` is ``rtl``, ``model`` or ``cuda``.
+        names; ``backend`` is one of its target's.
     digest, overrides
         of the configuration: its digest, and the fields that differ from its file's.
     cycles, counters
-        as the machine counted them.
+        as the machine counted them; ``None`` where it has no count of cycles.
     ops
         operations of the workload, as its source has them.
     utilisation
         share of the units that compute in the mean cycle, 0 to 1; ``unit`` is their plural.
     bit_exact, difference, max_rel_error
         see ``sw.runtime.verify``.
+    note
+        what a reader has to know about the backend, or empty; for people only.
     statistics
         whole numbers about program and run, by name.
     outputs
@@ -93,10 +96,10 @@ class Report:
     backend: str
     digest: str
     overrides: Mapping[str, Any]
-    cycles: int
+    cycles: int | None
     counters: Mapping[str, int]
     ops: int
-    utilisation: float
+    utilisation: float | None
     unit: str
     bit_exact: bool
     difference: str
@@ -105,10 +108,16 @@ class Report:
     outputs: Mapping[str, float]
     seconds: Mapping[str, float]
     charts: Sequence[Chart]
+    note: str = ""
 
     @property
-    def ops_per_cycle(self) -> float:
-        return self.ops / self.cycles
+    def matches(self) -> bool:
+        """Whether every output is what it must be."""
+        return not self.difference
+
+    @property
+    def ops_per_cycle(self) -> float | None:
+        return None if self.cycles is None else self.ops / self.cycles
 
     def to_json(self) -> dict[str, Any]:
         """For ``--json``. Times are 0.0 for stages that this run left out.
@@ -127,6 +136,7 @@ class Report:
             "ops": self.ops,
             "ops_per_cycle": self.ops_per_cycle,
             "utilisation": self.utilisation,
+            "matches": self.matches,
             "bit_exact": self.bit_exact,
             "difference": self.difference or None,
             "max_rel_error": _finite(self.max_rel_error),
@@ -146,28 +156,33 @@ class Report:
         title = Text.assemble(
             (self.workload, "bold"), " on ", (self.config + overrides, "bold"), f", {self.backend}"
         )
-        summary = Text(" · ").join(
-            [
-                Text.assemble((f"{self.cycles:,}", "bold cyan"), " cycles"),
-                Text.assemble((f"{self.ops:,}", "bold cyan"), " operations"),
-                Text.assemble((f"{self.ops_per_cycle:.2f}", "bold cyan"), " a cycle"),
-                Text.assemble(
-                    (f"{100 * self.utilisation:.1f} %", "bold cyan"), f" of {self.unit} busy"
-                ),
-            ]
-        )
+        if self.note:
+            title.append(f" ({self.note})")
         parts: list[RenderableType] = [Text(), title]
-        parts += [Padding(line, _INDENT, expand=False) for line in (summary, self._verdict())]
+        parts += [
+            Padding(line, _INDENT, expand=False) for line in (self._summary(), self._verdict())
+        ]
         parts += [_drawn(chart) for chart in self.charts if chart.bars]
         parts.append(self._outputs())
         if self.seconds:
             parts.append(self._times())
         return [*parts, Text()]
 
+    def _summary(self) -> Text:
+        figures = [(f"{self.ops:,}", " operations")]
+        if self.cycles is not None:
+            figures.insert(0, (f"{self.cycles:,}", " cycles"))
+            figures.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
+        if self.utilisation is not None:
+            figures.append((f"{100 * self.utilisation:.1f} %", f" of {self.unit} busy"))
+        shown = [Text.assemble((figure, "bold cyan"), unit) for figure, unit in figures]
+        return Text(" · ").join(shown)
+
     def _verdict(self) -> Text:
         error = f"error against float64 {self.max_rel_error:.1e}"
-        if self.bit_exact:
-            return Text(f"✔ bit-exact, {error}", "green")
+        if self.matches:
+            how = "bit-exact" if self.bit_exact else "within its bound"
+            return Text(f"✔ {how}, {error}", "green")
         return Text(f"✘ {self.difference}, {error}", "bold red")
 
     def _outputs(self) -> RenderableType:

@@ -27,7 +27,7 @@ def run_once(
     configuration: NamedConfiguration,
     source: str,
     *,
-    backend: str = "rtl",
+    backend: str | None = None,
     values: Path | None = None,
     tensors: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -40,6 +40,8 @@ def run_once(
 
     source
         path of a workload or program, or what else the target takes: an expression.
+    backend
+        one of the target's; by default its first.
     values, tensors
         file of input values, files of tensors by name; without, the inputs are those of the
         workload, which a program does not have.
@@ -50,6 +52,7 @@ def run_once(
 
     Raises ``GnarlError`` for bad input of any kind.
     """
+    backend = backend or configuration.target.backends[0]
     timed = TimedStages(stages)
     runtime: Runtime = configuration.target.part("runtime")
     with ExitStack() as stack:

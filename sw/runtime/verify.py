@@ -15,7 +15,7 @@ class Verification:
     bit_exact
         whether every output has the golden model's bits.
     difference
-        the first output that has not, and how many; empty if all have.
+        the first output that is not what it must be, and how many; empty if all are.
     max_rel_error
         largest error of an output, relative to float64's value of the source workload. Infinite
         where one of the two is not finite and the other is something else.

@@ -102,6 +102,7 @@ def test_json_is_one_object_with_the_promised_fields(graph: Path, backend: str) 
         "backend": backend,
         "ops": 1,
         "ops_per_cycle": 1 / report["cycles"],
+        "matches": True,
         "bit_exact": True,
         "max_rel_error": 0.0,
         "outputs": {"y": 3.0},
@@ -227,7 +228,7 @@ def test_waves_are_written_whole(graph: Path, tmp_path: Path) -> None:
         ),
         (
             ["run", CONFIG, "GRAPH", "--backend", "fpga"],
-            "gnarl run: Invalid value for '--backend': 'fpga' is not one of 'rtl', 'model'. "
+            "gnarl run: Invalid value for '--backend': 'fpga' is not one of 'rtl', 'model', 'cuda', 'emulation'. "
             "See gnarl run --help",
         ),
         (

@@ -10,20 +10,30 @@ import pytest
 
 from sw.cli import main
 from sw.runtime.device import Device
-from sw.targets import TARGETS, Runtime
+from sw.targets import TARGETS, Frontend, Runtime
 from tests.support import adder_target
 
-FUNCTIONS = [name for name in vars(Runtime) if not name.startswith("_")]
+HOST_PORT = ("build", "memory_map", "model")
+"""Parts of targets behind the host port."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_part_of_a_target_is_there(name: str) -> None:
     target = TARGETS[name]
     assert target.name == name == target.part("configuration").target
-    for part in ("build", "memory_map", "compile", "model"):
+    for part in ("compile", "run", *(HOST_PORT if target.build else ())):
         assert callable(target.part(part))
-    for function in FUNCTIONS:
+    for function in functions(Runtime if target.build else Frontend):
         assert callable(getattr(target.part("runtime"), function))
+
+
+def functions(protocol: type) -> list[str]:
+    return [
+        name
+        for kind in protocol.__mro__
+        for name in vars(kind)
+        if name.islower() and name[0] != "_"
+    ]
 
 
 @pytest.fixture

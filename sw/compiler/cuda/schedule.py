@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+STRATEGIES = ("two-stage", "separate", "cost-model")
+"""How schedules are found: by both stages of RecFlex (IV-A), by measuring each feature alone and
+combining, or without measuring."""
+
+MAPPINGS = ("contiguous", "interleaved", "average", "maximum")
+"""How the blocks of a grid are given to features: as many as the batch needs, in the features'
+order or interleaved by cost; or as many as past batches needed on average or at most (RecFlex,
+VI-D)."""
+
 
 @dataclass(frozen=True, order=True)
 class Schedule:

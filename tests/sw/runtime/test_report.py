@@ -68,6 +68,20 @@ def test_a_difference_is_on_the_page() -> None:
     assert "\n  ✘ 1 of 2 outputs differ, error against float64 2.5e-07\n" in text
 
 
+def test_results_may_be_right_without_being_bit_exact() -> None:
+    report = replace(REPORT, bit_exact=False)
+    assert report.matches
+    assert "\n  ✔ within its bound, error against float64 2.5e-07\n" in page(report)
+
+
+def test_a_machine_without_a_count_of_cycles() -> None:
+    report = replace(REPORT, backend="emulation", cycles=None, utilisation=None, note="no GPU here")
+    assert page(report).startswith(
+        "\ntretail on dpu_d3_b64 registers=64, emulation (no GPU here)\n  8,192 operations\n"
+    )
+    assert report.to_json()["cycles"] is None is report.to_json()["ops_per_cycle"]
+
+
 def test_many_outputs_are_cut_short() -> None:
     text = page(replace(REPORT, outputs={f"x{k}": k / 2 for k in range(1234)}))
     assert "\n  x0 = 0, x1 = 0.5, x2 = 1, x3 = 1.5, and 1,230 more\n" in text
@@ -87,6 +101,7 @@ def test_the_json_object() -> None:
         "ops": 8192,
         "ops_per_cycle": 16.0,
         "utilisation": 0.25,
+        "matches": True,
         "bit_exact": True,
         "difference": None,
         "max_rel_error": 2.5e-7,
