@@ -1,0 +1,81 @@
+"""Features of a model that are alike, with their candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
+from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates import templates
+from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, FeatureKind
+from sw.compiler.frontend.embedding_statistics import FeatureStatistics, from_factors
+
+
+@dataclass(frozen=True)
+class FeatureGroup:
+    """Features of equal kind, rows and statistics: they get equal schedules.
+
+    features
+        their numbers.
+    """
+
+    features: tuple[int, ...]
+    example: Feature
+    statistics: FeatureStatistics
+    estimates: Estimates
+    cold: float
+
+
+def feature_candidates(feature: Feature, block_threads: int) -> tuple[Schedule, ...]:
+    """Every schedule of every template that can compute the feature, in a fixed order.
+
+    Raises ``WorkloadError`` naming feature, dim, types and each template's reason if there is none.
+    """
+    found = tuple(
+        schedule
+        for kind in templates().values()
+        for schedule in kind.candidates(feature, block_threads)
+    )
+    if found:
+        return found
+    reasons = []
+    for kind in templates().values():
+        first = Schedule(kind.name, tuple((each.name, each.values[0]) for each in kind.parameters))
+        reasons.append(f"{kind.name}: {kind.refusal(first, feature, block_threads)}")
+    raise WorkloadError(
+        f"feature {feature.name}: no template takes dim {feature.dim} of {feature.table_type} "
+        f"with {block_threads} threads a block ({'; '.join(reasons)})"
+    )
+
+
+def group_features(
+    model: EmbeddingModel,
+    block_threads: int,
+    statistics: Sequence[FeatureStatistics] | None = None,
+    batch: int = 256,
+    candidates_of: Callable[[Feature, int], tuple[Schedule, ...]] = feature_candidates,
+) -> list[FeatureGroup]:
+    """In the order of their first features. Without statistics: what the features' factors say."""
+    if statistics is None:
+        expected = {
+            factors: from_factors(factors) for factors in {f.factors for f in model.features}
+        }
+        statistics = [expected[feature.factors] for feature in model.features]
+    numbers: dict[tuple[FeatureKind, int, FeatureStatistics], list[int]] = {}
+    for number, (feature, known) in enumerate(zip(model.features, statistics, strict=True)):
+        numbers.setdefault((feature.kind, feature.rows, known), []).append(number)
+    candidates: dict[tuple[FeatureKind, int], tuple[Schedule, ...]] = {}
+    estimates: dict[tuple[object, ...], Estimates] = {}
+    groups = []
+    for (kind, rows, known), members in numbers.items():
+        example = model.features[members[0]]
+        if (kind, rows) not in candidates:
+            candidates[kind, rows] = candidates_of(example, block_threads)
+        key = (kind, known, candidates[kind, rows])
+        if key not in estimates:
+            estimates[key] = estimate(example, candidates[kind, rows], known, block_threads, batch)
+        cold = cold_share(example, known, batch)
+        groups.append(FeatureGroup(tuple(members), example, known, estimates[key], cold))
+    return groups
