@@ -27,6 +27,7 @@ INDEX_TYPES: dict[str, np.dtype] = {"int32": np.dtype(np.int32), "int64": np.dty
 
 MAXIMUM_ROWS = 2**31 - 1
 MAXIMUM_DIM = 4096
+MAXIMUM_BATCH = 2**20
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,254 @@
+"""What embedding layers mean: tables looked up and pooled, in NumPy.
+
+A sum is taken in float64, in the order of the indices, and rounded to float32; a mean is that,
+divided as float32 by the number of indices; either is then rounded to the output type, to nearest,
+ties to even. A maximum is of the elements as they are. Bags without indices give zeroes. Tables and
+weights hold no NaN.
+
+How far float32 sums in another order may be off is bounded as in Higham, "Accuracy and Stability
+of Numerical Algorithms" (2nd edition, 2002), chapters 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import scipy.sparse
+
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
+
+# What is worked on at a time: look-ups, and elements of tables.
+_LOOKUPS = 1 << 20
+_ELEMENTS = 1 << 22
+
+_UNIT = 2.0**-24
+"""Half the distance from 1 to the next float32."""
+_UNDERFLOW = 2.0**-150
+"""The largest error of a float32 product or fused operation beyond the relative one."""
+
+
+def embedding_bags(
+    model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch
+) -> list[np.ndarray]:
+    """The output of each feature, [batch, dim] of its output type.
+
+    ``tables`` has one [rows, dim] for each feature, of its table type.
+    """
+    return [
+        pool(
+            table,
+            inputs.indices,
+            inputs.offsets,
+            inputs.weights,
+            feature.pooling,
+            feature.output_type,
+        )
+        for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
+    ]
+
+
+def pool(
+    table: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    pooling: str,
+    output_type: str,
+) -> np.ndarray:
+    """[batch, dim] of ``output_type``, a name of ``TABLE_TYPES``.
+
+    table
+        [rows, dim] of a type of ``TABLE_TYPES``.
+    indices, offsets
+        Integers [values], [batch + 1]; all indices are rows of the table.
+    weights
+        float32 [values], or None for ones; None with ``max``.
+    pooling
+        One of ``POOLINGS``.
+
+    O(values · dim); beyond arguments and result it needs a few tens of MB, and for tables of more
+    than a million used rows one of their columns.
+    """
+    if pooling == "max":
+        totals = _maxima(table, indices, offsets)
+    else:
+        totals = _sums(table, indices, offsets, weights)
+    return _finished(totals, np.diff(offsets), pooling, output_type)
+
+
+def bound(
+    table: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    pooling: str,
+    output_type: str,
+) -> np.ndarray:
+    """How far a kernel's output may be off ``pool``'s, float64 [batch, dim]; arguments are its.
+
+    It holds for a kernel that adds in float32, in any order, products being rounded or fused with
+    an addition, with gradual underflow; then divides for a mean, and rounds to the output type. Of
+    n terms t each takes part in at most n - 1 additions and, with weights, one more rounding. So
+    the computed sum is within γ_k Σ|t| of the exact one, where k is n - 1, or n with weights,
+    γ_k = ku / (1 - ku), and u = 2^-24 (Higham, section 4.2, equation 4.4, and 3.1, equation 3.4;
+    infinite from ku = 1). Products and fused operations may underflow besides, by 2^-150 each.
+    Division and rounding never turn round the order of two numbers, so the ends of that interval
+    become those of the output.
+
+    Infinite where the output may overflow; an output that equals ``pool``'s is always in order.
+    """
+    golden = pool(table, indices, offsets, weights, pooling, output_type).astype(np.float64)
+    if pooling == "max":
+        return np.zeros(golden.shape)
+    counts = np.diff(offsets)
+    terms = counts.astype(np.float64)
+    sums = _sums(table, indices, offsets, weights)
+    magnitudes = _sums(table, indices, offsets, weights, absolute=True)
+    roundings = np.maximum(terms - 1, 0) if weights is None else terms
+    # Besides, what the float64 sums here are off, generously.
+    factors = (_gamma(roundings) + terms * 2.0**-52 * (terms > 1)) * (1 + terms * 2.0**-50)
+    with np.errstate(invalid="ignore"):
+        radii = np.where(magnitudes == 0, 0.0, factors[:, None] * magnitudes)
+    # Partial sums may overflow where the whole does not.
+    radii[magnitudes + radii >= np.finfo(np.float32).max] = np.inf
+    if weights is not None:
+        radii += (2 * terms * _UNDERFLOW)[:, None]
+    exact = radii == 0
+    with np.errstate(all="ignore"):
+        ends = [
+            np.where(exact, sums, np.nextafter(sums + side * radii, side * np.inf))
+            for side in (-1.0, 1.0)
+        ]
+        low, high = (
+            _finished(end, counts, pooling, output_type).astype(np.float64) for end in ends
+        )
+        off = np.maximum(golden - low, high - golden)
+    return np.where(np.isnan(off), np.inf, off)
+
+
+def exact_in_any_order(
+    table: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    pooling: str,
+) -> bool:
+    """Whether float32 sums of these bags give ``pool``'s numbers in whatever order they are taken.
+
+    So it is if all terms are multiples of one power of two g and no bag's magnitudes can add up
+    to more than 2^24 g: then each product and partial sum is one of the multiples of g up to
+    2^24 g, all of which float32 has. May say no where an order of additions is exact by luck;
+    never says yes wrongly. Signs of zeroes are not looked at.
+    """
+    if pooling == "max" or not len(indices):
+        return True
+    given = np.ones(1, np.float32) if weights is None else weights
+    elements = max(float(np.abs(rows).max()) for *_, rows, _ in _pieces(table, indices, offsets))
+    total = float(np.diff(offsets).max()) * elements * float(np.abs(given).max())
+    if not total < 2.0**127:
+        return False
+    if total == 0:
+        return True
+    # The smallest g that would do; it is one if the table has the other factor of all terms.
+    fraction, exponent = np.frexp(total)
+    step = 2.0 ** int(exponent - (fraction == 0.5) - 24)
+    if step < 2.0**-149:
+        return False
+    scale = _step(given) / step
+    return all(
+        np.array_equal(multiples, np.rint(multiples))
+        for multiples in (
+            rows.astype(np.float64) * scale for *_, rows, _ in _pieces(table, indices, offsets)
+        )
+    )
+
+
+def _finished(totals: np.ndarray, counts: np.ndarray, pooling: str, output_type: str) -> np.ndarray:
+    """Totals in float64 [batch, dim] as outputs."""
+    with np.errstate(over="ignore"):
+        finished = totals.astype(np.float32)
+        if pooling == "mean":
+            finished /= np.maximum(counts, 1).astype(np.float32)[:, None]
+        return finished.astype(TABLE_TYPES[output_type])
+
+
+def _sums(
+    table: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    absolute: bool = False,
+) -> np.ndarray:
+    """float64 [batch, dim]: sums of terms, or their magnitudes, in the order of the indices."""
+    sums = np.zeros((len(offsets) - 1, table.shape[1]))
+    for samples, lookups, columns, rows, at in _pieces(table, indices, offsets):
+        factors = np.ones(len(at)) if weights is None else weights[lookups].astype(np.float64)
+        begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
+        elements = rows.astype(np.float64)
+        if absolute:
+            factors, elements = np.abs(factors), np.abs(elements)
+        matrix = scipy.sparse.csr_array(
+            (factors, at, begins), shape=(len(begins) - 1, len(rows)), copy=False
+        )
+        sums[samples, columns] = matrix @ elements
+    return sums
+
+
+def _maxima(table: np.ndarray, indices: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """float64 [batch, dim]; zeroes for empty bags."""
+    maxima = np.zeros((len(offsets) - 1, table.shape[1]))
+    for samples, _, columns, rows, at in _pieces(table, indices, offsets):
+        begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
+        filled = np.flatnonzero(np.diff(begins))
+        # reduceat has no empty runs; those that have indices follow one another without gaps.
+        found = np.maximum.reduceat(rows.astype(np.float32)[at], begins[filled], axis=0)
+        maxima[samples.start + filled, columns] = found
+    return maxima
+
+
+def _pieces(
+    table: np.ndarray, indices: np.ndarray, offsets: np.ndarray
+) -> Iterator[tuple[slice, slice, slice, np.ndarray, np.ndarray]]:
+    """Cuts the work in pieces that are not too large: samples, their look-ups and columns.
+
+    Each comes with those columns of the rows that it uses, and where among them its look-ups are.
+    """
+    first = 0
+    while first < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[first] + _LOOKUPS, side="right")) - 1
+        samples = slice(first, max(end, first + 1))
+        lookups = slice(int(offsets[samples.start]), int(offsets[samples.stop]))
+        first = samples.stop
+        if lookups.start == lookups.stop:
+            continue
+        rows, at = _used_rows(table, indices[lookups])
+        width = max(1, _ELEMENTS // max(len(rows), len(at)))
+        for column in range(0, table.shape[1], width):
+            columns = slice(column, column + width)
+            yield samples, lookups, columns, rows[:, columns], at
+
+
+def _used_rows(table: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the table, at least those that are used, at most so many; where the indices are."""
+    if len(table) <= len(indices):
+        return table, indices
+    used, at = np.unique(indices, return_inverse=True)
+    return table[used], at
+
+
+def _gamma(roundings: np.ndarray) -> np.ndarray:
+    error = roundings * _UNIT
+    with np.errstate(divide="ignore"):
+        return np.where(error < 1, error / np.maximum(1 - error, 0), np.inf)
+
+
+def _step(numbers: np.ndarray) -> float:
+    """The largest power of two that all of them, finite float32, are multiples of."""
+    bits = np.abs(numbers[numbers != 0]).view(np.uint32)
+    if not len(bits):
+        return 1.0
+    exponents = np.maximum(bits >> 23, 1).astype(np.int64)
+    fractions = np.where(bits >> 23, bits & 0x7FFFFF | 0x800000, bits & 0x7FFFFF).astype(np.int64)
+    lowest = np.log2(fractions & -fractions).astype(np.int64)
+    return 2.0 ** int((exponents + lowest).min() - 150)
