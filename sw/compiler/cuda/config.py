@@ -15,6 +15,10 @@ from hw.lib.configuration import (
     number_violations,
 )
 from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.occupancy import maximum_blocks
+
+BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
+"""Threads that a block may have."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,10 @@ class CudaConfig(TargetConfig):
 
     def violations(self) -> list[str]:
         found = choice_violations(self, "arch", ARCHITECTURES)
-        found += choice_violations(self, "block_threads", (32, 64, 128, 256, 512, 1024))
-        found += number_violations(self, [("blocks_per_sm", 0, 32)])
+        if type(self.block_threads) is not int or self.block_threads not in BLOCK_THREADS:
+            allowed = ", ".join(map(str, BLOCK_THREADS))
+            found.append(f"block_threads = {self.block_threads!r}: must be one of {allowed}")
+        if not found:
+            most = maximum_blocks(self.arch, self.block_threads)
+            found += number_violations(self, [("blocks_per_sm", 0, most)])
         return found + flag_violations(self, ["checked"])

@@ -1,0 +1,68 @@
+"""Configurations of the CUDA target, and their refusals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from hw.lib.errors import ConfigError
+from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig
+
+NAMES = "sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121"
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("block_threads", BLOCK_THREADS)
+def test_every_size_of_block_is_allowed_on_every_architecture(
+    arch: str, block_threads: int
+) -> None:
+    config = CudaConfig(arch=arch, block_threads=block_threads, blocks_per_sm=1)
+    assert CudaConfig.from_dict(config.to_dict()) == config
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"arch": "sm_70"}, f"arch = 'sm_70': must be one of {NAMES}"),
+        ({"arch": 90}, f"arch = 90: must be one of {NAMES}"),
+        (
+            {"block_threads": 96},
+            "block_threads = 96: must be one of 32, 64, 128, 256, 512, 1024",
+        ),
+        (
+            {"block_threads": 128.0},
+            "block_threads = 128.0: must be one of 32, 64, 128, 256, 512, 1024",
+        ),
+        (
+            {"block_threads": "128"},
+            "block_threads = '128': must be one of 32, 64, 128, 256, 512, 1024",
+        ),
+        ({"blocks_per_sm": 17}, "blocks_per_sm = 17: must be a whole number from 0 to 16"),
+        ({"blocks_per_sm": -1}, "blocks_per_sm = -1: must be a whole number from 0 to 16"),
+        (
+            {"arch": "sm_86", "block_threads": 1024, "blocks_per_sm": 2},
+            "blocks_per_sm = 2: must be a whole number from 0 to 1",
+        ),
+        ({"checked": 1}, "checked = 1: must be true or false"),
+        (
+            {"threads": 1},
+            "threads = 1: no such field; there are arch, block_threads, blocks_per_sm, checked",
+        ),
+    ],
+)
+def test_refusals(fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{re.escape(text)}$"):
+        CudaConfig.from_dict(fields)
+
+
+def test_all_violations_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        CudaConfig(arch="sm_70", block_threads=0, checked=None)  # type: ignore[arg-type]
+    assert [text.partition(" = ")[0] for text in refusal.value.violations] == [
+        "arch",
+        "block_threads",
+        "checked",
+    ]
