@@ -51,6 +51,7 @@ lint: $(STAMP)  ## ruff check, ruff format --check, mypy
 docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m hw.dpu.manual
 	$(BIN)/python -m hw.sam.manual
+	$(BIN)/python -m sw.compiler.cuda.manual
 	$(BIN)/python -m sw.manual
 
 clean:  ## remove build/; .venv stays

@@ -77,6 +77,22 @@ def pool(
     return _finished(totals, np.diff(offsets), pooling, output_type)
 
 
+def pool_float64(
+    table: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    pooling: str,
+) -> np.ndarray:
+    """As ``pool``, but in float64 to the end: [batch, dim]."""
+    if pooling == "max":
+        return _maxima(table, indices, offsets)
+    sums = _sums(table, indices, offsets, weights)
+    if pooling == "mean":
+        sums /= np.maximum(np.diff(offsets), 1)[:, None]
+    return sums
+
+
 def bound(
     table: np.ndarray,
     indices: np.ndarray,
