@@ -187,14 +187,14 @@ class Bench:
             column = layout.columns[number]
             buffer = run.outputs[feature.output_type]
             got = buffer[:, column : column + feature.dim]
-            inputs, dtype = batch.features[number], TABLE_TYPES[feature.output_type]
+            inputs = batch.features[number]
             arguments = (self.tables[number], inputs.indices, inputs.offsets, inputs.weights)
-            want = pool(*arguments, feature.pooling, dtype)
+            want = pool(*arguments, feature.pooling, feature.output_type)
             if self.exact:
                 wrong = got.view(np.uint8) != want.view(np.uint8)
-                wrong = wrong.reshape(*got.shape, -1).any(axis=2)
+                wrong = wrong.reshape(*got.shape, got.itemsize).any(axis=2)
             else:
-                allowed = bound(*arguments, feature.pooling, dtype)
+                allowed = bound(*arguments, feature.pooling, feature.output_type)
                 wrong = ~(np.abs(got.astype(float) - want.astype(float)) <= allowed)
             assert not wrong.any(), (
                 f"{feature}, {self.program.schedules.schedule(number)}: "

@@ -1,5 +1,8 @@
 """Schedule templates that ship with the project, registered in the order that listings show."""
 
+from sw.compiler.cuda.templates import block_samples as block_samples
 from sw.compiler.cuda.templates import one_hot as one_hot
+from sw.compiler.cuda.templates import sub_warp_per_sample as sub_warp_per_sample
+from sw.compiler.cuda.templates import warp_per_sample as warp_per_sample
 from sw.compiler.cuda.templates.template import template as template
 from sw.compiler.cuda.templates.template import templates as templates

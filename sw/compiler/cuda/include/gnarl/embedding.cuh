@@ -74,11 +74,14 @@ __device__ __forceinline__ Bag load_bag(const FeatureArguments& feature, int sam
   return {begin, static_cast<int>(__ldg(offsets + sample + 1) - begin)};
 }
 
-// The row at a position of the indices; in checked builds -1 where it is out of range, after
-// noting that in the error record.
+// No row: what is loaded from it is undefined, and pooling skips it.
+constexpr int kNoRow = -1;
+
+// The row at a position of the indices; in checked builds kNoRow where it is out of range, after
+// noting that in the error record. Tables have fewer than 2^31 rows, so 32 bits hold any.
 template <class K>
-__device__ __forceinline__ long long checked_row(const FeatureArguments& feature,
-                                                 long long position, long long index) {
+__device__ __forceinline__ int checked_row(const FeatureArguments& feature, long long position,
+                                           long long index) {
 #ifdef GNARL_CHECKED
   if (index < 0 || index >= feature.rows) {
     if (atomicCAS(&feature.error->state, 0, 1) == 0) {
@@ -86,14 +89,14 @@ __device__ __forceinline__ long long checked_row(const FeatureArguments& feature
       feature.error->position = position;
       feature.error->index = index;
     }
-    return -1;
+    return kNoRow;
   }
 #endif
-  return index;
+  return static_cast<int>(index);
 }
 
 template <class K>
-__device__ __forceinline__ long long load_row(const FeatureArguments& feature, long long position) {
+__device__ __forceinline__ int load_row(const FeatureArguments& feature, long long position) {
   const auto* indices = static_cast<const typename K::Index*>(feature.indices);
   return checked_row<K>(feature, position, static_cast<long long>(__ldg(indices + position)));
 }
@@ -122,22 +125,35 @@ __device__ __forceinline__ Accumulator<kVector> identity() {
   return result;
 }
 
-// Loads table[row][column .. column + kVector); zeroes for row -1.
+// kVector elements of a table as stored: what a load in flight occupies.
+template <class K, int kVector>
+using Stored = Pack<typename K::Table, kVector>;
+
+// Loads table[row][column .. column + kVector). The row must not be kNoRow.
+template <class K, int kVector>
+__device__ __forceinline__ Stored<K, kVector> load_stored(const FeatureArguments& feature, int row,
+                                                          int column) {
+  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
+  const auto* table = static_cast<const typename K::Table*>(feature.table) + column;
+  return load_pack<kVector>(table + static_cast<long long>(row) * K::kDim);
+}
+
+template <class K, int kVector>
+__device__ __forceinline__ Accumulator<kVector> unpack(const Stored<K, kVector>& stored) {
+  Accumulator<kVector> result;
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) result.values[k] = to_float(stored.elements[k]);
+  return result;
+}
+
+// Loads table[row][column .. column + kVector); zeroes for kNoRow, in checked builds.
 template <class K, int kVector>
 __device__ __forceinline__ Accumulator<kVector> load_vector(const FeatureArguments& feature,
-                                                            long long row, int column) {
-  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
-  Accumulator<kVector> result;
+                                                            int row, int column) {
 #ifdef GNARL_CHECKED
-  if (row < 0) {
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) result.values[k] = 0.0f;
-    return result;
-  }
+  if (row == kNoRow) return Accumulator<kVector>{};
 #endif
-  const auto* table = static_cast<const typename K::Table*>(feature.table);
-  load_floats<kVector>(table + row * K::kDim + column, result.values);
-  return result;
+  return unpack<K, kVector>(load_stored<K, kVector>(feature, row, column));
 }
 
 // Pools one more looked-up vector.
@@ -152,6 +168,34 @@ __device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
       total.values[k] = fmaf(weight, value.values[k], total.values[k]);
     } else {
       total.values[k] += value.values[k];
+    }
+  }
+}
+
+// Pools one round of rows: all loads are in flight before the first is waited for. A thread has
+// kChunks vectors of every row, at columns kStride apart from `column` on; those beyond the row and
+// those of kNoRow are skipped.
+template <class K, int kVector, int kChunks, int kStride, int kRows>
+__device__ __forceinline__ void pool_round(const FeatureArguments& feature,
+                                           const int (&rows)[kRows], const float (&weights)[kRows],
+                                           int column, Accumulator<kVector> (&totals)[kChunks]) {
+  Stored<K, kVector> stored[kRows][kChunks];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int at = column + c * kStride;
+      if (rows[r] != kNoRow && at < K::kDim) {
+        stored[r][c] = load_stored<K, kVector>(feature, rows[r], at);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    if (rows[r] == kNoRow) continue;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      accumulate<K>(totals[c], unpack<K, kVector>(stored[r][c]), weights[r]);
     }
   }
 }

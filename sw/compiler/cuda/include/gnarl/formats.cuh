@@ -106,27 +106,27 @@ union Pack {
 
 // kVector elements from an address that is a multiple of their size, through the read-only cache.
 template <int kVector, class T>
-__device__ __forceinline__ void load_floats(const T* source, float (&values)[kVector]) {
-  using PackType = Pack<T, kVector>;
-  PackType pack;
+__device__ __forceinline__ Pack<T, kVector> load_pack(const T* source) {
+  Pack<T, kVector> pack;
   pack.word = __ldg(reinterpret_cast<const decltype(pack.word)*>(source));
-#pragma unroll
-  for (int k = 0; k < kVector; ++k) values[k] = to_float(pack.elements[k]);
+  return pack;
 }
 
-// kVector elements to any address; one store where its alignment allows that.
+// kVector elements to any address; in as few stores as its alignment allows.
 template <int kVector, class T>
 __device__ __forceinline__ void store_floats(T* target, const float (&values)[kVector]) {
-  using PackType = Pack<T, kVector>;
-  PackType pack;
+  constexpr int kMost = 16 / sizeof(T);
+  constexpr int kPart = kVector < kMost ? kVector : kMost;  // elements of a store
+  Pack<T, kPart> parts[kVector / kPart];
 #pragma unroll
-  for (int k = 0; k < kVector; ++k) pack.elements[k] = from_float<T>(values[k]);
-  if (kVector > 1 && reinterpret_cast<unsigned long long>(target) % sizeof(pack.word) != 0) {
+  for (int k = 0; k < kVector; ++k) parts[k / kPart].elements[k % kPart] = from_float<T>(values[k]);
+  if (kPart > 1 && reinterpret_cast<unsigned long long>(target) % sizeof(parts[0]) != 0) {
 #pragma unroll
-    for (int k = 0; k < kVector; ++k) target[k] = pack.elements[k];
+    for (int k = 0; k < kVector; ++k) target[k] = parts[k / kPart].elements[k % kPart];
     return;
   }
-  *reinterpret_cast<decltype(pack.word)*>(target) = pack.word;
+#pragma unroll
+  for (int p = 0; p < kVector / kPart; ++p) reinterpret_cast<decltype(parts[p].word)*>(target)[p] = parts[p].word;
 }
 
 }  // namespace gnarl

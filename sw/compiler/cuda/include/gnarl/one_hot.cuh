@@ -26,19 +26,36 @@ struct OneHot {
          first += blocks * kSamplesPerBlock) {
       Bag bags[kSamplesPerThread];
       Accumulator<kVector> totals[kSamplesPerThread];
+      int longest = 0;
 #pragma unroll
       for (int s = 0; s < kSamplesPerThread; ++s) {
         const int sample = first + s * kGroups + group;
         bags[s] = sample < feature.batch ? load_bag<K>(feature, sample) : Bag{0, 0};
         totals[s] = identity<K, kVector>();
+        longest = max(longest, bags[s].length);
       }
+      for (int i = 0; i < longest; ++i) {
+        int rows[kSamplesPerThread];
+        float weights[kSamplesPerThread];
 #pragma unroll
-      for (int s = 0; s < kSamplesPerThread; ++s) {
-        for (int i = 0; i < bags[s].length; ++i) {
-          const long long position = bags[s].begin + i;
-          const long long row = load_row<K>(feature, position);
-          accumulate<K>(totals[s], load_vector<K, kVector>(feature, row, column),
-                        load_weight<K>(feature, position));
+        for (int s = 0; s < kSamplesPerThread; ++s) {
+          rows[s] = kNoRow;
+          weights[s] = 1.0f;
+          if (i < bags[s].length) {
+            rows[s] = load_row<K>(feature, bags[s].begin + i);
+            weights[s] = load_weight<K>(feature, bags[s].begin + i);
+          }
+        }
+        Stored<K, kVector> stored[kSamplesPerThread];
+#pragma unroll
+        for (int s = 0; s < kSamplesPerThread; ++s) {
+          if (rows[s] != kNoRow) stored[s] = load_stored<K, kVector>(feature, rows[s], column);
+        }
+#pragma unroll
+        for (int s = 0; s < kSamplesPerThread; ++s) {
+          if (rows[s] != kNoRow) {
+            accumulate<K>(totals[s], unpack<K, kVector>(stored[s]), weights[s]);
+          }
         }
       }
 #pragma unroll

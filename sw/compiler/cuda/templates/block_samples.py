@@ -1,0 +1,113 @@
+"""A block for a few samples: for large rows and long bags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.template import (
+    WARP_THREADS,
+    BlockCount,
+    Parameter,
+    Template,
+    Work,
+    register,
+    vector_refusal,
+)
+from sw.compiler.frontend.embedding_model import INDEX_TYPES, Feature
+
+_MOST_IN_FLIGHT = 32
+"""Elements that a thread loads at a time: more would not fit in its registers."""
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    """As in the header: threads of a sample, and of them, of a row; vectors of a thread."""
+
+    team: int
+    lanes: int
+    chunks: int
+
+    @property
+    def rows(self) -> int:
+        """Rows side by side."""
+        return self.team // self.lanes
+
+    @property
+    def partials(self) -> int:
+        """Of a sample, to be combined in shared memory."""
+        return self.team // max(self.lanes, WARP_THREADS)
+
+
+def _geometry(schedule: Schedule, feature: Feature, block_threads: int) -> _Geometry:
+    team = block_threads // schedule["samples"]
+    vectors = feature.dim // schedule["vector"]
+    lanes = min(team, 1 << (vectors - 1).bit_length())
+    return _Geometry(team, lanes, -(-vectors // lanes))
+
+
+class BlockSamples(Template):
+    """See ``gnarl/block_samples.cuh``."""
+
+    name = "block_samples"
+    header = "gnarl/block_samples.cuh"
+    struct = "gnarl::BlockSamples"
+    parameters = (
+        Parameter("vector", (1, 2, 4, 8), "elements of a load"),
+        Parameter("samples", (1, 2, 4), "samples of a block; its threads are split among them"),
+        Parameter("unroll", (1, 2, 4, 8), "rows in flight for each thread"),
+        Parameter(
+            "stage",
+            (0, 1, 2),
+            "how threads come by indices: 0 straight from global memory, 1 through shared memory, "
+            "2 through shared memory by asynchronous copies (from sm_80 on; before, as 1)",
+        ),
+    )
+
+    def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
+        vector, samples, unroll = schedule["vector"], schedule["samples"], schedule["unroll"]
+        if reason := vector_refusal(feature, vector):
+            return reason
+        if samples * WARP_THREADS > block_threads:
+            return f"samples = {samples}: must be at most {block_threads // WARP_THREADS}"
+        geometry = _geometry(schedule, feature, block_threads)
+        most = _MOST_IN_FLIGHT // (vector * geometry.chunks)
+        if most == 0:
+            return (
+                f"vector = {vector}: {block_threads} threads cannot hold dim {feature.dim} of "
+                f"{samples} samples"
+            )
+        if unroll > most:
+            return f"unroll = {unroll}: must be at most {most} with dim {feature.dim}"
+        if schedule["stage"] and unroll > geometry.lanes:
+            return f"unroll = {unroll}: must be at most {geometry.lanes} with stage"
+        return ""
+
+    def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:
+        return BlockCount("samples", 1, schedule["samples"])
+
+    def shared_bytes(self, schedule: Schedule, feature: Feature, block_threads: int) -> int:
+        geometry = _geometry(schedule, feature, block_threads)
+        staged = 2 * block_threads if schedule["stage"] else 1
+        weights = staged if feature.weighted else 1
+        index = INDEX_TYPES[feature.index_type].itemsize if schedule["stage"] == 2 else 4
+        tiles = -(-(index * staged + 4 * weights) // index) * index
+        partials = 0
+        if geometry.partials > 1:
+            threads = schedule["samples"] * (geometry.partials - 1) * geometry.lanes
+            partials = -(-4 * schedule["vector"] * threads // index) * index
+        return max(tiles, partials)
+
+    def work(
+        self,
+        schedule: Schedule,
+        feature: Feature,
+        block_threads: int,
+        batch: float,
+        values: float,
+        longest: float,
+    ) -> Work:
+        raise NotImplementedError
+
+
+register(BlockSamples())
