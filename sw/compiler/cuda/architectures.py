@@ -1,7 +1,7 @@
 """What GPUs of each architecture have.
 
-Source: CUDA C++ Programming Guide, technical specifications per compute capability; also constants of
-libcu++ (``cuda::arch_traits``).
+Source: CUDA C++ Programming Guide, technical specifications per compute capability; the same are
+constants of libcu++ (``cuda::arch_traits``).
 """
 
 from __future__ import annotations
