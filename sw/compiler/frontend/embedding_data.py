@@ -102,8 +102,7 @@ def bag_lengths(factors: PoolingFactors, size: int, random: np.random.Generator)
     if factors.std == 0:
         lengths = np.full(size, factors.mean)
     else:
-        high = math.inf if factors.maximum is None else float(factors.maximum)
-        normal = TruncatedNormal(factors.mean, factors.std, 0.0, high)
+        normal = TruncatedNormal(factors.mean, factors.std, 0, factors.limit)
         lengths = normal.quantiles(random.random(size))
     present = random.random(size) < factors.coverage
     return (lengths * present).astype(np.int64)

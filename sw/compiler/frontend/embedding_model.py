@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -28,6 +29,13 @@ INDEX_TYPES: dict[str, np.dtype] = {"int32": np.dtype(np.int32), "int64": np.dty
 MAXIMUM_ROWS = 2**31 - 1
 MAXIMUM_DIM = 4096
 MAXIMUM_BATCH = 2**20
+MAXIMUM_POOLING = 2**20
+"""The largest mean, standard deviation and maximum of pooling factors."""
+
+# In standard deviations: beyond the first no sample is expected (probability 1e-23), and a maximum
+# further below the mean than the second is a mistake (probability 1e-197).
+_LONGEST = 10
+_SHORTEST = 30
 
 
 @dataclass(frozen=True)
@@ -35,17 +43,49 @@ class PoolingFactors:
     """Indices of a sample that has the feature: a normal distribution, truncated (RecFlex, V).
 
     mean, std
-        of the distribution before truncation to ``0 .. maximum``; ``std`` 0 means exactly ``mean``.
+        of the distribution before truncation to ``0 .. maximum``, from which numbers of indices are
+        rounded down; ``std`` 0 means exactly ``mean``, a whole number.
     maximum
         ``None``: no upper bound.
     coverage
         share of samples that have the feature, 0 to 1; the others have no indices.
+
+    ``Feature`` refuses what ``violation`` finds.
     """
 
     mean: float = 1.0
     std: float = 0.0
     maximum: int | None = None
     coverage: float = 1.0
+
+    @property
+    def limit(self) -> int:
+        """The most indices that a sample may be expected to have; at least 1."""
+        if self.maximum is not None:
+            return self.maximum
+        return max(1, math.floor(self.mean + _LONGEST * self.std))
+
+    def violation(self) -> str:
+        """The first wrong field, as ``field = value: what is allowed``; empty if there is none."""
+        for field, high in (("mean", MAXIMUM_POOLING), ("std", MAXIMUM_POOLING), ("coverage", 1)):
+            value = getattr(self, field)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 <= value <= high:
+                return f"{field} = {value!r}: must be a number from 0 to {high}"
+        if self.maximum is not None and (
+            type(self.maximum) is not int or not 1 <= self.maximum <= MAXIMUM_POOLING
+        ):
+            return f"maximum = {self.maximum!r}: must be a whole number from 1 to {MAXIMUM_POOLING}"
+        limit = math.inf if self.maximum is None else self.maximum
+        if self.std == 0 and (self.mean > limit or self.mean != int(self.mean)):
+            below = "" if self.maximum is None else f", at most maximum = {self.maximum}"
+            return f"mean = {self.mean!r}: must be a whole number{below}, since std is 0"
+        if self.mean > limit + _SHORTEST * self.std:
+            return (
+                f"mean = {self.mean!r}: must be at most {_SHORTEST} standard deviations above "
+                f"maximum = {self.maximum}"
+            )
+        return ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +132,8 @@ class Feature:
     factors: PoolingFactors = PoolingFactors()
 
     def __post_init__(self) -> None:
+        if type(self.name) is not str or not self.name or not self.name.isprintable():
+            raise WorkloadError(f"feature {self.name!r}: must be named by printable characters")
         for field, low, high in (("rows", 1, MAXIMUM_ROWS), ("dim", 1, MAXIMUM_DIM)):
             value = getattr(self, field)
             if type(value) is not int or not low <= value <= high:
@@ -104,11 +146,14 @@ class Feature:
         ):
             if getattr(self, field) not in allowed:
                 raise self._wrong(field, f"must be one of {', '.join(allowed)}")
+        if type(self.weighted) is not bool:
+            raise self._wrong("weighted", "must be true or false")
         if self.weighted and self.pooling == "max":
             raise self._wrong("weighted", "must be false with pooling max")
-        factors = self.factors
-        if not (factors.mean >= 0 and factors.std >= 0 and 0 <= factors.coverage <= 1):
-            raise self._wrong("factors", "mean and std must be at least 0, coverage from 0 to 1")
+        if type(self.factors) is not PoolingFactors:
+            raise self._wrong("factors", "must be PoolingFactors")
+        if violation := self.factors.violation():
+            raise WorkloadError(f"feature {self.name}: factors.{violation}")
 
     def _wrong(self, field: str, allowed: str) -> WorkloadError:
         return WorkloadError(f"feature {self.name}: {field} = {getattr(self, field)!r}: {allowed}")
@@ -129,18 +174,26 @@ class Feature:
 class EmbeddingModel:
     """The embedding layer of a recommendation model.
 
-    The output of a sample is the features' pooled rows, one after the other. Raises
-    ``WorkloadError`` for no features, or two of one name.
+    The output of a sample is the features' pooled rows, one after the other. Features may be given
+    as a list. Raises ``WorkloadError`` for no features, or two of one name.
     """
 
     name: str
     features: tuple[Feature, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.features, list | tuple):
+            raise WorkloadError(f"model {self.name}: features must be a list")
+        object.__setattr__(self, "features", tuple(self.features))
         if not self.features:
             raise WorkloadError(f"model {self.name}: has no features")
         seen: set[str] = set()
-        for feature in self.features:
+        for position, feature in enumerate(self.features):
+            if not isinstance(feature, Feature):
+                raise WorkloadError(
+                    f"model {self.name}: features[{position}] is {type(feature).__name__}: must be "
+                    "a Feature"
+                )
             if feature.name in seen:
                 raise WorkloadError(f"model {self.name}: two features are named {feature.name}")
             seen.add(feature.name)
@@ -148,7 +201,12 @@ class EmbeddingModel:
     @cached_property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of the features: what schedules and programs are made for."""
-        text = json.dumps([asdict(feature) for feature in self.features], sort_keys=True)
+        features = [asdict(feature) for feature in self.features]
+        for feature in features:
+            # Equal numbers have equal texts.
+            for field in ("mean", "std", "coverage"):
+                feature["factors"][field] = float(feature["factors"][field])
+        text = json.dumps(features, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -14,9 +14,6 @@ from sw.compiler.frontend.truncated_normal import TruncatedNormal
 LONG_BAGS = 512
 """One sample in so many, the paper's largest batch, has a bag longer than ``longest`` says."""
 
-# Standard deviations above the mean beyond which no sample is counted: probability 1e-23.
-_TAIL = 10.0
-
 
 @dataclass(frozen=True)
 class FeatureStatistics:
@@ -65,10 +62,8 @@ def _distribution(factors: PoolingFactors) -> tuple[np.ndarray, np.ndarray]:
     """Lengths of bags, ascending from 0, and the share of samples with the feature for each."""
     if factors.std == 0:
         return np.array([0.0, factors.mean]), np.array([0.0, 1.0])
-    high = math.inf if factors.maximum is None else float(factors.maximum)
-    normal = TruncatedNormal(factors.mean, factors.std, 0.0, high)
-    last = math.floor(min(high, factors.mean + _TAIL * factors.std))
-    lengths = np.arange(last + 1.0)
+    normal = TruncatedNormal(factors.mean, factors.std, 0, factors.limit)
+    lengths = np.arange(factors.limit + 1.0)
     below = normal.probability_below(np.append(lengths, lengths[-1] + 1.0))
     below[-1] = 1.0
     return lengths, np.diff(below)
