@@ -38,10 +38,9 @@ _KERNEL_FLAGS = (
     *("-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv"),
     *("-fsanitize=thread", "-fsanitize=alignment", "-fno-sanitize-recover=alignment"),
 )
-_NO_ENTRY_CALLS = {
-    "gcc": ("--param", "tsan-instrument-func-entry-exit=0"),
-    "clang": ("-mllvm", "-tsan-instrument-func-entry-exit=0"),
-}
+# Calls for volatile accesses are told apart, none is inserted at functions' ends.
+_SANITIZER_PARAMETERS = ("tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1")
+_PARAMETER_OPTIONS = {"gcc": ("--param", ""), "clang": ("-mllvm", "-")}
 _LIBRARY = "kernels.so"
 
 MAX_BLOCK = 1024
@@ -289,9 +288,10 @@ def _contents(folder: Path) -> list[str]:
 def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], name: str) -> Path:
     version = _compiler_version()
     file = re.sub(r"\W", "_", name) + ".cu"
+    option, prefix = _PARAMETER_OPTIONS["clang" if "clang" in version else "gcc"]
     flags = [
         *_KERNEL_FLAGS,
-        *_NO_ENTRY_CALLS["clang" if "clang" in version else "gcc"],
+        *(word for setting in _SANITIZER_PARAMETERS for word in (option, prefix + setting)),
         *(f"-I{folder.absolute()}" for folder in include),
         *(f"-D{macro}={value}" for macro, value in defines.items()),
     ]

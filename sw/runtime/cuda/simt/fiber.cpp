@@ -76,7 +76,7 @@ extern "C" void gnarl_fiber_switch(void** save, void* load) {
 
 #endif
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 void* fresh_fiber(unsigned char* stack, unsigned colour, void (*entry)()) {
     unsigned char* top = stack + STACK_BYTES - 192 * (colour % 64);
@@ -102,4 +102,4 @@ void* fresh_fiber(unsigned char* stack, unsigned colour, void (*entry)()) {
 #endif
 }
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

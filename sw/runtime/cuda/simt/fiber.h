@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #endif
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 // Saves the running stack's registers, stores where in `*save`, and goes on where `load` was saved.
 extern "C" void gnarl_fiber_switch(void** save, void* load);
@@ -69,4 +69,4 @@ class Stacks {
 // shifts the top by cache lines: stacks that all lie alike would share a few sets of the cache.
 void* fresh_fiber(unsigned char* stack, unsigned colour, void (*entry)());
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

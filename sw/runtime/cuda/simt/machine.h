@@ -6,7 +6,7 @@
 
 #include "wait.h"
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 using u8 = std::uint8_t;
 using u16 = std::uint16_t;
@@ -16,6 +16,7 @@ using u64 = std::uint64_t;
 constexpr u32 WARP = 32;
 constexpr u32 MOST_THREADS = 1024;
 constexpr u32 MOST_ARGUMENTS = 16;
+constexpr u32 MOST_POLLS = 10'000'000;
 constexpr u32 SHARED_BYTES = 256 << 10;
 
 // The layout of `_Region` and `_Statistics` in emulation.py.
@@ -64,6 +65,7 @@ struct Machine {
     u32 shared_bytes;
     Statistics count;
     u64 timer_calls;
+    u32 polls;  // by the running thread since it last waited
 };
 extern Machine machine;
 
@@ -86,4 +88,4 @@ void begin_block_warps();
 // Why some thread waits at a warp operation that cannot complete; returns if none does.
 void diagnose_warps();
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

@@ -15,10 +15,10 @@
 
 extern "C" {
 // What kernels declare as `extern __shared__`.
-alignas(1024) unsigned char gnarl_shared_memory[gnarl::SHARED_BYTES];
+alignas(1024) unsigned char gnarl_shared_memory[gnarl_emulation::SHARED_BYTES];
 }
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 Shadow shadow;
 
@@ -37,17 +37,6 @@ Region nowhere = {0, 0, 0, nullptr};
 // An instruction mostly touches the array that it touched last.
 constexpr u32 REMEMBERED = 1024;
 const Region* remembered[REMEMBERED];
-
-struct Copy {
-    const void* from;
-    u32 to, bytes, group;
-};
-std::vector<Copy> copies[MOST_THREADS];
-u32 groups[MOST_THREADS];  // committed so far
-
-u32 code_of(const void* return_address) {
-    return static_cast<u32>(reinterpret_cast<Address>(return_address) - 1 - bias);
-}
 
 const Region* find(Address address) {
     auto above = std::upper_bound(
@@ -129,8 +118,9 @@ Text position(Address address) {
     fail_access(access, address, size, code, reason.text);
 }
 
+// Checks and records, but does not count.
 template <Access access>
-void touch_shared(Address address, std::size_t size, u32 code) {
+void visit_shared(Address address, std::size_t size, u32 code) {
     u32 offset = static_cast<u32>(address - reinterpret_cast<Address>(gnarl_shared_memory));
     if (offset + size > machine.shared_bytes) {
         Text reason;
@@ -146,6 +136,17 @@ void touch_shared(Address address, std::size_t size, u32 code) {
     if (finding == Shadow::Finding::race) fail_race(access, address, size, code, rival);
     if (finding == Shadow::Finding::unwritten)
         fail_access(access, address, size, code, "not all of which was written in this block");
+    if (finding == Shadow::Finding::in_flight) {
+        Text reason;
+        std::snprintf(reason.text, sizeof reason.text,
+                      "which thread %u copies to and has not waited for", rival.thread);
+        fail_access(access, address, size, code, reason.text);
+    }
+}
+
+template <Access access>
+void touch_shared(Address address, std::size_t size, u32 code) {
+    visit_shared<access>(address, size, code);
     if (access == Access::read) ++machine.count.shared_loads;
     if (access == Access::write) ++machine.count.shared_stores;
 }
@@ -205,6 +206,10 @@ int add_statics(dl_phdr_info* info, std::size_t, void*) {
 
 }  // namespace
 
+u32 code_of(const void* caller) {
+    return static_cast<u32>(reinterpret_cast<Address>(caller) - 1 - bias);
+}
+
 void begin_launch_memory(const Region* arrays, std::size_t count) {
     if (statics.empty()) dl_iterate_phdr(add_statics, nullptr);
     regions.assign(arrays, arrays + count);
@@ -214,25 +219,50 @@ void begin_launch_memory(const Region* arrays, std::size_t count) {
     std::fill(std::begin(remembered), std::end(remembered), &nowhere);
 }
 
-void begin_thread_memory() {
-    u32 index = machine.current.index;
-    if (groups[index] || !copies[index].empty()) copies[index].clear();
-    groups[index] = 0;
+void access(Access access, const volatile void* pointer, std::size_t size, std::size_t alignment,
+            const void* caller) {
+    if (access == Access::read)
+        touch<Access::read>(pointer, size, alignment, caller);
+    else if (access == Access::write)
+        touch<Access::write>(pointer, size, alignment, caller);
+    else
+        touch<Access::atomic>(pointer, size, alignment, caller);
 }
 
-}  // namespace gnarl
+u32 shared_offset(const void* pointer, std::size_t size, const void* caller) {
+    Address address = reinterpret_cast<Address>(pointer);
+    Address offset = address - reinterpret_cast<Address>(gnarl_shared_memory);
+    if (offset >= SHARED_BYTES)
+        fail_access(Access::write, address, size, code_of(caller), "which is not shared memory");
+    if (offset % size) fail_misaligned(Access::write, address, size, code_of(caller));
+    visit_shared<Access::write>(address, size, code_of(caller));
+    return static_cast<u32>(offset);
+}
 
-using namespace gnarl;
+// Threads take turns only at barriers, so one that polls for another's store would do so for ever.
+void count_poll(const void* caller) {
+    if (++machine.polls > MOST_POLLS)
+        fail("block %u: thread %u makes more than %u volatile or atomic accesses without waiting at "
+             "a barrier (@%x@)", machine.block_index, machine.current.index, MOST_POLLS,
+             code_of(caller));
+}
 
-#define CALLER __builtin_return_address(0)
+}  // namespace gnarl_emulation
+
+using namespace gnarl_emulation;
 
 extern "C" {
 
-#define GNARL_ACCESS(size)                                                                      \
-    void __tsan_read##size(void* p) { touch<Access::read>(p, size, size, CALLER); }             \
-    void __tsan_write##size(void* p) { touch<Access::write>(p, size, size, CALLER); }           \
-    void __tsan_unaligned_read##size(void* p) { touch<Access::read>(p, size, 1, CALLER); }      \
-    void __tsan_unaligned_write##size(void* p) { touch<Access::write>(p, size, 1, CALLER); }
+#define GNARL_ACCESS(size)                                                                 \
+    void __tsan_read##size(void* p) { touch<Access::read>(p, size, size, CALLER); }        \
+    void __tsan_write##size(void* p) { touch<Access::write>(p, size, size, CALLER); }      \
+    void __tsan_unaligned_read##size(void* p) { touch<Access::read>(p, size, 1, CALLER); } \
+    void __tsan_unaligned_write##size(void* p) { touch<Access::write>(p, size, 1, CALLER); } \
+    void __tsan_volatile_read##size(void* p) {                                             \
+        count_poll(CALLER);                                                                \
+        touch<Access::read>(p, size, size, CALLER);                                        \
+    }                                                                                      \
+    void __tsan_volatile_write##size(void* p) { touch<Access::write>(p, size, size, CALLER); }
 
 GNARL_ACCESS(1)
 GNARL_ACCESS(2)
@@ -252,109 +282,19 @@ void __tsan_vptr_update(void** p, void*) { touch<Access::write>(p, sizeof *p, si
 void __tsan_vptr_read(void** p) { touch<Access::read>(p, sizeof *p, sizeof *p, CALLER); }
 void __tsan_init() {}
 
-// A pointer to a type is used that has not the type's alignment; from the undefined-behaviour
-// sanitizer, for types wider than the accesses that the compiler splits them into.
-struct TypeName {
-    u16 kind, info;
-    char text[];  // in quotes
-};
+// A pointer is used that has not its type's alignment; from the undefined-behaviour sanitizer, for
+// types wider than the accesses that the compiler splits them into.
 struct Mismatch {
     const char* file;
     u32 line, column;
-    const TypeName* type;
+    const void* type;
     u8 log_alignment, kind;
 };
 
 [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(Mismatch* mismatch, Address address) {
-    fail("block %u: thread %u accesses %s at %s (%s:%u), which is not aligned to %u bytes",
-         machine.block_index, machine.current.index, mismatch->type->text, position(address).text,
-         mismatch->file, mismatch->line, 1u << mismatch->log_alignment);
-}
-
-void* gnarl_emulation_memcpy(void* to, const void* from, std::size_t size) {
-    if (size) touch<Access::read>(from, size, 1, CALLER);
-    if (size) touch<Access::write>(to, size, 1, CALLER);
-    return std::memmove(to, from, size);
-}
-
-void* gnarl_emulation_memset(void* to, int value, std::size_t size) {
-    if (size) touch<Access::write>(to, size, 1, CALLER);
-    return std::memset(to, value, size);
-}
-
-void gnarl_emulation_copy_async(void* to, const void* from, int bytes) {
-    Address offset = reinterpret_cast<Address>(to) - reinterpret_cast<Address>(gnarl_shared_memory);
-    std::size_t size = static_cast<std::size_t>(bytes);
-    u32 code = code_of(CALLER), index = machine.current.index;
-    if (size != 4 && size != 8 && size != 16)
-        fail("block %u: thread %u copies %d bytes asynchronously (@%x@), which is not 4, 8 or 16",
-             machine.block_index, index, bytes, code);
-    if (offset >= SHARED_BYTES)
-        fail_access(Access::write, reinterpret_cast<Address>(to), size, code,
-                    "an asynchronous copy to what is not shared memory");
-    if (offset % size) fail_misaligned(Access::write, reinterpret_cast<Address>(to), size, code);
-    touch<Access::read>(from, size, size, CALLER);
-    copies[index].push_back({from, static_cast<u32>(offset), static_cast<u32>(size), groups[index]});
-}
-
-void gnarl_emulation_commit() { ++groups[machine.current.index]; }
-
-void gnarl_emulation_wait(int pending) {
-    u32 index = machine.current.index;
-    std::vector<Copy>& waiting = copies[index];
-    std::size_t done = 0;
-    for (; done < waiting.size(); ++done) {
-        const Copy& copy = waiting[done];
-        if (copy.group + static_cast<u32>(pending) >= groups[index]) break;
-        unsigned char* to = gnarl_shared_memory + copy.to;
-        touch<Access::write>(to, copy.bytes, copy.bytes, CALLER);
-        std::memcpy(to, copy.from, copy.bytes);
-    }
-    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(done));
-}
-
-// A time that grows with the work done, and depends on nothing else.
-u64 gnarl_emulation_globaltimer() {
-    const Statistics& count = machine.count;
-    return ++machine.timer_calls + count.global_loads + count.global_stores + count.shared_loads +
-           count.shared_stores + count.atomics + count.barriers + count.warp_operations;
+    fail("block %u: thread %u accesses %s (%s:%u), which is not aligned to %u bytes",
+         machine.block_index, machine.current.index, position(address).text, mismatch->file,
+         mismatch->line, 1u << mismatch->log_alignment);
 }
 
 }  // extern "C"
-
-namespace {
-
-template <class T, class Change>
-T update(T* pointer, const void* caller, Change change) {
-    touch<Access::atomic>(pointer, sizeof(T), sizeof(T), caller);
-    ++machine.count.atomics;
-    T before = *pointer;
-    *pointer = change(before);
-    return before;
-}
-
-}  // namespace
-
-#define GNARL_ATOMIC(name, T, after)                            \
-    T name(T* address, T value) {                               \
-        return update(address, CALLER, [=]([[maybe_unused]] T old) -> T { return after; }); \
-    }
-#define GNARL_ATOMICS(T)                                            \
-    GNARL_ATOMIC(atomicAdd, T, static_cast<T>(static_cast<u64>(old) + static_cast<u64>(value))) \
-    GNARL_ATOMIC(atomicMax, T, old > value ? old : value)           \
-    GNARL_ATOMIC(atomicMin, T, old < value ? old : value)           \
-    GNARL_ATOMIC(atomicExch, T, value)                              \
-    GNARL_ATOMIC(atomicAnd, T, old & value)                         \
-    GNARL_ATOMIC(atomicOr, T, old | value)                          \
-    T atomicCAS(T* address, T expected, T value) {                  \
-        return update(address, CALLER, [=](T old) { return old == expected ? value : old; }); \
-    }
-
-GNARL_ATOMICS(int)
-GNARL_ATOMICS(unsigned int)
-GNARL_ATOMICS(unsigned long long)
-GNARL_ATOMIC(atomicSub, int, static_cast<int>(static_cast<u32>(old) - static_cast<u32>(value)))
-GNARL_ATOMIC(atomicSub, unsigned int, old - value)
-GNARL_ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
-GNARL_ATOMIC(atomicAdd, float, old + value)
-GNARL_ATOMIC(atomicExch, float, value)

@@ -17,7 +17,7 @@
 
 #include "machine.h"
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 class Clocks {
    public:
@@ -94,7 +94,8 @@ struct Group {
 struct Cell {
     u32 write_epoch, write_stamp, write_pc, write_thread;
     u32 atomic_epoch;
-    u32 split_epoch;
+    u32 split_epoch;                  // of words only, as the next two
+    u32 flight_epoch, flight_thread;  // an asynchronous copy that nobody has waited for
     Group reads;
 };
 
@@ -130,14 +131,32 @@ class Shadow {
         for (u32 warp = 0; warp * WARP < machine.block; ++warp) clocks[warp].reset();
     }
 
-    enum class Finding { fine, unwritten, race };
+    enum class Finding { fine, unwritten, race, in_flight };
 
-    // Records an access of `size` bytes at `offset`. On a race `rival` says with what.
+    // An asynchronous copy of whole words begins: whoever touches them before it ends is wrong.
+    void take_off(u32 offset, u32 size, u32 thread) {
+        for (u32 word = offset / 4; word < (offset + size) / 4; ++word) {
+            words_[word].flight_epoch = block_epoch_;
+            words_[word].flight_thread = thread;
+        }
+    }
+
+    void land(u32 offset, u32 size) {
+        for (u32 word = offset / 4; word < (offset + size) / 4; ++word)
+            words_[word].flight_epoch = 0;
+    }
+
+    // Records an access of `size` bytes at `offset`. `rival` says whose access or copy is in its
+    // way.
     template <Access access>
     Finding visit(u32 offset, u32 size, const Accessor& self, Rival& rival) {
         u32 end = offset + size;
         while (offset < end) {
             u32 word = offset / 4;
+            if (words_[word].flight_epoch == block_epoch_) {
+                rival.thread = words_[word].flight_thread;
+                return Finding::in_flight;
+            }
             bool whole = offset % 4 == 0 && end - offset >= 4;
             Finding finding;
             if (!whole && !is_split(word)) split(word);
@@ -294,4 +313,4 @@ class Shadow {
 
 extern Shadow shadow;
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

@@ -2,7 +2,7 @@
 
 #include "machine.h"
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 const int Signals::NUMBERS[COUNT] = {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP};
 
@@ -40,4 +40,4 @@ Signals::~Signals() {
     sigaltstack(&stack_before_, nullptr);
 }
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

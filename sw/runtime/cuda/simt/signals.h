@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <cstdint>
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 // While it lives, SIGFPE, SIGSEGV, SIGBUS, SIGILL and SIGTRAP end the launch, not the process.
 class Signals {
@@ -22,4 +22,4 @@ class Signals {
 // Ends the launch if `address` lies below a thread's stack.
 bool fail_stack_overflow(std::uintptr_t address);
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

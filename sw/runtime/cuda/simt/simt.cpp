@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "copies.h"
 #include "fiber.h"
 #include "machine.h"
 #include "memory.h"
@@ -12,11 +13,10 @@
 #include "signals.h"
 #include "vector_types.h"
 
-// What kernels see of the machine. simt.h declares them constant: for a running thread they are.
-uint3 threadIdx, blockIdx;
-dim3 blockDim, gridDim;
+// Constants to kernels, see simt.h.
+uint3 threadIdx, blockIdx, blockDim, gridDim;
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 Machine machine;
 
@@ -55,6 +55,7 @@ void make_current(u32 index) {
     machine.current.warp = index / WARP;
     machine.current.lane = index % WARP;
     machine.current.stack = reinterpret_cast<std::uintptr_t>(machine.threads[index].stack);
+    machine.polls = 0;
     threadIdx.x = index;
 }
 
@@ -62,7 +63,7 @@ void begin(u32 index, unsigned char* stack) {
     Thread& thread = machine.threads[index];
     thread.stack = stack;
     make_current(index);
-    begin_thread_memory();
+    begin_thread_copies();
 }
 
 u32 pop_ready() {
@@ -239,4 +240,4 @@ extern "C" __attribute__((visibility("default"))) bool gnarl_emulation_launch(
     return !failed;
 }
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

@@ -26,8 +26,9 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
-extern const uint3 threadIdx, blockIdx;
-extern const dim3 blockDim, gridDim;
+// All of a type without constructor: only then does the compiler take a constant defined elsewhere
+// for one, and read it unchecked. They are constant for as long as a thread runs.
+extern const uint3 threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
 // Where a call stands in the kernels' source.
@@ -35,9 +36,9 @@ constexpr int warpSize = 32;
 #define GNARL_INLINE static inline __attribute__((always_inline))
 
 extern "C" {
-unsigned long long gnarl_emulation_barrier(gnarl::Wait wait, bool predicate, const char* file,
+unsigned long long gnarl_emulation_barrier(gnarl_emulation::Wait wait, bool predicate, const char* file,
                                            int line);
-unsigned long long gnarl_emulation_warp(gnarl::Wait wait, unsigned mask, unsigned long long value,
+unsigned long long gnarl_emulation_warp(gnarl_emulation::Wait wait, unsigned mask, unsigned long long value,
                                         unsigned lane, unsigned width, const char* file, int line);
 [[noreturn]] void gnarl_emulation_trap(const char* file, int line);
 void gnarl_emulation_copy_async(void* shared, const void* global, int bytes);
@@ -54,15 +55,15 @@ void* gnarl_emulation_memset(void* to, int value, std::size_t size);
 
 // Barriers of the block.
 
-GNARL_INLINE void __syncthreads(GNARL_PLACE) { gnarl_emulation_barrier(gnarl::Wait::syncthreads, false, file, line); }
+GNARL_INLINE void __syncthreads(GNARL_PLACE) { gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads, false, file, line); }
 GNARL_INLINE int __syncthreads_count(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl::Wait::syncthreads_count, predicate, file, line));
+    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_count, predicate, file, line));
 }
 GNARL_INLINE int __syncthreads_and(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl::Wait::syncthreads_and, predicate, file, line));
+    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_and, predicate, file, line));
 }
 GNARL_INLINE int __syncthreads_or(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl::Wait::syncthreads_or, predicate, file, line));
+    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_or, predicate, file, line));
 }
 GNARL_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 GNARL_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
@@ -70,7 +71,7 @@ GNARL_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 // Operations of a warp.
 
 GNARL_INLINE void __syncwarp(unsigned mask = 0xffffffffu, GNARL_PLACE) {
-    gnarl_emulation_warp(gnarl::Wait::syncwarp, mask, 0, 0, 32, file, line);
+    gnarl_emulation_warp(gnarl_emulation::Wait::syncwarp, mask, 0, 0, 32, file, line);
 }
 
 template <class To, class From>
@@ -84,22 +85,22 @@ GNARL_INLINE To gnarl_bits(From from) {
 #define GNARL_SHUFFLE(T, Bits)                                                                 \
     GNARL_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32, GNARL_PLACE) {   \
         return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl::Wait::shfl, mask, gnarl_bits<Bits>(value), lane, width, file, line)));                      \
+            gnarl_emulation::Wait::shfl, mask, gnarl_bits<Bits>(value), lane, width, file, line)));                      \
     }                                                                                          \
     GNARL_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,         \
                                GNARL_PLACE) {                                                  \
         return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl::Wait::shfl_up, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
+            gnarl_emulation::Wait::shfl_up, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
     }                                                                                          \
     GNARL_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,       \
                                  GNARL_PLACE) {                                                \
         return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl::Wait::shfl_down, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
+            gnarl_emulation::Wait::shfl_down, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
     }                                                                                          \
     GNARL_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32,             \
                                 GNARL_PLACE) {                                                 \
         return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl::Wait::shfl_xor, mask, gnarl_bits<Bits>(value), lanes, width, file, line)));                     \
+            gnarl_emulation::Wait::shfl_xor, mask, gnarl_bits<Bits>(value), lanes, width, file, line)));                     \
     }
 GNARL_SHUFFLE(int, unsigned)
 GNARL_SHUFFLE(unsigned, unsigned)
@@ -113,19 +114,19 @@ GNARL_SHUFFLE(double, unsigned long long)
 
 GNARL_INLINE unsigned __ballot_sync(unsigned mask, int predicate, GNARL_PLACE) {
     return static_cast<unsigned>(
-        gnarl_emulation_warp(gnarl::Wait::ballot, mask, predicate != 0, 0, 32, file, line));
+        gnarl_emulation_warp(gnarl_emulation::Wait::ballot, mask, predicate != 0, 0, 32, file, line));
 }
 GNARL_INLINE int __all_sync(unsigned mask, int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_warp(gnarl::Wait::all, mask, predicate != 0, 0, 32, file, line));
+    return static_cast<int>(gnarl_emulation_warp(gnarl_emulation::Wait::all, mask, predicate != 0, 0, 32, file, line));
 }
 GNARL_INLINE int __any_sync(unsigned mask, int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_warp(gnarl::Wait::any, mask, predicate != 0, 0, 32, file, line));
+    return static_cast<int>(gnarl_emulation_warp(gnarl_emulation::Wait::any, mask, predicate != 0, 0, 32, file, line));
 }
 GNARL_INLINE unsigned __activemask() { return 1u << (threadIdx.x % 32); }
 
 #define GNARL_MATCH(T, Bits)                                                                   \
     GNARL_INLINE unsigned __match_any_sync(unsigned mask, T value, GNARL_PLACE) {                 \
-        return static_cast<unsigned>(gnarl_emulation_warp(gnarl::Wait::match_any, mask, gnarl_bits<Bits>(value), 0, \
+        return static_cast<unsigned>(gnarl_emulation_warp(gnarl_emulation::Wait::match_any, mask, gnarl_bits<Bits>(value), 0, \
                                                           32, file, line));                    \
     }
 GNARL_MATCH(int, unsigned)
@@ -138,7 +139,7 @@ GNARL_MATCH(double, unsigned long long)
 
 #define GNARL_REDUCE(name, T, wait)                                                            \
     GNARL_INLINE T name(unsigned mask, T value, GNARL_PLACE) {                                    \
-        return static_cast<T>(gnarl_emulation_warp(gnarl::Wait::wait, mask, static_cast<unsigned>(value), 0, \
+        return static_cast<T>(gnarl_emulation_warp(gnarl_emulation::Wait::wait, mask, static_cast<unsigned>(value), 0, \
                                                    32, file, line));                           \
     }
 GNARL_REDUCE(__reduce_add_sync, unsigned, reduce_add)

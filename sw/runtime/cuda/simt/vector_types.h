@@ -31,5 +31,7 @@ GNARL_VECTOR_TYPES(double, double)
 #undef GNARL_VECTOR_TYPES
 
 struct dim3 {
-    unsigned int x = 1, y = 1, z = 1;
+    unsigned int x, y, z;
+    constexpr dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 };

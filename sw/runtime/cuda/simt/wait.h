@@ -1,6 +1,6 @@
 #pragma once
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 // What a thread can wait at. The order is that of NAMES in simt.cpp.
 enum class Wait : unsigned char {
@@ -30,4 +30,4 @@ enum class Wait : unsigned char {
     reduce_xor,
 };
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation

@@ -5,7 +5,7 @@
 #include "machine.h"
 #include "shadow.h"
 
-namespace gnarl {
+namespace gnarl_emulation {
 
 namespace {
 
@@ -212,4 +212,4 @@ extern "C" u64 gnarl_emulation_warp(Wait wait, u32 mask, u64 value, u32 lane, u3
     return self.result;
 }
 
-}  // namespace gnarl
+}  // namespace gnarl_emulation
