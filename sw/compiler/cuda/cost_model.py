@@ -13,23 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.block_estimates import block_times, cold_share, estimate
+from sw.compiler.cuda.code_sharing import Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import FeatureGroup, group_features
-from sw.compiler.cuda.occupancy import occupancies, register_limit
+from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, spread
+from sw.compiler.cuda.occupancy import occupancies, register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, FeatureKind
+from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
 from sw.compiler.frontend.embedding_statistics import FeatureStatistics
-
-MAXIMUM_CODES = 96
-"""Branches of a fused kernel that a choice stays below where it can: compiling takes a second or
-so for each."""
-
-_TOLERANCES = (0.02, 0.05, 0.1, 0.2)
-"""How much slower than its best a feature's schedule may be for sharing code, tried in order."""
 
 _UNIFORM_TEMPLATE = "warp_per_sample"
 
@@ -64,13 +57,18 @@ def rank(
     blocks_per_sm: int,
     batch: int = 256,
 ) -> list[tuple[float, Schedule]]:
-    """The candidates with their cost in ns, least first; of equals the earlier first."""
+    """The candidates with their cost in ns, least first; of equals the earlier first.
+
+    Those that need more shared memory than the occupancy leaves are left out.
+    """
     estimates = estimate(feature, candidates, statistics, block_threads, batch)
     cold = cold_share(feature, statistics, batch)
     group = FeatureGroup((0,), feature, statistics, estimates, cold)
     costs = _costs(group, arch, block_threads, blocks_per_sm, blocks_per_sm).latency
     order = np.argsort(costs, kind="stable")
-    return [(float(costs[index]), candidates[index]) for index in order]
+    return [
+        (float(costs[index]), candidates[index]) for index in order if np.isfinite(costs[index])
+    ]
 
 
 def choose_schedules(
@@ -130,34 +128,32 @@ def _best(
     found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in tried]
     choices = [choice for choice in found if choice is not None]
     if not choices:
-        raise _no_room(groups, config)
+        raise _no_room(groups, config.arch, min(tried))
     best = min(choices, key=lambda choice: choice.latency)
-    return _schedule_set(model, config, groups, best, origin)
+    return ScheduleSet.of(
+        spread(groups, best.of_group),
+        model=model.digest,
+        arch=config.arch,
+        block_threads=config.block_threads,
+        blocks_per_sm=best.blocks_per_sm,
+        origin=origin,
+    )
 
 
 def _choose_uniform(
     groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int
 ) -> _Choice | None:
     """What is left to choose, chosen for all features alike."""
-    costs = [
-        _costs(group, config.arch, config.block_threads, blocks_per_sm, blocks_per_sm)
-        for group in groups
-    ]
-    numbers = [
-        {_but_vector(each): number for number, each in enumerate(group.estimates.candidates)}
-        for group in groups
+    costs = _costs_of(groups, config, blocks_per_sm, blocks_per_sm)
+    schedules_of = [
+        {_but_vector(each): each for each in group.estimates.candidates} for group in groups
     ]
     choices = []
-    for rest in numbers[0]:
-        if not all(rest in known for known in numbers):
+    for rest in schedules_of[0]:
+        if not all(rest in known for known in schedules_of):
             continue
-        picks = [known[rest] for known in numbers]
-        latency = sum(float(each.latency[pick]) for each, pick in zip(costs, picks, strict=True))
-        longest = max(float(each.longest[pick]) for each, pick in zip(costs, picks, strict=True))
-        schedules = [
-            group.estimates.candidates[pick] for group, pick in zip(groups, picks, strict=True)
-        ]
-        choices.append(_Choice(latency + longest, blocks_per_sm, schedules))
+        schedules = [known[rest] for known in schedules_of]
+        choices.append(_Choice(_latency(groups, costs, schedules), blocks_per_sm, schedules))
     best = min(choices, key=lambda choice: choice.latency, default=None)
     return best if best is not None and math.isfinite(best.latency) else None
 
@@ -168,29 +164,45 @@ def _but_vector(schedule: Schedule) -> tuple[tuple[str, int], ...]:
 
 def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) -> _Choice | None:
     """The best schedules at an occupancy; ``None`` where a group has none that fits."""
-    multiprocessors = RATES[config.arch].multiprocessors
-    resident = float(blocks_per_sm)
-    for _ in range(2):  # first for a full device; again if the grid turns out not to fill it
-        costs = [
-            _costs(group, config.arch, config.block_threads, blocks_per_sm, resident)
-            for group in groups
-        ]
+    costs = _costs_of(groups, config, blocks_per_sm, blocks_per_sm)
+    limit = _longest_block(costs)
+    if limit is None:
+        return None
+    picks = [_cheapest(each, limit) for each in costs]
+    blocks = sum(
+        float(group.estimates.blocks[pick]) * len(group.features)
+        for group, pick in zip(groups, picks, strict=True)
+    )
+    resident = max(1.0, blocks / RATES[config.arch].multiprocessors)
+    if resident < blocks_per_sm:  # the grid does not fill the device
+        costs = _costs_of(groups, config, blocks_per_sm, resident)
         limit = _longest_block(costs)
-        if limit is None:
-            return None
-        picks = [_cheapest(each, limit) for each in costs]
-        blocks = sum(
-            group.estimates.blocks[pick] * len(group.features)
-            for group, pick in zip(groups, picks, strict=True)
-        )
-        resident = min(resident, max(1.0, float(blocks) / multiprocessors))
-    picks = _share_codes(groups, costs, limit)
-    latency = sum(float(each.latency[pick]) for each, pick in zip(costs, picks, strict=True))
-    longest = max(float(each.longest[pick]) for each, pick in zip(costs, picks, strict=True))
-    schedules = [
-        group.estimates.candidates[pick] for group, pick in zip(groups, picks, strict=True)
+    assert limit is not None, "what fits does not depend on how full the device is"
+    schedules = share_codes(
+        [_affordable(group, each, limit) for group, each in zip(groups, costs, strict=True)]
+    )
+    return _Choice(_latency(groups, costs, schedules), blocks_per_sm, schedules)
+
+
+def _latency(
+    groups: list[FeatureGroup], costs: list[_Costs], schedules: Sequence[Schedule]
+) -> float:
+    """ns, of the fused kernel: all blocks' load, and the longest block; see ``_longest_block``."""
+    picks = [
+        group.estimates.candidates.index(schedule)
+        for group, schedule in zip(groups, schedules, strict=True)
     ]
-    return _Choice(latency + longest, blocks_per_sm, schedules)
+    load = sum(float(each.latency[pick]) for each, pick in zip(costs, picks, strict=True))
+    return load + max(float(each.longest[pick]) for each, pick in zip(costs, picks, strict=True))
+
+
+def _costs_of(
+    groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int, resident: float
+) -> list[_Costs]:
+    return [
+        _costs(group, config.arch, config.block_threads, blocks_per_sm, resident)
+        for group in groups
+    ]
 
 
 def _costs(
@@ -213,9 +225,7 @@ def _costs(
     )
     parallel = rates.multiprocessors * resident
     latency = len(group.features) * estimates.blocks * average / parallel
-    limits = ARCHITECTURES[arch]
-    fits = estimates.shared_bytes <= limits.shared_per_block
-    fits &= blocks_per_sm * estimates.shared_bytes <= limits.shared_per_sm
+    fits = estimates.shared_bytes <= shared_limit(arch, blocks_per_sm)
     return _Costs(np.where(fits, latency, np.inf), np.where(fits, longest, np.inf))
 
 
@@ -250,81 +260,21 @@ def _cheapest(costs: _Costs, limit: float) -> int:
     return int(np.argmin(np.where(costs.longest <= limit, costs.latency, np.inf)))
 
 
-def _share_codes(groups: list[FeatureGroup], costs: list[_Costs], limit: float) -> list[int]:
-    """For each group a candidate near its best, so that few kinds and schedules need code."""
-    for tolerance in _TOLERANCES:
-        picks = _cover(groups, costs, limit, tolerance)
-        codes = {
-            (group.example.kind, group.estimates.candidates[pick])
-            for group, pick in zip(groups, picks, strict=True)
-        }
-        if len(codes) <= MAXIMUM_CODES:
-            break
-    return picks
+def _affordable(group: FeatureGroup, costs: _Costs, limit: float) -> Options:
+    """Schedules whose blocks keep to the limit."""
+    fitting = np.flatnonzero((costs.longest <= limit) & np.isfinite(costs.latency))
+    candidates = group.estimates.candidates
+    return group.example.kind, {candidates[at]: float(costs.latency[at]) for at in fitting}
 
 
-def _cover(
-    groups: list[FeatureGroup], costs: list[_Costs], limit: float, tolerance: float
-) -> list[int]:
-    """Greedy set cover, kind by kind: the schedule that suits most groups comes first."""
-    suits: dict[FeatureKind, dict[Schedule, dict[int, int]]] = {}
-    for number, (group, each) in enumerate(zip(groups, costs, strict=True)):
-        allowed = np.where(each.longest <= limit, each.latency, np.inf)
-        of_kind = suits.setdefault(group.example.kind, {})
-        for pick in np.flatnonzero(allowed <= allowed.min() * (1 + tolerance)):
-            of_kind.setdefault(group.estimates.candidates[pick], {})[number] = int(pick)
-    picks = [0] * len(groups)
-    for of_kind in suits.values():
-        left = {number for suited in of_kind.values() for number in suited}
-        while left:
-            best = min(
-                of_kind,
-                key=lambda schedule: _rating(costs, of_kind[schedule], left),  # noqa: B023
-            )
-            for number in left & of_kind[best].keys():
-                picks[number] = of_kind[best][number]
-            left -= of_kind[best].keys()
-    return picks
-
-
-def _rating(costs: list[_Costs], suited: dict[int, int], left: set[int]) -> tuple[int, float]:
-    """Least for the schedule that suits most of the groups left; of equals, the cheapest."""
-    still = sorted(left & suited.keys())
-    return -len(still), sum(float(costs[number].latency[suited[number]]) for number in still)
-
-
-def _schedule_set(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    groups: list[FeatureGroup],
-    choice: _Choice,
-    origin: str,
-) -> ScheduleSet:
-    of_feature: list[Schedule] = [choice.of_group[0]] * len(model.features)
-    for group, schedule in zip(groups, choice.of_group, strict=True):
-        for number in group.features:
-            of_feature[number] = schedule
-    used = {schedule: index for index, schedule in enumerate(dict.fromkeys(of_feature))}
-    return ScheduleSet(
-        model=model.digest,
-        arch=config.arch,
-        block_threads=config.block_threads,
-        blocks_per_sm=choice.blocks_per_sm,
-        schedules=tuple(used),
-        of_feature=tuple(used[schedule] for schedule in of_feature),
-        origin=origin,
-    )
-
-
-def _no_room(groups: list[FeatureGroup], config: CudaConfig) -> WorkloadError:
-    """Every schedule of a feature needs too much shared memory at the occupancy asked for."""
-    limits = ARCHITECTURES[config.arch]
-    room = limits.shared_per_sm // max(1, config.blocks_per_sm)
+def _no_room(groups: list[FeatureGroup], arch: str, blocks_per_sm: int) -> WorkloadError:
+    """All schedules of a feature need too much shared memory, even at this occupancy."""
+    room = shared_limit(arch, blocks_per_sm)
     for group in groups:
         least = int(group.estimates.shared_bytes.min())
-        if least > min(room, limits.shared_per_block):
+        if least > room:
             break
     return WorkloadError(
         f"feature {group.example.name}: its schedules need at least {least:,} bytes of shared "
-        f"memory a block: blocks_per_sm = {config.blocks_per_sm} leaves {room:,}"
+        f"memory a block: must be at most {room:,} with blocks_per_sm = {blocks_per_sm} on {arch}"
     )

@@ -79,3 +79,13 @@ def group_features(
         cold = cold_share(example, known, batch)
         groups.append(FeatureGroup(tuple(members), example, known, estimates[key], cold))
     return groups
+
+
+def spread(groups: Sequence[FeatureGroup], schedules: Sequence[Schedule]) -> list[Schedule]:
+    """A schedule for each feature, from one for each group."""
+    of_feature = {
+        number: schedule
+        for group, schedule in zip(groups, schedules, strict=True)
+        for number in group.features
+    }
+    return [of_feature[number] for number in range(len(of_feature))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 STRATEGIES = ("two-stage", "separate", "cost-model")
@@ -59,6 +60,22 @@ class ScheduleSet:
     schedules: tuple[Schedule, ...]
     of_feature: tuple[int, ...]
     origin: str
+
+    @classmethod
+    def of(
+        cls,
+        schedules: Sequence[Schedule],
+        *,
+        model: str,
+        arch: str,
+        block_threads: int,
+        blocks_per_sm: int,
+        origin: str,
+    ) -> ScheduleSet:
+        """From a schedule for each feature."""
+        used = {schedule: index for index, schedule in enumerate(dict.fromkeys(schedules))}
+        of_feature = tuple(used[schedule] for schedule in schedules)
+        return cls(model, arch, block_threads, blocks_per_sm, tuple(used), of_feature, origin)
 
     def schedule(self, feature: int) -> Schedule:
         return self.schedules[self.of_feature[feature]]
