@@ -1,0 +1,72 @@
+"""Runs fused kernels on PyTorch's tensors on the CPU, through the emulation of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from sw.compiler.cuda.fusion import KERNEL
+from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
+from sw.compiler.cuda.templates import template
+from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
+from sw.runtime.cuda.operator_program import operator_program
+from sw.runtime.cuda.torch_arrays import to_array
+from sw.runtime.cuda.torch_extra import torch
+from sw.runtime.cuda.torch_lookup import Lookup
+
+
+def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
+    """Fills the outputs, from the arguments that a GPU would be given.
+
+    Raises ``GnarlError`` for indices out of range, and whatever else a kernel must not do.
+    """
+    program = lookup.compiled.program
+    packed = lookup.launch()
+    mapping = packed.tasks(lookup.batch, lookup.counts)
+    places, size = packed.workspaces(lookup.batch, lookup.counts)
+    workspace = np.zeros(size // 8, np.int64)
+    error = np.zeros(1, ERROR_RECORD)
+    arguments = packed.arguments(
+        lookup.batch,
+        lookup.counts,
+        **lookup.addresses(outputs),
+        workspaces=places + workspace.ctypes.data,
+        error=error.ctypes.data,
+    )
+    inputs = {"indices": lookup.values, "offsets": lookup.offsets}
+    if lookup.weights is not None:
+        inputs["weights"] = lookup.weights
+    tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
+    _emulated(lookup.compiled.text).launch(
+        KERNEL,
+        len(mapping.tasks),
+        program.schedules.block_threads,
+        [
+            GlobalArray("arguments", arguments),
+            GlobalArray("tasks", mapping.tasks),
+            GlobalArray("feature blocks", mapping.feature_blocks),
+            GlobalArray("block times", np.empty(0, BLOCK_TIME), True),
+        ],
+        memory=[
+            *(GlobalArray(name, to_array(tensor)) for name, tensor in (tables | inputs).items()),
+            *(GlobalArray("outputs", to_array(output), True) for output in outputs),
+            GlobalArray("workspace", workspace, True),
+            GlobalArray("error record", error, True),
+        ],
+        shared_bytes=program.kernel.shared_bytes,
+    )
+    require_no_error(lookup.compiled.model, error)
+
+
+@lru_cache(maxsize=64)
+def _emulated(program: str) -> EmulatedKernels:
+    compiled = operator_program(program).program
+    folders = dict.fromkeys(
+        template(schedule.template).include for schedule in compiled.schedules.schedules
+    )
+    return EmulatedKernels(
+        compiled.kernel.source, list(folders), {"GNARL_CHECKED": "1"}, name=compiled.model.name
+    )
