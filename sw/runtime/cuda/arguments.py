@@ -1,4 +1,4 @@
-"""The argument table of a fused kernel."""
+"""The argument table of a fused kernel, and the error record that it names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.layouts import FEATURE_ARGUMENTS
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
 
 
 def feature_arguments(
@@ -47,3 +48,17 @@ def feature_arguments(
         for feature, column in zip(features, layout.columns, strict=True)
     ]
     return table
+
+
+def require_no_error(model: EmbeddingModel, records: np.ndarray) -> None:
+    """Raises ``WorkloadError`` for the index that a checked kernel noted.
+
+    ``records``: ``ERROR_RECORD`` [1].
+    """
+    record = records[0]
+    if record["state"]:
+        feature = model.features[int(record["feature"])]
+        raise WorkloadError(
+            f"indices of {feature.name}[{record['position']}] = {record['index']}: "
+            f"must be from 0 to {feature.rows - 1}"
+        )

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.templates import template
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
-from sw.runtime.cuda.arguments import feature_arguments
+from sw.runtime.cuda.arguments import feature_arguments, require_no_error
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray, LaunchStatistics
 from sw.runtime.cuda.task_map import TaskMap, map_tasks
 
@@ -112,13 +111,7 @@ class EmulatedEmbedding:
             ],
             shared_bytes=program.kernel.shared_bytes,
         )
-        if error.array["state"][0]:
-            record = error.array[0]
-            feature = features[int(record["feature"])]
-            raise WorkloadError(
-                f"indices of {feature.name}[{record['position']}] = {record['index']}: "
-                f"must be from 0 to {feature.rows - 1}"
-            )
+        require_no_error(program.model, error.array)
         return EmulatedRun({name: array.array for name, array in outputs.items()}, statistics)
 
 

@@ -1,0 +1,309 @@
+"""Runs compiled models on a GPU (RecFlex, IV-B): thread mapping and copies on the host overlap with
+the kernel of the batch before."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
+from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.templates import template
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
+from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.driver import Context, DeviceMemory, Event, PinnedMemory, Stream, call
+from sw.runtime.cuda.gpus import require_gpu
+from sw.runtime.cuda.loaded_kernel import LoadedKernel
+from sw.runtime.cuda.staging import ALIGNMENT, Addresses, Staging, lay_out, pack
+from sw.runtime.cuda.task_map import TaskMap, map_tasks
+
+
+@dataclass(frozen=True)
+class DeviceTables:
+    """Embedding tables on a device.
+
+    addresses
+        of each feature's table, aligned to 16 bytes.
+    owner
+        what keeps the memory.
+    """
+
+    addresses: Sequence[int]
+    owner: object
+
+
+def upload(tables: Sequence[np.ndarray], device: int = 0) -> DeviceTables:
+    """Copies tables to a device once, for any number of programs."""
+    context = Context(device)
+    places, size = _places([table.nbytes for table in tables])
+    memory = DeviceMemory(context, size)
+    addresses = [memory.address + place for place in places]
+    with context:
+        for address, table in zip(addresses, tables, strict=True):
+            rows = np.ascontiguousarray(table)
+            call("cuMemcpyHtoD", address, rows.ctypes.data, rows.nbytes)
+    return DeviceTables(addresses, memory)
+
+
+@dataclass(frozen=True)
+class GpuRun:
+    """What a launch left.
+
+    outputs
+        for each output type its buffer, [batch, width]; none if they were not fetched.
+    kernel_ms
+        time of the kernel, by the device's events.
+    mapping_ms
+        time of the thread mapping on the host; 0 where it was given.
+    block_times
+        ``BLOCK_TIME`` [blocks], of timed launches.
+    """
+
+    outputs: dict[str, np.ndarray]
+    kernel_ms: float
+    mapping_ms: float
+    block_times: np.ndarray | None
+
+
+class _Slot:
+    """Memory of one batch in flight. It grows as needed and serves one batch after the other.
+
+    workspace
+        kept for the batch's kernel, for a later batch may need a larger one before it ends.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.staged = DeviceMemory(context, 0)
+        self.pinned = PinnedMemory(context, 1)
+        self.outputs = DeviceMemory(context, 0)
+        self.block_times = DeviceMemory(context, 0)
+        self.workspace: DeviceMemory | None = None
+        self.copied, self.begin, self.end = (Event(context) for _ in range(3))
+
+    def reserve(self, staged: int, outputs: int) -> None:
+        """Room for so many bytes; waits until the batch before is done with the old."""
+        self.copied.synchronise()
+        self.end.synchronise()
+        if staged > self.staged.size:
+            self.staged = DeviceMemory(self._context, _with_reserve(staged))
+            self.pinned = PinnedMemory(self._context, self.staged.size)
+        if outputs > self.outputs.size:
+            self.outputs = DeviceMemory(self._context, _with_reserve(outputs))
+
+    def reserve_times(self, size: int) -> None:
+        if size > self.block_times.size:
+            self.block_times = DeviceMemory(self._context, _with_reserve(size))
+
+
+@dataclass
+class StagedBatch:
+    """A batch on its way to the device; good until two more are staged."""
+
+    size: int
+    blocks: int
+    mapping_ms: float
+    timed: bool = field(default=False, init=False)
+    _slot: _Slot
+    _staging: Staging
+    _outputs: dict[str, int]
+
+
+class GpuEmbedding:
+    """A model with its tables on a device.
+
+    tables
+        one [rows, dim] for each feature, of its table type; or those that are on the device.
+    compiled
+        the program's kernel, where it was compiled before; else it is compiled here, or comes from
+        the cache of compiled kernels.
+    checked
+        whether the kernel checks every index.
+
+    Raises ``GpuError`` where there is no such GPU or the kernel does not run on it.
+    """
+
+    def __init__(
+        self,
+        program: EmbeddingProgram,
+        tables: Sequence[np.ndarray] | DeviceTables,
+        *,
+        device: int = 0,
+        compiled: CompiledKernel | None = None,
+        checked: bool = False,
+    ) -> None:
+        require_gpu(program.schedules.arch, device)
+        self.program = program
+        self._context = Context(device)
+        self._tables = tables if isinstance(tables, DeviceTables) else upload(tables, device)
+        self._checked = checked
+        self._kernels: dict[bool, LoadedKernel] = {}
+        if compiled is not None:
+            self._kernels[False] = LoadedKernel(self._context, program, compiled)
+        self.stream = Stream(self._context)
+        self._copies = Stream(self._context)
+        self._slots = deque(_Slot(self._context) for _ in range(2))
+        self._workspace = DeviceMemory(self._context, 0, zeroed=True)
+
+    def run(self, batch: Batch, mapping: TaskMap | None = None, *, timed: bool = False) -> GpuRun:
+        """Pools a batch that ``check_batch`` accepts; ``timed``: takes every block's times, too.
+
+        Raises ``WorkloadError`` for an index out of range, in checked builds.
+        """
+        staged = self.stage(batch, mapping)
+        self.launch(staged, timed=timed)
+        return self.collect(staged)
+
+    def run_many(self, batches: Iterable[Batch], *, fetch: bool = True) -> Iterator[GpuRun]:
+        """As ``run`` of one after the other, the next staged while a kernel works."""
+        pending: deque[StagedBatch] = deque()
+        for batch in batches:
+            if len(pending) == len(self._slots):
+                yield self.collect(pending.popleft(), fetch=fetch)
+            pending.append(self.stage(batch))
+            self.launch(pending[-1])
+        while pending:
+            yield self.collect(pending.popleft(), fetch=fetch)
+
+    def stage(self, batch: Batch, mapping: TaskMap | None = None) -> StagedBatch:
+        """Maps threads and begins to copy the inputs to the device."""
+        program = self.program
+        mapping_ms = 0.0
+        if mapping is None:
+            begin = time.perf_counter()
+            values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+            mapping = map_tasks(program.block_counts, batch.size, values)
+            mapping_ms = 1e3 * (time.perf_counter() - begin)
+        staging = lay_out(program, batch, len(mapping.tasks))
+        widths = program.outputs.widths
+        places, outputs = _places(
+            [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
+        )
+        slot = self._slots[0]
+        self._slots.rotate(1)
+        with self._context:
+            slot.reserve(staging.size, outputs)
+            workspaces = self._workspaces(batch)
+            slot.workspace = self._workspace
+            addresses = Addresses(
+                self._tables.addresses,
+                workspaces,
+                {
+                    name: slot.outputs.address + place
+                    for name, place in zip(widths, places, strict=True)
+                },
+            )
+            base = slot.staged.address
+            pack(staging, program, batch, mapping, base, addresses, slot.pinned.array)
+            call(
+                "cuMemcpyHtoDAsync",
+                *(base, slot.pinned.address, staging.size, self._copies.handle),
+            )
+            slot.copied.record(self._copies.handle)
+        return StagedBatch(
+            batch.size, len(mapping.tasks), mapping_ms, slot, staging, addresses.outputs
+        )
+
+    def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
+        """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""
+        kernel = self._kernel(timed)
+        staged.timed = timed
+        slot, staging, base = staged._slot, staged._staging, staged._slot.staged.address
+        stream = self.stream.handle
+        with self._context:
+            if timed:
+                slot.reserve_times(staged.blocks * BLOCK_TIME.itemsize)
+            self.stream.wait(slot.copied)
+            slot.begin.record(stream)
+            kernel.launch(
+                base + staging.arguments,
+                base + staging.tasks,
+                base + staging.feature_blocks,
+                staged.blocks,
+                stream,
+                slot.block_times.address if timed else 0,
+            )
+            slot.end.record(stream)
+
+    def collect(self, staged: StagedBatch, *, fetch: bool = True) -> GpuRun:
+        """Waits for the last launch of a batch, and fetches what it left.
+
+        Raises ``WorkloadError`` for an index out of range, in checked builds.
+        """
+        slot = staged._slot
+        with self._context:
+            slot.end.synchronise()
+            if self._checked:
+                error = slot.staged.address + staged._staging.error
+                require_no_error(self.program.model, _fetch(error, (1,), ERROR_RECORD))
+            return GpuRun(
+                outputs={
+                    name: _fetch(
+                        address,
+                        (staged.size, self.program.outputs.widths[name]),
+                        TABLE_TYPES[name],
+                    )
+                    for name, address in staged._outputs.items()
+                    if fetch
+                },
+                kernel_ms=slot.end.ms_since(slot.begin),
+                mapping_ms=staged.mapping_ms,
+                block_times=(
+                    _fetch(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
+                    if staged.timed
+                    else None
+                ),
+            )
+
+    def _kernel(self, timed: bool) -> LoadedKernel:
+        if timed not in self._kernels:
+            compiled = compile_program(self.program, checked=self._checked, timed=timed)
+            self._kernels[timed] = LoadedKernel(self._context, self.program, compiled)
+        return self._kernels[timed]
+
+    def _workspaces(self, batch: Batch) -> list[int]:
+        """Addresses of features' workspaces: in the same memory for every batch, for the stream's
+        kernels run one after the other, and leave zeroes."""
+        places, size = _places(self.program.workspace_bytes(batch).tolist())
+        if size > self._workspace.size:
+            self._workspace = DeviceMemory(self._context, _with_reserve(size), zeroed=True)
+        return [self._workspace.address + place for place in places]
+
+
+def compile_program(
+    program: EmbeddingProgram, *, checked: bool = False, timed: bool = False
+) -> CompiledKernel:
+    """The program's kernel for its architecture: with checks of indices, with times of blocks."""
+    schedules = program.schedules
+    include = dict.fromkeys(template(schedule.template).include for schedule in schedules.schedules)
+    defines = {"GNARL_CHECKED": checked, "GNARL_BLOCK_TIMES": timed}
+    return compile_kernel(
+        program.kernel.source,
+        schedules.arch,
+        include=list(include),
+        defines={name: "1" for name, wanted in defines.items() if wanted},
+    )
+
+
+def _places(sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Where memory of these sizes begins, one behind the other, and the bytes of all."""
+    aligned = [-(-size // ALIGNMENT) * ALIGNMENT for size in sizes]
+    ends = np.cumsum(aligned, dtype=np.int64)
+    return (ends - aligned).tolist(), int(ends[-1])
+
+
+def _with_reserve(size: int) -> int:
+    """So that a slightly larger batch needs no new memory."""
+    return size + size // 4
+
+
+def _fetch(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    array = np.empty(shape, dtype)
+    if array.nbytes:
+        call("cuMemcpyDtoH", array.ctypes.data, address, array.nbytes)
+    return array

@@ -1,0 +1,145 @@
+"""All that a launch reads in one buffer, so that one copy brings it to the device.
+
+The buffer has sections, one after the other: the error record, arguments, tasks, blocks of
+features, then indices and offsets of all features with the same index type, then weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sw.compiler.cuda.layouts import ERROR_RECORD, FEATURE_ARGUMENTS, TASK
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.frontend.embedding_model import INDEX_TYPES, Batch
+from sw.runtime.cuda.arguments import feature_arguments
+from sw.runtime.cuda.task_map import TaskMap
+
+ALIGNMENT = 256
+"""Of sections, bytes: no two of them are in one line of a cache."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Arrays of one type side by side, from byte ``at`` on."""
+
+    at: int
+    dtype: np.dtype
+    arrays: Sequence[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Staging:
+    """Where in the buffer everything is; bytes from its begin.
+
+    error, arguments, tasks, feature_blocks
+        of sections.
+    indices, offsets, weights
+        int64 [features], of each feature's; weights are -1 where a feature has none.
+    inputs
+        sections of indices, offsets and weights.
+    size
+        of the buffer.
+    """
+
+    error: int
+    arguments: int
+    tasks: int
+    feature_blocks: int
+    indices: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+    inputs: Sequence[Section]
+    size: int
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """What a launch reads and writes outside the buffer, by address on the device.
+
+    tables, workspaces
+        of each feature's.
+    outputs
+        of the buffer of each output type.
+    """
+
+    tables: Sequence[int]
+    workspaces: Sequence[int]
+    outputs: dict[str, int]
+
+
+def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
+    """For a launch of so many blocks. The batch is one that ``check_batch`` accepts."""
+    features = program.model.features
+    error = 0
+    arguments = _aligned(error + ERROR_RECORD.itemsize)
+    tasks = _aligned(arguments + len(features) * FEATURE_ARGUMENTS.itemsize)
+    feature_blocks = _aligned(tasks + blocks * TASK.itemsize)
+    size = _aligned(feature_blocks + len(features) * np.dtype(np.int32).itemsize)
+    indices, offsets, weights = np.full((3, len(features)), -1, np.int64)
+    sections = []
+
+    def section(places: np.ndarray, dtype: np.dtype, arrays: dict[int, np.ndarray]) -> None:
+        nonlocal size
+        if arrays:
+            sizes = np.array([len(array) for array in arrays.values()]) * dtype.itemsize
+            ends = np.cumsum(sizes)
+            places[list(arrays)] = size + ends - sizes
+            sections.append(Section(size, dtype, list(arrays.values())))
+            size = _aligned(size + int(ends[-1]))
+
+    for name, dtype in INDEX_TYPES.items():
+        members = {
+            at: inputs
+            for at, (feature, inputs) in enumerate(zip(features, batch.features, strict=True))
+            if feature.index_type == name
+        }
+        section(indices, dtype, {at: inputs.indices for at, inputs in members.items()})
+        section(offsets, dtype, {at: inputs.offsets for at, inputs in members.items()})
+    given = {
+        at: inputs.weights for at, inputs in enumerate(batch.features) if inputs.weights is not None
+    }
+    section(weights, np.dtype(np.float32), given)
+    return Staging(
+        error, arguments, tasks, feature_blocks, indices, offsets, weights, sections, size
+    )
+
+
+def pack(
+    staging: Staging,
+    program: EmbeddingProgram,
+    batch: Batch,
+    mapping: TaskMap,
+    base: int,
+    addresses: Addresses,
+    buffer: np.ndarray,
+) -> None:
+    """Fills ``buffer``, uint8 [at least staging.size], for a copy of it at address ``base``."""
+    arguments = feature_arguments(
+        program,
+        batch,
+        tables=addresses.tables,
+        indices=(base + staging.indices).tolist(),
+        offsets=(base + staging.offsets).tolist(),
+        weights=np.where(staging.weights < 0, 0, base + staging.weights).tolist(),
+        outputs=addresses.outputs,
+        workspaces=addresses.workspaces,
+        error=base + staging.error,
+    )
+    for at, array in (
+        (staging.error, np.zeros(1, ERROR_RECORD)),
+        (staging.arguments, arguments),
+        (staging.tasks, mapping.tasks),
+        (staging.feature_blocks, mapping.feature_blocks),
+    ):
+        np.ndarray(array.shape, array.dtype, buffer=buffer.data, offset=at)[...] = array
+    for section in staging.inputs:
+        count = sum(map(len, section.arrays))
+        place = np.ndarray(count, section.dtype, buffer=buffer.data, offset=section.at)
+        np.concatenate(section.arrays, out=place)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,110 @@
+"""Runs the GPU runtime without a GPU: on a driver that keeps device memory on the host, delays
+everything in streams as long as it may, and runs kernels in the emulation."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
+
+_SOURCE = Path(__file__).with_suffix(".cpp")
+_ILLEGAL_ADDRESS = 700
+
+Call = Callable[..., Any]
+
+
+@contextmanager
+def fake_gpus(folder: Path, **environment: str) -> Iterator[Call]:
+    """Calls functions of test modules in a process that has the fake driver.
+
+    ``environment`` may set ``FAKE_CUDA_DEVICES`` and ``FAKE_CUDA_VERSION``.
+    """
+    pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")
+    if not shutil.which("c++"):
+        pytest.skip("needs a C++ compiler")
+    command = ["c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
+    library = folder / "libcuda.so.1"
+    subprocess.run([*command, str(_SOURCE), "-o", str(library), "-ldl"], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_LIBRARY_PATH", str(folder))
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with ProcessPoolExecutor(1, get_context("spawn"), initializer=_install) as pool:
+            yield lambda function, *arguments: pool.submit(function, *arguments).result()
+
+
+def live(what: str) -> int:
+    """How many there are: device memory, pinned memory, streams, events, modules, contexts."""
+    return int(_driver().fake_count(what.encode()))
+
+
+_kernels: list[EmulatedKernels] = []
+launches: list[dict[str, int]] = []
+"""Grid, threads of a block and shared bytes of every launch that ran."""
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    *(ctypes.c_char_p, ctypes.c_char_p),
+    *(ctypes.c_uint, ctypes.c_uint, ctypes.c_uint),
+    ctypes.POINTER(ctypes.c_uint64),
+)
+
+
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL(f"{os.environ['LD_LIBRARY_PATH']}/libcuda.so.1")
+
+
+def _install() -> None:
+    from sw.runtime.cuda import gpu
+
+    gpu.compile_kernel = _compile  # type: ignore[assignment]
+    _driver().fake_on_launch(_launched)
+
+
+def _compile(
+    source: str, arch: str, *, include: Sequence[Path] = (), defines: Mapping[str, str] = {}
+) -> Any:
+    from sw.compiler.cuda.nvrtc import CompiledKernel
+
+    _kernels.append(EmulatedKernels(source, include, defines))
+    cubin = f"cubin:{len(_kernels) - 1}\0".encode()
+    return CompiledKernel(cubin, 128, 0, 0, arch, "", False)
+
+
+@_CALLBACK
+def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arguments: Any) -> int:
+    launches.append({"grid": grid, "block": block, "shared": shared})
+    try:
+        _kernels[int(image.removeprefix(b"cubin:"))].launch(
+            name.decode(),
+            grid,
+            block,
+            [np.uint64(arguments[at]) for at in range(4)],
+            memory=_memory(),
+            shared_bytes=shared,
+        )
+    except Exception as error:
+        print(error)
+        return _ILLEGAL_ADDRESS
+    return 0
+
+
+def _memory() -> list[GlobalArray]:
+    found = []
+    for at in range(live("device memory")):
+        address, size = ctypes.c_uint64(), ctypes.c_uint64()
+        _driver().fake_memory(at, ctypes.byref(address), ctypes.byref(size))
+        array = np.frombuffer((ctypes.c_uint8 * size.value).from_address(address.value), np.uint8)
+        found.append(GlobalArray(f"device memory {at}", array, True))
+    return found
