@@ -64,11 +64,16 @@ def rank(
     estimates = estimate(feature, candidates, statistics, block_threads, batch)
     cold = cold_share(feature, statistics, batch)
     group = FeatureGroup((0,), feature, statistics, estimates, cold)
+    return rank_group(group, arch, block_threads, blocks_per_sm)
+
+
+def rank_group(
+    group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm: int
+) -> list[tuple[float, Schedule]]:
+    """As ``rank``, of a group's candidates; a cost is that of all its features together."""
     costs = _costs(group, arch, block_threads, blocks_per_sm, blocks_per_sm).latency
-    order = np.argsort(costs, kind="stable")
-    return [
-        (float(costs[index]), candidates[index]) for index in order if np.isfinite(costs[index])
-    ]
+    order = [at for at in np.argsort(costs, kind="stable") if np.isfinite(costs[at])]
+    return [(float(costs[at]), group.estimates.candidates[at]) for at in order]
 
 
 def choose_schedules(
@@ -85,6 +90,13 @@ def choose_schedules(
     feature no schedule.
     """
     groups = group_features(model, config.block_threads, statistics, batch)
+    return choose_for_groups(model, config, groups)
+
+
+def choose_for_groups(
+    model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup]
+) -> ScheduleSet:
+    """As ``choose_schedules``, for the groups that ``group_features`` made of the model."""
     return _best(model, config, groups, _choose, "cost model")
 
 

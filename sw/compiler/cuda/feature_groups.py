@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +13,20 @@ from sw.compiler.cuda.templates import templates
 from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, FeatureKind
 from sw.compiler.frontend.embedding_statistics import FeatureStatistics, from_factors
 
+_STEP = 1.25
+"""Ratio between numbers that are taken to be different."""
+
 
 @dataclass(frozen=True)
 class FeatureGroup:
-    """Features of equal kind, rows and statistics: they get equal schedules.
+    """Features of equal kind and rows, and of nearly equal statistics: they get equal schedules.
 
     features
         their numbers.
+    example, statistics
+        the first of them, and its statistics.
+    cold
+        see ``cold_share``.
     """
 
     features: tuple[int, ...]
@@ -63,14 +71,14 @@ def group_features(
             factors: from_factors(factors) for factors in {f.factors for f in model.features}
         }
         statistics = [expected[feature.factors] for feature in model.features]
-    numbers: dict[tuple[FeatureKind, int, FeatureStatistics], list[int]] = {}
+    numbers: dict[tuple[FeatureKind, int, tuple[int | None, ...]], list[int]] = {}
     for number, (feature, known) in enumerate(zip(model.features, statistics, strict=True)):
-        numbers.setdefault((feature.kind, feature.rows, known), []).append(number)
+        numbers.setdefault((feature.kind, feature.rows, _rounded(known)), []).append(number)
     candidates: dict[tuple[FeatureKind, int], tuple[Schedule, ...]] = {}
     estimates: dict[tuple[object, ...], Estimates] = {}
     groups = []
-    for (kind, rows, known), members in numbers.items():
-        example = model.features[members[0]]
+    for (kind, rows, _), members in numbers.items():
+        example, known = model.features[members[0]], statistics[members[0]]
         if (kind, rows) not in candidates:
             candidates[kind, rows] = candidates_of(example, block_threads)
         key = (kind, known, candidates[kind, rows])
@@ -79,6 +87,12 @@ def group_features(
         cold = cold_share(example, known, batch)
         groups.append(FeatureGroup(tuple(members), example, known, estimates[key], cold))
     return groups
+
+
+def _rounded(statistics: FeatureStatistics) -> tuple[int | None, ...]:
+    """Equal for statistics that differ by what samples of one distribution may differ."""
+    values = (statistics.mean, statistics.std, statistics.coverage)
+    return tuple(round(math.log(value, _STEP)) if value > 0 else None for value in values)
 
 
 def spread(groups: Sequence[FeatureGroup], schedules: Sequence[Schedule]) -> list[Schedule]:

@@ -1,0 +1,83 @@
+"""What a tuner measures of each group of features: the cost model's best, and their company."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import choose_for_groups, rank_group
+from sw.compiler.cuda.device_rates import RATES
+from sw.compiler.cuda.feature_groups import FeatureGroup
+from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.frontend.embedding_model import EmbeddingModel, FeatureKind
+
+_DOUBTFUL = 2.0
+"""How many times the cost of its best candidate the cost model may be wrong about a template."""
+
+_PADDING_CODES = 2
+"""Branches of a kernel under measurement that are its padding's."""
+
+_PADDING_WAVES = 2
+"""How often padding blocks fill the device, so that they outlast the candidates."""
+
+
+def best_candidates(
+    group: FeatureGroup, config: CudaConfig, blocks_per_sm: int, count: int
+) -> list[tuple[float, Schedule]]:
+    """The ``count`` that the cost model ranks first at an occupancy, with their costs.
+
+    The first of each template, where it may be the best if the cost model is wrong about it, comes
+    before further ones of the templates that it likes best. Empty where none fits the occupancy.
+    """
+    ranked = rank_group(group, config.arch, config.block_threads, blocks_per_sm)
+    firsts: dict[str, int] = {}
+    for place, (cost, schedule) in enumerate(ranked):
+        if cost <= _DOUBTFUL * ranked[0][0]:
+            firsts.setdefault(schedule.template, place)
+    places = dict.fromkeys([*firsts.values(), *range(len(ranked))])
+    return [ranked[place] for place in sorted(list(places)[:count])]
+
+
+def padding(
+    model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup], blocks_per_sm: int
+) -> tuple[tuple[int, Schedule], ...]:
+    """Features, with schedules, whose blocks fill a device with what most of the fused kernel does.
+
+    They are those of the codes that take longest in the cost model's choice at the occupancy; one
+    after the other, again from the first where all of them are too few.
+    """
+    chosen = choose_for_groups(model, replace(config, blocks_per_sm=blocks_per_sm), groups)
+    costs: dict[tuple[FeatureKind, Schedule], float] = {}
+    for group in groups:
+        schedule = chosen.schedule(group.features[0])
+        ranked = rank_group(group, config.arch, config.block_threads, blocks_per_sm)
+        cost = next(cost for cost, each in ranked if each == schedule)
+        code = (group.example.kind, schedule)
+        costs[code] = costs.get(code, 0.0) + cost
+    heaviest = sorted(costs, key=lambda code: -costs[code])[:_PADDING_CODES]
+    fillers = [
+        (number, schedule, _blocks(group, schedule))
+        for group in groups
+        for schedule in (chosen.schedule(group.features[0]),)
+        if (group.example.kind, schedule) in heaviest
+        for number in group.features
+    ]
+    return _repeat(fillers, _PADDING_WAVES * blocks_per_sm * RATES[config.arch].multiprocessors)
+
+
+def _blocks(group: FeatureGroup, schedule: Schedule) -> int:
+    estimates = group.estimates
+    return int(estimates.blocks[estimates.candidates.index(schedule)])
+
+
+def _repeat(
+    fillers: Sequence[tuple[int, Schedule, int]], wanted: int
+) -> tuple[tuple[int, Schedule], ...]:
+    """So many of them, in turn, that they have as many blocks as wanted."""
+    taken: list[tuple[int, Schedule]] = []
+    while wanted > 0:
+        number, schedule, blocks = fillers[len(taken) % len(fillers)]
+        taken.append((number, schedule))
+        wanted -= blocks
+    return tuple(taken)

@@ -1,0 +1,131 @@
+"""Spreads jobs over devices: each has a thread that takes the next job when it is done with one."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sw.compiler.cuda.tune.measurer import DeviceFailure, Job, JobFailure, LocalJob, Measurer
+
+_WAKE_S = 0.2
+"""How often the caller looks up from waiting, so that it can be interrupted."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job.
+
+    times
+        ns: of a local job's candidates, or the one of a fused kernel; none if it failed.
+    failure
+        why it failed, or empty.
+    """
+
+    times: tuple[float, ...]
+    failure: str = ""
+
+
+def distribute(
+    jobs: Sequence[Job],
+    measurer: Measurer,
+    finished: Callable[[Job, Outcome], None],
+    note: Callable[[str], None],
+) -> None:
+    """Measures all jobs, each once. ``finished`` is called by one thread at a time.
+
+    A device that fails leaves its job to the others, after a ``note``. Raises ``DeviceFailure``
+    when none is left, and whatever else a measurer raises; jobs under way are finished first.
+    """
+    if not jobs:
+        return
+    measurer.prepare(jobs)
+    shared = _Shared(deque(jobs), measurer, finished, note)
+    threads = [
+        threading.Thread(target=shared.work, args=(device,), name=f"GPU {device}", daemon=True)
+        for device in range(measurer.devices())
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(_WAKE_S)
+    finally:
+        shared.stop()
+    if shared.error is not None:
+        raise shared.error
+    if shared.waiting:
+        failures = "; ".join(shared.failures) or "there is none"
+        raise DeviceFailure(f"no GPU to measure {len(shared.waiting)} kernels on: {failures}")
+
+
+class _Shared:
+    """What the threads have in common."""
+
+    def __init__(
+        self,
+        waiting: deque[Job],
+        measurer: Measurer,
+        finished: Callable[[Job, Outcome], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self.waiting = waiting
+        self.failures: list[str] = []
+        self.error: BaseException | None = None
+        self._measurer = measurer
+        self._finished = finished
+        self._note = note
+        self._under_way = 0
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    def work(self, device: int) -> None:
+        while (job := self._take()) is not None:
+            outcome: Outcome | None = None
+            try:
+                outcome = self._measure(device, job)
+            except DeviceFailure as failure:
+                self.failures.append(f"GPU {device}: {failure}")
+                self._note(self.failures[-1])
+            except BaseException as error:
+                self.error = error
+                self.stop()
+            with self._changed:
+                self._under_way -= 1
+                if outcome is None:
+                    self.waiting.appendleft(job)
+                elif self.error is None:
+                    try:
+                        self._finished(job, outcome)
+                    except BaseException as error:
+                        self.error = error
+                        self._stopped = True
+                self._changed.notify_all()
+            if outcome is None:
+                return
+
+    def stop(self) -> None:
+        """No thread takes another job."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _take(self) -> Job | None:
+        """The next job; waits while a device that may fail still works on one."""
+        with self._changed:
+            while not self._stopped and not self.waiting and self._under_way:
+                self._changed.wait()
+            if self._stopped or not self.waiting:
+                return None
+            self._under_way += 1
+            return self.waiting.popleft()
+
+    def _measure(self, device: int, job: Job) -> Outcome:
+        try:
+            if isinstance(job, LocalJob):
+                return Outcome(tuple(self._measurer.local(device, job)))
+            return Outcome((self._measurer.fused(device, job),))
+        except JobFailure as failure:
+            return Outcome((), str(failure))

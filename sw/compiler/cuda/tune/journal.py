@@ -1,0 +1,135 @@
+"""What a tuning has measured so far: a file beside its output, a line of JSON for each job.
+
+The first line says what is being tuned. Every line is on disk before the next job is counted, so
+that a tuning that was interrupted, or killed, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.tune.distribute import Outcome
+
+_VERSION = 1
+
+
+def journal_path(output: Path) -> Path:
+    return output.with_name(output.name + ".journal")
+
+
+class Journal:
+    """Outcomes of jobs by their keys, to be used in a ``with`` block.
+
+    tuning
+        what is being tuned, names and texts: a journal of another tuning is refused.
+
+    Raises ``WorkloadError`` naming file and line for a journal of another tuning, one that is
+    damaged elsewhere than at its end, which is where a write was cut off, and one that another
+    process writes to.
+    """
+
+    def __init__(self, path: Path, tuning: Mapping[str, str]) -> None:
+        self._path = path
+        self._header = {"journal": _VERSION, **tuning}
+        self.outcomes: dict[str, Outcome] = {}
+
+    def __enter__(self) -> Journal:
+        self._file = open(self._path, "a+b")
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def add(self, key: str, outcome: Outcome) -> None:
+        """On disk when this returns."""
+        self.outcomes[key] = outcome
+        if outcome.failure:
+            self._write({"job": key, "failure": outcome.failure})
+        else:
+            self._write({"job": key, "times": list(outcome.times)})
+
+    def remove(self) -> None:
+        """Once its results are in the output."""
+        self._path.unlink()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkloadError(f"{self._path}: another process is tuning to this file") from None
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(record).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        # A line that does not end was being written when the process was killed.
+        lines = self._file.read().split(b"\n")[:-1]
+        size = 0
+        for number, line in enumerate(lines, start=1):
+            record = self._record(line)
+            if record is None and number == len(lines):
+                break
+            if record is None:
+                raise self._wrong(number, "is damaged: delete the file to begin anew")
+            if number == 1:
+                self._require_header(record)
+            else:
+                self._note(number, record)
+            size += len(line) + 1
+        self._file.truncate(size)
+        if size == 0:
+            self._write(self._header)
+
+    def _record(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        return record if isinstance(record, dict) else None
+
+    def _require_header(self, record: dict[str, Any]) -> None:
+        for name, value in self._header.items():
+            if record.get(name) != value:
+                raise self._wrong(
+                    1,
+                    f"{name} = {record.get(name)}: must be {value}: delete the file to begin anew, "
+                    "or tune to another",
+                )
+
+    def _note(self, number: int, record: dict[str, Any]) -> None:
+        key, times, failure = record.get("job"), record.get("times"), record.get("failure")
+        if isinstance(key, str) and isinstance(failure, str) and failure:
+            self.outcomes[key] = Outcome((), failure)
+        elif isinstance(key, str) and isinstance(times, list) and times and all(map(_time, times)):
+            self.outcomes[key] = Outcome(tuple(map(float, times)))
+        else:
+            raise self._wrong(number, "is damaged: delete the file to begin anew")
+
+    def _wrong(self, line: int, text: str) -> WorkloadError:
+        return WorkloadError(f"{self._path}: line {line}: {text}")
+
+
+def _time(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and value >= 0

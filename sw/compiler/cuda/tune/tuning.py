@@ -1,0 +1,104 @@
+"""What all strategies of a tuning share: the model in groups, and a way to measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.feature_groups import FeatureGroup, spread
+from sw.compiler.cuda.occupancy import occupancies
+from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.tune.distribute import Outcome, distribute
+from sw.compiler.cuda.tune.journal import Journal
+from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key
+from sw.compiler.frontend.embedding_model import EmbeddingModel
+
+Progress = Callable[[int, int, float | None], None]
+"""Called with the kernels that are measured, those of the whole tuning, and the seconds left, or
+``None`` before any has been measured."""
+
+
+@dataclass
+class Tuning:
+    """One run of a strategy.
+
+    candidates
+        schedules of a group to measure.
+    origin
+        of the schedules that it finds.
+    """
+
+    model: EmbeddingModel
+    config: CudaConfig
+    groups: list[FeatureGroup]
+    candidates: int
+    origin: str
+    measurer: Measurer
+    journal: Journal | None
+    progress: Progress
+    note: Callable[[str], None]
+    _total: int = field(default=0, init=False)
+    _outcomes: dict[str, Outcome] = field(default_factory=dict, init=False)
+    _begin: float = field(default=0.0, init=False)
+    _measured: int = field(default=0, init=False)
+
+    @property
+    def occupancies(self) -> tuple[int, ...]:
+        """The one that the configuration asks for, or all that are worth trying."""
+        if self.config.blocks_per_sm:
+            return (self.config.blocks_per_sm,)
+        return occupancies(self.config.arch, self.config.block_threads)
+
+    def expect(self, kernels: int) -> None:
+        """How many the strategy measures in all; called before any is."""
+        self._total = kernels
+        self._begin = time.monotonic()
+
+    def measure(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """In the jobs' order; those that the journal has are not measured again."""
+        keys = [job_key(job) for job in jobs]
+        known = {} if self.journal is None else self.journal.outcomes
+        missing = {}
+        for key, job in zip(keys, jobs, strict=True):
+            if key in known:
+                self._outcomes[key] = known[key]
+            elif key not in self._outcomes:
+                missing[key] = job
+        self._tell()
+        distribute(list(missing.values()), self.measurer, self._finished, self.note)
+        return [self._outcomes[key] for key in keys]
+
+    def schedules(
+        self, of_group: Sequence[Schedule], blocks_per_sm: int, origin: str = ""
+    ) -> ScheduleSet:
+        """For the whole model."""
+        return ScheduleSet.of(
+            spread(self.groups, of_group),
+            model=self.model.digest,
+            arch=self.config.arch,
+            block_threads=self.config.block_threads,
+            blocks_per_sm=blocks_per_sm,
+            origin=origin,
+        )
+
+    def final_origin(self) -> str:
+        """How the schedules were found, with what went wrong."""
+        failed = sum(1 for outcome in self._outcomes.values() if outcome.failure)
+        return self.origin + (f"; {failed} kernels could not be measured" if failed else "")
+
+    def _finished(self, job: Job, outcome: Outcome) -> None:
+        key = job_key(job)
+        if self.journal is not None:
+            self.journal.add(key, outcome)
+        self._outcomes[key] = outcome
+        self._measured += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        done = len(self._outcomes)
+        left = None
+        if self._measured:
+            left = (time.monotonic() - self._begin) / self._measured * (self._total - done)
+        self.progress(done, self._total, left)
