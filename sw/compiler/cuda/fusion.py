@@ -16,6 +16,8 @@ KERNEL = "gnarl_fused_embedding_bags"
 """Name of the kernel: (arguments, tasks, feature_blocks, block_times)."""
 
 SHARED_MEMORY = "gnarl_shared_memory"
+SHARED_ALIGNMENT = 16
+"""Of a block's shared memory, and so of what a template's ``Shared`` may ask for; in bytes."""
 
 _CXX_TYPES = {
     "float32": "float",
@@ -56,10 +58,11 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
             examples.append((feature, schedule))
         of_feature.append(code)
     threads = schedules.block_threads
-    shared = max(
+    largest = max(
         template(schedule.template).shared_bytes(schedule, feature, threads)
         for feature, schedule in examples
     )
+    shared = -(-largest // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     headers = dict.fromkeys(template(schedule.template).header for _, schedule in examples)
     lines = [
         f"// The embedding layer of {model.name}: {len(of_feature):,} features, "
@@ -73,7 +76,7 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
         "",
         *(_using(code, *example, threads) for code, example in enumerate(examples)),
         "",
-        "union Shared {",
+        f"union alignas({SHARED_ALIGNMENT}) Shared {{",
         *(f"  Code{code}::Shared code{code};" for code in range(len(examples))),
         "};",
         f'static_assert(sizeof(Shared) == {shared}, "shared memory is not what the host gives");',
@@ -82,7 +85,7 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
         *_table(of_feature),
         "};",
         "",
-        f"extern __shared__ __align__(16) unsigned char {SHARED_MEMORY}[];",
+        f"extern __shared__ __align__({SHARED_ALIGNMENT}) unsigned char {SHARED_MEMORY}[];",
         "",
         f'extern "C" __global__ void __launch_bounds__(kBlockThreads, {schedules.blocks_per_sm})',
         f"{KERNEL}(const gnarl::FeatureArguments* arguments, const gnarl::Task* tasks,",

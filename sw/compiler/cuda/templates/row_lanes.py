@@ -1,0 +1,76 @@
+"""Mirrors ``gnarl/pool_rows.cuh``: how the vectors of a row lie on the lanes of a warp, and what
+pooling rows so costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sw.compiler.cuda.templates.template import WARP_THREADS
+from sw.compiler.frontend.embedding_model import INDEX_TYPES, TABLE_TYPES, Feature
+
+SECTOR_BYTES = 32
+"""What the caches load and store at least."""
+
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class RowLanes:
+    """Geometry of a feature's rows in vectors of so many elements."""
+
+    feature: Feature
+    vector: int
+
+    @property
+    def vectors(self) -> int:
+        """Of a row."""
+        return self.feature.dim // self.vector
+
+    @property
+    def lanes(self) -> int:
+        """Of a row, a power of two: its vectors lie side by side there."""
+        return min(WARP_THREADS, 1 << (self.vectors - 1).bit_length())
+
+    @property
+    def tiles(self) -> int:
+        """Turns that a row longer than its lanes takes."""
+        return -(-self.vectors // self.lanes)
+
+    def warp_totals_bytes(self, block_threads: int) -> int:
+        """``sizeof`` a ``WarpTotals``."""
+        return block_threads // WARP_THREADS * self.vector * self.lanes * _FLOAT_BYTES
+
+    def partial_bytes(self) -> int:
+        """Of a bag's partial in the workspace."""
+        return self.feature.dim * _FLOAT_BYTES
+
+    def row_instructions(self) -> float:
+        """Warp instructions for one row: the loop's, and those of each vector's elements."""
+        to_float = self.feature.table_type != "float32"
+        one = 8 + self.feature.weighted + self.vector * (1 + to_float)
+        return one * self.tiles * self.lanes / WARP_THREADS
+
+    def combine_instructions(self) -> float:
+        """Warp instructions for combining a warp's rows, and its total with other warps'."""
+        shuffles = (WARP_THREADS // self.lanes).bit_length() - 1
+        return self.tiles * self.vector * (2 * shuffles + 4)
+
+    def store_instructions(self) -> float:
+        """Warp instructions for finishing and storing a sample."""
+        return self.tiles * (10 + 2 * self.vector)
+
+    def row_sectors(self) -> float:
+        """Sectors for looking up one row: its own, its index's and its weight's."""
+        size = TABLE_TYPES[self.feature.table_type].itemsize * self.feature.dim
+        index = INDEX_TYPES[self.feature.index_type].itemsize + _FLOAT_BYTES * self.feature.weighted
+        return sectors(size) + index / SECTOR_BYTES
+
+    def sample_sectors(self) -> float:
+        """Sectors for a sample's offset and its output."""
+        size = TABLE_TYPES[self.feature.output_type].itemsize * self.feature.dim
+        return sectors(size) + INDEX_TYPES[self.feature.index_type].itemsize / SECTOR_BYTES
+
+
+def sectors(size: int) -> int:
+    """That so many bytes have, if they begin with one."""
+    return -(-size // SECTOR_BYTES)

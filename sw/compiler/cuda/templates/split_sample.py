@@ -1,0 +1,94 @@
+"""Features with bags of thousands of indices: several blocks for each sample."""
+
+from __future__ import annotations
+
+from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
+from sw.compiler.cuda.templates.template import (
+    WARP_THREADS,
+    BlockCount,
+    Parameter,
+    Template,
+    Work,
+    register,
+    vector_refusal,
+)
+from sw.compiler.frontend.embedding_model import Feature
+
+
+class SplitSample(Template):
+    """Several blocks for each sample: for bags of thousands of indices.
+
+    Each block pools an equal share of the bag with all its threads and leaves the partial in the
+    workspace; the last block to arrive combines them. A bag is split no further than leaves every
+    thread of a block a full round of rows, so short ones are pooled by one block, and the others
+    find nothing to do. See ``gnarl/split_sample.cuh``.
+    """
+
+    name = "split_sample"
+    header = "gnarl/split_sample.cuh"
+    struct = "gnarl::SplitSample"
+    parameters = (
+        Parameter("vector", (1, 2, 4, 8), "elements of a load"),
+        Parameter("parts", (2, 4, 8, 16), "blocks that share a sample, at most"),
+        Parameter("unroll", (2, 4, 8), "rows of a thread, in flight at once"),
+    )
+
+    def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
+        return vector_refusal(feature, schedule["vector"])
+
+    def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:
+        return BlockCount("samples", schedule["parts"])
+
+    def shared_bytes(self, schedule: Schedule, feature: Feature, block_threads: int) -> int:
+        return RowLanes(feature, schedule["vector"]).warp_totals_bytes(block_threads) + 4
+
+    def workspace_bytes(
+        self, schedule: Schedule, feature: Feature, block_threads: int, batch: int, values: int
+    ) -> int:
+        """The partials of every sample, and how many of them there are."""
+        partials = schedule["parts"] * RowLanes(feature, schedule["vector"]).partial_bytes()
+        return batch * 16 * -(-(partials + 4) // 16)
+
+    def work(
+        self,
+        schedule: Schedule,
+        feature: Feature,
+        block_threads: int,
+        batch: float,
+        values: float,
+        longest: float,
+    ) -> Work:
+        lanes = RowLanes(feature, schedule["vector"])
+        round_rows = block_threads // lanes.lanes * schedule["unroll"]
+        split = self._parts(schedule, longest, round_rows)
+        warps = block_threads // WARP_THREADS
+        # Averages over a sample's blocks, of which the mean bag keeps `busy` at work.
+        mean = values / batch if batch else 0.0
+        parts = self._parts(schedule, mean, round_rows)
+        busy = parts / schedule["parts"]
+        rows = mean / schedule["parts"]
+        shared = parts > 1
+        return Work(
+            warp_loads=lanes.tiles * -(-(longest / split) // round_rows) + (split > 1),
+            instructions=(
+                rows * lanes.row_instructions()
+                + busy * warps * (40 + lanes.combine_instructions() + 20 * shared)
+                + lanes.store_instructions() / schedule["parts"]
+                + (1 - busy) * warps * 20
+            ),
+            sectors=(
+                rows * lanes.row_sectors()
+                + lanes.sample_sectors() / schedule["parts"]
+                + busy * shared * (2 + 3 * sectors(lanes.partial_bytes()))
+            ),
+            barriers=busy * ((warps > 1) * 2 * lanes.tiles + 2 * shared),
+        )
+
+    @staticmethod
+    def _parts(schedule: Schedule, length: float, round_rows: int) -> int:
+        """Blocks that pool a bag of so many indices."""
+        return max(1, min(schedule["parts"], int(length) // round_rows))
+
+
+register(SplitSample())
