@@ -112,21 +112,29 @@ __device__ __forceinline__ Pack<T, kVector> load_pack(const T* source) {
   return pack;
 }
 
-// kVector elements to any address; in as few stores as its alignment allows.
+// kVector elements in stores of kPart, to an address that is a multiple of their size. They stay out
+// of the first-level cache: nobody reads them soon.
+template <int kPart, int kVector, class T>
+__device__ __forceinline__ void store_parts(T* target, const float (&values)[kVector]) {
+#pragma unroll
+  for (int first = 0; first < kVector; first += kPart) {
+    Pack<T, kPart> pack;
+#pragma unroll
+    for (int k = 0; k < kPart; ++k) pack.elements[k] = from_float<T>(values[first + k]);
+    __stcg(reinterpret_cast<decltype(pack.word)*>(target + first), pack.word);
+  }
+}
+
+// kVector elements to any address, in as few stores as its alignment allows.
 template <int kVector, class T>
 __device__ __forceinline__ void store_floats(T* target, const float (&values)[kVector]) {
   constexpr int kMost = 16 / sizeof(T);
-  constexpr int kPart = kVector < kMost ? kVector : kMost;  // elements of a store
-  Pack<T, kPart> parts[kVector / kPart];
-#pragma unroll
-  for (int k = 0; k < kVector; ++k) parts[k / kPart].elements[k % kPart] = from_float<T>(values[k]);
-  if (kPart > 1 && reinterpret_cast<unsigned long long>(target) % sizeof(parts[0]) != 0) {
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) target[k] = parts[k / kPart].elements[k % kPart];
-    return;
+  constexpr int kPart = kVector < kMost ? kVector : kMost;
+  if (kPart > 1 && reinterpret_cast<unsigned long long>(target) % (kPart * sizeof(T)) != 0) {
+    store_parts<1>(target, values);
+  } else {
+    store_parts<kPart>(target, values);
   }
-#pragma unroll
-  for (int p = 0; p < kVector / kPart; ++p) reinterpret_cast<decltype(parts[p].word)*>(target)[p] = parts[p].word;
 }
 
 }  // namespace gnarl
