@@ -166,11 +166,9 @@ def exact_in_any_order(
         return False
     if total == 0:
         return True
-    # The smallest g that would do; it is one if the table has the other factor of all terms.
+    # The smallest g that would do, which float32 has too; is it one?
     fraction, exponent = np.frexp(total)
-    step = 2.0 ** int(exponent - (fraction == 0.5) - 24)
-    if step < 2.0**-149:
-        return False
+    step = 2.0 ** max(int(exponent - (fraction == 0.5) - 24), -149)
     scale = _step(given) / step
     return all(
         np.array_equal(multiples, np.rint(multiples))
