@@ -6,9 +6,10 @@
 // only whole warps synchronise, a warp's lanes share one clock, and an access is known to the other
 // lanes if its stamp lies before that clock.
 //
-// Of the reads since the last write only those are kept that no later read is ordered after: a
-// write that is ordered after the later one is ordered after the earlier one, too. Atomic accesses
-// are kept like reads; they race with plain accesses but not with each other.
+// Of the reads only those are kept that no later read is ordered after, and of the writes the last:
+// what is ordered after the later access is ordered after the earlier one, too, or a race was
+// reported between. Atomic accesses are kept like reads; they race with plain accesses but not with
+// each other.
 #pragma once
 
 #include <array>
@@ -221,8 +222,6 @@ class Shadow {
             cell.write_stamp = self.stamp;
             cell.write_pc = self.pc;
             cell.write_thread = self.thread;
-            cell.reads.epoch = 0;
-            cell.atomic_epoch = 0;
         }
         return Finding::fine;
     }
