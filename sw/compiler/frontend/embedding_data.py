@@ -117,9 +117,9 @@ def check_batch(model: EmbeddingModel, batch: Batch) -> None:
             f"model {model.name} has"
         )
     for feature, inputs in zip(model.features, batch.features, strict=True):
+        _check_vectors(feature, inputs)
         _check_offsets(feature, inputs, batch.size)
         _check_indices(feature, inputs)
-        _check_weights(feature, inputs)
 
 
 def _sequence(seed: int, *stream: int) -> np.random.SeedSequence:
@@ -180,20 +180,38 @@ def _require_size(size: int) -> None:
         )
 
 
-def _check_vector(name: str, vector: object, type: np.dtype) -> np.ndarray:
-    if not isinstance(vector, np.ndarray) or vector.ndim != 1 or vector.dtype != type:
-        given = (
-            f"{vector.dtype} {list(vector.shape)}"
-            if isinstance(vector, np.ndarray)
-            else vector.__class__.__name__
+def _check_vectors(feature: Feature, inputs: FeatureInputs) -> None:
+    """Types, and as many weights as indices."""
+    type = INDEX_TYPES[feature.index_type]
+    _check_vector(f"indices of {feature.name}", inputs.indices, type)
+    _check_vector(f"offsets of {feature.name}", inputs.offsets, type)
+    name = f"weights of {feature.name}"
+    if not feature.weighted:
+        if inputs.weights is not None:
+            raise WorkloadError(f"{name}: given: the feature is not weighted")
+        return
+    if inputs.weights is None:
+        raise WorkloadError(f"{name}: missing: the feature is weighted")
+    _check_vector(name, inputs.weights, np.dtype(np.float32))
+    if len(inputs.weights) != len(inputs.indices):
+        raise WorkloadError(
+            f"{name}: {len(inputs.weights)} values: must be {len(inputs.indices)}, the number of "
+            "indices"
         )
-        raise WorkloadError(f"{name}: {given}: must be a NumPy vector of {type}")
-    return vector
+
+
+def _check_vector(name: str, vector: object, type: np.dtype) -> None:
+    if not isinstance(vector, np.ndarray):
+        given = vector.__class__.__name__
+    elif vector.ndim != 1 or vector.dtype != type:
+        given = f"{vector.dtype} {list(vector.shape)}"
+    else:
+        return
+    raise WorkloadError(f"{name}: {given}: must be a NumPy vector of {type}")
 
 
 def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
-    name = f"offsets of {feature.name}"
-    offsets = _check_vector(name, inputs.offsets, INDEX_TYPES[feature.index_type])
+    name, offsets = f"offsets of {feature.name}", inputs.offsets
     if len(offsets) != size + 1:
         raise WorkloadError(f"{name}: {len(offsets)} values: must be {size + 1} for {size} samples")
     if offsets[0] != 0:
@@ -211,23 +229,9 @@ def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
 
 
 def _check_indices(feature: Feature, inputs: FeatureInputs) -> None:
-    name = f"indices of {feature.name}"
-    indices = _check_vector(name, inputs.indices, INDEX_TYPES[feature.index_type])
+    indices = inputs.indices
     if len(indices) and (indices.min() < 0 or indices.max() >= feature.rows):
         at = int(np.argmax((indices < 0) | (indices >= feature.rows)))
-        raise WorkloadError(f"{name}[{at}] = {indices[at]}: must be from 0 to {feature.rows - 1}")
-
-
-def _check_weights(feature: Feature, inputs: FeatureInputs) -> None:
-    name = f"weights of {feature.name}"
-    if not feature.weighted:
-        if inputs.weights is not None:
-            raise WorkloadError(f"{name}: given: the feature is not weighted")
-        return
-    if inputs.weights is None:
-        raise WorkloadError(f"{name}: missing: the feature is weighted")
-    weights = _check_vector(name, inputs.weights, np.dtype(np.float32))
-    if len(weights) != len(inputs.indices):
         raise WorkloadError(
-            f"{name}: {len(weights)} values: must be {len(inputs.indices)}, the number of indices"
+            f"indices of {feature.name}[{at}] = {indices[at]}: must be from 0 to {feature.rows - 1}"
         )
