@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import ConfigError, WorkloadError
+from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.schedule import ScheduleSet
@@ -271,15 +272,9 @@ def _schedules(
 ) -> ScheduleSet:
     if given is None:
         return choose_schedules(model, config)
-    if not isinstance(given, ScheduleSet):
-        from sw.compiler.cuda import schedule_file
-
-        return schedule_file.load(given, model, config)
-    if given.model != model.digest:
-        raise WorkloadError(
-            f"schedules: are for model {given.model[:12]}, the features make {model.digest[:12]}"
-        )
-    return given
+    if isinstance(given, ScheduleSet):
+        return schedule_file.from_text(schedule_file.to_text(given), model, config, "schedules")
+    return schedule_file.load(given, model, config)
 
 
 def _input_layout(
