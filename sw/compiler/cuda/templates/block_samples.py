@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import (
+    mean_samples,
+    pool_instructions,
+    sample_sectors,
+    store_instructions,
+)
 from sw.compiler.cuda.templates.template import (
     WARP_THREADS,
     BlockCount,
@@ -33,6 +40,15 @@ class _Geometry:
         """Rows side by side."""
         return self.team // self.lanes
 
+    def rounds(self, length: float, unroll: int) -> int:
+        """In which a bag of so many indices is pooled."""
+        return math.ceil(length / (self.rows * unroll))
+
+    @property
+    def shuffles(self) -> int:
+        """Steps in which a warp combines its rows."""
+        return max(0, (WARP_THREADS // self.lanes).bit_length() - 1)
+
     @property
     def partials(self) -> int:
         """Of a sample, to be combined in shared memory."""
@@ -47,7 +63,13 @@ def _geometry(schedule: Schedule, feature: Feature, block_threads: int) -> _Geom
 
 
 class BlockSamples(Template):
-    """See ``gnarl/block_samples.cuh``."""
+    """A block for a few samples: for long rows and long bags.
+
+    Each sample has a team of warps, which pools several rows side by side, or has a vector or more
+    of every row in each thread, and combines through shared memory in the end. The team's indices
+    come straight from global memory, or through two tiles in shared memory, one coming in while the
+    other is pooled. See ``gnarl/block_samples.cuh``.
+    """
 
     name = "block_samples"
     header = "gnarl/block_samples.cuh"
@@ -107,7 +129,27 @@ class BlockSamples(Template):
         values: float,
         longest: float,
     ) -> Work:
-        raise NotImplementedError
+        vector, unroll, stage = schedule["vector"], schedule["unroll"], schedule["stage"]
+        geometry = _geometry(schedule, feature, block_threads)
+        samples = mean_samples(schedule["samples"], batch)
+        mean = values / batch if batch else 0.0
+        index = (1 + feature.weighted) * (4 if stage == 0 else 2)  # global addresses take two more
+        row = index + pool_instructions(feature, vector, geometry.chunks)
+        tiles = math.ceil(mean / geometry.team) if stage else 0
+        of_warp = (
+            20
+            + geometry.rounds(mean, unroll) * (unroll * row + 5)
+            + tiles * (20 + 6 * feature.weighted)
+            + vector * (2 * geometry.shuffles + 2 * geometry.partials)
+            + store_instructions(vector, geometry.chunks)
+        )
+        of_longest = math.ceil(longest / geometry.team) if stage else 0
+        return Work(
+            warp_loads=geometry.rounds(longest, unroll),
+            instructions=samples * geometry.team / WARP_THREADS * of_warp,
+            sectors=samples * sample_sectors(feature, batch, values),
+            barriers=bool(stage) + of_longest + (geometry.partials > 1),
+        )
 
 
 register(BlockSamples())

@@ -1,9 +1,18 @@
-"""Features with an index or so a sample: a thread for each vector of the output."""
+"""A thread for each vector of the output: for an index or so a sample."""
 
 from __future__ import annotations
 
+import math
+
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import (
+    mean_samples,
+    pool_instructions,
+    sample_sectors,
+    store_instructions,
+)
 from sw.compiler.cuda.templates.template import (
+    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -15,7 +24,12 @@ from sw.compiler.frontend.embedding_model import Feature
 
 
 class OneHot(Template):
-    """See ``gnarl/one_hot.cuh``."""
+    """A thread for each vector of the output: for an index or so a sample.
+
+    A thread pools the same columns of a few samples, in turns of an index of each, so that their
+    loads are in flight together. No thread waits for another. Longer bags are pooled as well, but
+    slowly. See ``gnarl/one_hot.cuh``.
+    """
 
     name = "one_hot"
     header = "gnarl/one_hot.cuh"
@@ -45,7 +59,18 @@ class OneHot(Template):
         values: float,
         longest: float,
     ) -> Work:
-        raise NotImplementedError
+        vector, of_thread = schedule["vector"], schedule["samples_per_thread"]
+        samples = mean_samples(self._samples(schedule, feature, block_threads), batch)
+        warps = block_threads / WARP_THREADS
+        turns = math.ceil(longest)
+        turn = of_thread * (6 + 2 * feature.weighted + pool_instructions(feature, vector)) + 4
+        sample = 12 + store_instructions(vector)
+        return Work(
+            warp_loads=max(0, 2 * turns - 1),  # indices are not loaded ahead
+            instructions=warps * (of_thread * sample + turns * turn),
+            sectors=samples * sample_sectors(feature, batch, values),
+            barriers=0,
+        )
 
     @staticmethod
     def _samples(schedule: Schedule, feature: Feature, block_threads: int) -> int:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
+from sw.compiler.cuda.templates.lane_group import LaneGroup
 from sw.compiler.cuda.templates.template import (
+    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -18,7 +23,12 @@ _MOST_VECTORS = 4
 
 
 class SubWarpPerSample(Template):
-    """See ``gnarl/sub_warp_per_sample.cuh``."""
+    """Some lanes of a warp for each sample: for short rows, and few indices a sample.
+
+    As ``warp_per_sample``, with several samples in a warp; it goes through as many rounds as the
+    longest of their bags needs. As many rows lie side by side as a sample's lanes have room for.
+    See ``gnarl/sub_warp_per_sample.cuh``.
+    """
 
     name = "sub_warp_per_sample"
     header = "gnarl/sub_warp_per_sample.cuh"
@@ -50,7 +60,18 @@ class SubWarpPerSample(Template):
         values: float,
         longest: float,
     ) -> Work:
-        raise NotImplementedError
+        vector, threads = schedule["vector"], schedule["threads"]
+        lanes = 1 << (feature.dim // vector - 1).bit_length()
+        rows = max(1, threads // lanes)
+        group = LaneGroup(feature, threads, vector, rows, schedule["unroll"])
+        samples = mean_samples(block_threads // threads, batch)
+        warps = math.ceil(samples * threads / WARP_THREADS)
+        return Work(
+            warp_loads=group.passes * group.rounds(longest),
+            instructions=warps * group.warp_instructions(longest),
+            sectors=samples * sample_sectors(feature, batch, values),
+            barriers=0,
+        )
 
 
 register(SubWarpPerSample())

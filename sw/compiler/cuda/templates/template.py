@@ -56,12 +56,22 @@ class BlockCount:
 class Work:
     """What one block of a schedule does on average, for the cost model.
 
+    How templates count: bags have the mean length, or, where that is what counts, the length
+    ``longest``; partly filled rounds count as full ones. Nothing is measured, and what all
+    templates have in common is left out: finding the task, and waiting for the first offsets and
+    indices.
+
     warp_loads
-        dependent rounds of loads of table rows that its longest warp waits for.
+        times that its longest warp waits for global memory, once it has its first indices: each
+        round of rows in flight together counts once, in each pass over a long row's columns; so do
+        indices that no earlier round fetched ahead, and partials of other blocks.
     instructions
-        warp instructions of all its warps.
+        warp instructions of all its warps, those included whose lanes have nothing to do: in a
+        round per row an address, a test, a load for each vector, for each element an addition, and
+        a conversion from 16 bits; how the row's index is come by; loops, combination, stores.
     sectors
-        32-byte sectors that it loads or stores, tables, indices and outputs together.
+        32-byte sectors that it loads or stores, each row's by itself: tables, indices, weights,
+        offsets and outputs together.
     barriers
         times that the block waits for all its threads.
     """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
+from sw.compiler.cuda.templates.lane_group import LaneGroup
 from sw.compiler.cuda.templates.template import (
     WARP_THREADS,
     BlockCount,
@@ -16,7 +18,13 @@ from sw.compiler.frontend.embedding_model import Feature
 
 
 class WarpPerSample(Template):
-    """See ``gnarl/warp_per_sample.cuh``."""
+    """A warp for each sample: for some indices a sample, and rows of any length.
+
+    The warp fetches 32 indices side by side, the next ones before it pools these, and hands them
+    out by shuffles. Its lanes cover a row; short rows lie side by side, long ones take several
+    vectors of each lane. With ``rows`` = 1 this is what uniform kernels do for all features, as
+    TorchRec's does. See ``gnarl/warp_per_sample.cuh``.
+    """
 
     name = "warp_per_sample"
     header = "gnarl/warp_per_sample.cuh"
@@ -50,7 +58,17 @@ class WarpPerSample(Template):
         values: float,
         longest: float,
     ) -> Work:
-        raise NotImplementedError
+        group = LaneGroup(
+            feature, WARP_THREADS, schedule["vector"], schedule["rows"], schedule["unroll"]
+        )
+        samples = mean_samples(block_threads // WARP_THREADS, batch)
+        mean = values / batch if batch else 0.0
+        return Work(
+            warp_loads=group.passes * group.rounds(longest),
+            instructions=samples * group.warp_instructions(mean),
+            sectors=samples * sample_sectors(feature, batch, values),
+            barriers=0,
+        )
 
 
 register(WarpPerSample())

@@ -1,0 +1,35 @@
+"""Estimates that ``work`` of several templates has in common."""
+
+from __future__ import annotations
+
+import math
+
+from sw.compiler.cuda.templates.row_lanes import RowLanes
+from sw.compiler.frontend.embedding_model import Feature
+
+
+def pool_instructions(feature: Feature, vector: int, chunks: int = 1) -> float:
+    """Warp instructions for a row of each lane, in so many vectors.
+
+    The row's address and a test, a load for each vector, and for each element an addition and, from
+    16 bits, a conversion.
+    """
+    of_element = 2 if feature.table_type != "float32" else 1
+    return 2 + chunks * (1 + vector * of_element)
+
+
+def store_instructions(vector: int, chunks: int = 1) -> float:
+    """Warp instructions for finishing a sample's vectors and storing them."""
+    return chunks * (10 + 2 * vector)
+
+
+def mean_samples(samples: int, batch: float) -> float:
+    """Of blocks that take up to so many samples."""
+    return batch / max(1, math.ceil(batch / samples))
+
+
+def sample_sectors(feature: Feature, batch: float, values: float) -> float:
+    """Sectors for the rows, indices, weights, offset and output of a sample of mean length."""
+    rows = RowLanes(feature, 1)
+    mean = values / batch if batch else 0.0
+    return rows.sample_sectors() + mean * rows.row_sectors()
