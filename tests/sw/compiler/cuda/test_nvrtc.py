@@ -1,0 +1,237 @@
+"""Compiling without a GPU: machine code, its figures, the cache, and refusals."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sw.compiler.cuda import nvrtc
+from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, fuse
+from sw.compiler.cuda.nvrtc import (
+    CompiledKernel,
+    CompileRequest,
+    NvrtcError,
+    compile_kernel,
+    compile_many,
+    nvrtc_version,
+    supported_architectures,
+)
+from sw.compiler.cuda.occupancy import register_limit
+from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.templates.template import INCLUDE
+from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
+
+pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
+pytest.importorskip("cuda.bindings.nvrtc")
+
+MODEL = EmbeddingModel("m", (Feature("a", 9, 64, "mean"), Feature("b", 9, 8, weighted=True)))
+SCHEDULE = Schedule.of("one_hot", vector=4, samples_per_thread=4)
+
+SMALL = 'extern "C" __global__ void small(int* target) { *target = NUMBER; }'
+
+IN_ANOTHER_PROCESS = f"""
+from sw.compiler.cuda.nvrtc import compile_kernel
+kernel = compile_kernel({SMALL!r}, "sm_80", defines={{"NUMBER": "7"}}, kernel="small")
+print(kernel.cubin.hex(), kernel.cached)
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with nothing in it."""
+    monkeypatch.setenv("GNARL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def source(blocks_per_sm: int, block_threads: int = 256) -> str:
+    schedules = ScheduleSet(
+        MODEL.digest, "sm_80", block_threads, blocks_per_sm, (SCHEDULE,), (0, 0), "by hand"
+    )
+    return fuse(MODEL, schedules).source
+
+
+def small(number: int, arch: str = "sm_80") -> CompiledKernel:
+    return compile_kernel(SMALL, arch, defines={"NUMBER": str(number)}, kernel="small")
+
+
+def registers_in(cubin: bytes, kernel: str) -> int:
+    """What the module's own header of the kernel's code says: bits 24 to 31 of its ``sh_info``."""
+    (sections,) = struct.unpack_from("<Q", cubin, 40)
+    size, number, names = struct.unpack_from("<HHH", cubin, 58)
+    headers = [struct.unpack_from("<IIQQQQII", cubin, sections + at * size) for at in range(number)]
+    for header in headers:
+        begin = headers[names][4] + header[0]
+        if cubin[begin : cubin.index(b"\0", begin)] == f".text.{kernel}".encode():
+            return header[7] >> 24
+    raise LookupError(kernel)
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
+def test_machine_code_of_every_architecture(arch: str) -> None:
+    found = compile_kernel(source(2), arch, include=[INCLUDE])
+    assert found.cubin[:4] == b"\x7fELF"
+    assert struct.unpack_from("<H", found.cubin, 18) == (190,)  # EM_CUDA
+    assert (found.arch, found.cached, found.shared_bytes) == (arch, False, 0)
+    if arch in ("sm_75", "sm_80"):  # newer ones have no such field
+        assert found.registers == registers_in(found.cubin, KERNEL)
+    assert 16 <= found.registers <= register_limit(arch, 256, 2)
+    assert found.spill_bytes == 0
+    assert MAP_KERNEL.encode() in found.cubin
+
+
+@pytest.mark.parametrize("defines", [{"GNARL_CHECKED": "1"}, {"GNARL_BLOCK_TIMES": "1"}])
+def test_builds_with_checks_and_with_times_differ(defines: dict[str, str]) -> None:
+    plain = compile_kernel(source(2), "sm_80", include=[INCLUDE])
+    other = compile_kernel(source(2), "sm_80", include=[INCLUDE], defines=defines)
+    assert not other.cached
+    assert other.cubin != plain.cubin
+
+
+def test_launch_bounds_limit_registers_and_make_them_spill() -> None:
+    found = compile_kernel(source(8), "sm_80", include=[INCLUDE])
+    assert found.registers == register_limit("sm_80", 256, 8) == 32
+    assert found.spill_bytes > 0
+    assert f"{found.spill_bytes} bytes spill stores" in found.log
+
+
+def test_figures_are_of_the_kernel_that_was_asked_for() -> None:
+    found = compile_kernel(source(2), "sm_80", include=[INCLUDE], kernel=MAP_KERNEL)
+    assert found.registers == registers_in(found.cubin, MAP_KERNEL)
+    text = """extern "C" __global__ void big(int* target) {
+      __shared__ int shared[300];
+      shared[threadIdx.x] = *target;
+      __syncthreads();
+      *target = shared[299 - threadIdx.x];
+    }
+    extern "C" __global__ void other(int*) {}"""
+    assert compile_kernel(text, "sm_80", kernel="big").shared_bytes == 1200
+    assert compile_kernel(text, "sm_80", kernel="other").shared_bytes == 0
+
+
+def test_the_second_time_it_comes_from_the_cache(cache: Path) -> None:
+    first, second = small(1), small(1)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.cubin == second.cubin
+    assert (first.registers, first.log) == (second.registers, second.log)
+    (entry,) = [path for path in cache.iterdir() if path.is_dir()]
+    assert sorted(path.name for path in entry.iterdir()) == ["compiler.log", "kernel.cubin"]
+    assert not small(2).cached
+    assert not small(1, "sm_90").cached
+
+
+def test_a_changed_header_is_compiled_again(tmp_path: Path) -> None:
+    include = tmp_path / "include"
+    include.mkdir()
+    text = '#include "number.cuh"\n' + SMALL
+    compiled = []
+    for number in ("1", "2", "1"):
+        (include / "number.cuh").write_text(f"#define NUMBER {number}\n")
+        compiled.append(compile_kernel(text, "sm_80", include=[include], kernel="small"))
+    assert [found.cached for found in compiled] == [False, False, True]
+    assert compiled[0].cubin == compiled[2].cubin != compiled[1].cubin
+
+
+def test_processes_that_compile_at_once_share_one_entry(cache: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", IN_ANOTHER_PROCESS],
+            cwd=Path(__file__).parents[4],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    outputs = [process.communicate()[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len({cubin for cubin, _ in outputs}) == 1
+    assert sorted(cached for _, cached in outputs) == ["False", "True", "True"]
+
+
+def test_many() -> None:
+    shares: list[float] = []
+    requests = [
+        CompileRequest(SMALL, arch, (), {"NUMBER": str(number)}, "small")
+        for arch in ("sm_75", "sm_80")
+        for number in (1, 2, 2)
+    ]
+    found = compile_many(requests, progress=shares.append)
+    assert [one.arch for one in found] == ["sm_75"] * 3 + ["sm_80"] * 3
+    assert [one.cubin for one in found[3:]] == [small(number).cubin for number in (1, 2, 2)]
+    assert sum(one.cached for one in found) == 2
+    assert shares == [1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1]
+    assert compile_many([]) == []
+
+
+def test_the_first_failure_of_many_is_raised_and_the_rest_is_left() -> None:
+    requests = [CompileRequest("nonsense", "sm_80", kernel="small")]
+    requests += [
+        CompileRequest(SMALL, "sm_80", (), {"NUMBER": str(number)}, "small") for number in range(50)
+    ]
+    with pytest.raises(NvrtcError, match=r"^NVRTC for sm_80: small\(1\): error: "):
+        compile_many(requests, jobs=1)
+    assert not small(49).cached
+
+
+def raises(text: str) -> pytest.RaisesExc[NvrtcError]:
+    return pytest.raises(NvrtcError, match=f"^{re.escape(text)}$")
+
+
+def test_a_source_that_is_refused_leaves_nothing(cache: Path) -> None:
+    with raises(f'NVRTC for sm_80: {KERNEL}(3): error: class "gnarl::Task" has no member "blok"'):
+        compile_kernel(
+            '#include "gnarl/task_map.cuh"\n__device__ int f(gnarl::Task task) {\n'
+            "return task.blok;\n}",
+            "sm_80",
+            include=[INCLUDE],
+        )
+    with raises(
+        f'NVRTC for sm_80: {KERNEL}(1): catastrophic error: cannot open source file "none.cuh"'
+    ):
+        compile_kernel('#include "none.cuh"', "sm_80")
+    with raises(f"ptxas reports no registers of {KERNEL}: is it in the source?"):
+        compile_kernel('extern "C" __global__ void f() {}', "sm_80")
+    assert not list(cache.glob("*/kernel.cubin"))
+
+
+def test_ptxas_may_refuse_too() -> None:
+    text = 'extern "C" __global__ void f() { __shared__ int x[65536]; x[0] = clock(); }'
+    with pytest.raises(NvrtcError, match=r"^NVRTC for sm_80: ptxas error : Entry function 'f' "):
+        compile_kernel(text.replace("x[0]", "*(volatile int*)x"), "sm_80", kernel="f")
+
+
+def test_architectures_are_those_that_nvrtc_compiles_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert {"sm_80", "sm_90"} <= set(supported_architectures()) <= set(ARCHITECTURES)
+    version = ".".join(map(str, nvrtc_version()))
+    known = ", ".join(supported_architectures())
+    with raises(f"NVRTC {version} does not compile for sm_70: must be one of {known}"):
+        small(1, "sm_70")
+    monkeypatch.setattr(nvrtc, "supported_architectures", lambda: ("sm_75", "sm_80"))
+    with raises(f"NVRTC {version} does not compile for sm_120: must be one of sm_75, sm_80"):
+        small(1, "sm_120")
+
+
+@pytest.fixture
+def without_calls() -> Iterator[None]:
+    """As in a process that has not called NVRTC."""
+    for function in (nvrtc._call, nvrtc.supported_architectures):
+        function.cache_clear()
+    yield
+    for function in (nvrtc._call, nvrtc.supported_architectures):
+        function.cache_clear()
+
+
+@pytest.mark.usefixtures("without_calls")
+@pytest.mark.parametrize("module", ["cuda.core", "cuda.bindings"])
+def test_without_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with raises("CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"):
+        small(1)
