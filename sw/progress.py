@@ -8,10 +8,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 PATIENCE_S = 2.0
 """Seconds after which a stage shows itself."""
+
+
+class _TimeLeftColumn(TimeRemainingColumn):
+    """Time left, of stages that tell how far they are."""
+
+    def render(self, task: Task) -> Text:
+        if task.total is None:
+            return Text()
+        return Text.assemble(super().render(task), " left")
 
 
 class ConsoleStages:
@@ -27,6 +45,7 @@ class ConsoleStages:
             TextColumn("{task.description}"),
             BarColumn(),
             TimeElapsedColumn(),
+            _TimeLeftColumn(),
             console=self._console,
             transient=True,
         )

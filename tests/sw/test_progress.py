@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -24,6 +25,7 @@ def shown(terminal: bool, seconds: float) -> str:
     with ConsoleStages(console)("compile") as advance:
         advance(0.5)
         time.sleep(seconds)
+        advance(0.75)
     return text.getvalue()
 
 
@@ -36,6 +38,15 @@ def test_what_takes_long_shows_a_bar_on_a_terminal() -> None:
     text = shown(terminal=True, seconds=0.4)
     assert "compile" in text
     assert "━" in text
+    assert re.search(r"\d:\d\d:\d\d left", text)
+
+
+def test_a_stage_that_cannot_tell_shows_no_time_left() -> None:
+    text = io.StringIO()
+    with ConsoleStages(Console(file=text, force_terminal=True, width=80))("compile"):
+        time.sleep(0.4)
+    assert "compile" in text.getvalue()
+    assert "left" not in text.getvalue()
 
 
 def test_without_a_terminal_there_is_one_line_at_the_end() -> None:

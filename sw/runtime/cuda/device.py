@@ -23,6 +23,8 @@ from sw.runtime.stages import Stages, quiet
 if TYPE_CHECKING:
     from sw.runtime.cuda.gpu import GpuEmbedding
 
+    _Loaded = tuple[Program, Sequence[np.ndarray], EmulatedEmbedding | GpuEmbedding]
+
 
 @dataclass(frozen=True)
 class EmbeddingResult:
@@ -121,6 +123,6 @@ class CudaDevice(Compiling):
 
 def best_backend() -> str:
     """``cuda`` if there is a GPU, else ``emulation``."""
-    from sw.runtime.cuda.gpu import gpus
+    from sw.runtime.cuda.gpus import gpus
 
     return "cuda" if gpus() else "emulation"

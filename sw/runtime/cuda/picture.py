@@ -57,6 +57,7 @@ def draw_grid(
     axes.set_xlabel("block of the grid, in launch order")
     axes.set_ylabel("KiB of rows looked up")
     axes.set_title(title)
-    axes.legend(loc="upper left", frameon=False)
+    axes.margins(y=0.05)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)

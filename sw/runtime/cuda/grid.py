@@ -1,0 +1,48 @@
+"""The grid of a launch, by the name of its thread mapping."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
+from sw.runtime.cuda.task_map import TaskMap, arrange, map_tasks, static_blocks
+
+HISTORY = 8
+"""Past batches that static mappings go by."""
+
+_HISTORY_SEED = 1_000_003
+"""Of past batches: none that a run is asked for."""
+
+
+def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
+    """``mapping``: one of ``MAPPINGS``. The past of static ones is synthesised from the model."""
+    values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+    if mapping in ("average", "maximum"):
+        return arrange(static_blocks(_history(program), mapping))
+    if mapping == "contiguous":
+        return map_tasks(program.block_counts, batch.size, values)
+    blocks = map_tasks(program.block_counts, batch.size, values).feature_blocks
+    return arrange(blocks, mapping, _block_costs(program, values, blocks))
+
+
+def _block_costs(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """Bytes of rows that a block of each feature looks up on average, at least one."""
+    row_bytes = np.array(
+        [
+            feature.dim * TABLE_TYPES[feature.table_type].itemsize
+            for feature in program.model.features
+        ]
+    )
+    return np.maximum(1.0, values * row_bytes / blocks)
+
+
+def _history(program: EmbeddingProgram) -> list[np.ndarray]:
+    """Blocks of each feature in past batches."""
+    history = []
+    for number, size in enumerate(batch_sizes(HISTORY, _HISTORY_SEED)):
+        batch = synthesise_batch(program.model, size, _HISTORY_SEED, number)
+        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        history.append(map_tasks(program.block_counts, size, values).feature_blocks)
+    return history

@@ -1,0 +1,53 @@
+"""From a model's file to a file of schedules: ``gnarl tune`` of the CUDA target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.tune import tune_to_file
+from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch
+from sw.runtime.compiling import Compiling
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.stages import Stages, quiet
+
+
+def tune(
+    configuration: NamedConfiguration,
+    source: str,
+    output: Path,
+    *,
+    strategy: str,
+    batches: int,
+    candidates: int,
+    seed: int,
+    stages: Stages = quiet,
+) -> str:
+    """Writes the schedules of the model in ``source``, and says how they were found.
+
+    Historical batches are synthesised from what the model says. Raises ``GnarlError`` for bad
+    input of any kind, and where no device is left to measure on.
+    """
+    config = configuration.config
+    assert isinstance(config, CudaConfig)
+    model = Compiling(configuration, stages=stages).workload(source)
+    with stages("synthesise") as advance:
+        history = []
+        for number, size in enumerate(batch_sizes(batches, seed)):
+            history.append(synthesise_batch(model, size, seed, number))
+            advance((number + 1) / batches)
+    failures: list[str] = []
+    with stages("tune") as advance:
+        found = tune_to_file(
+            model,
+            config,
+            history,
+            output,
+            strategy=strategy,
+            candidates=candidates,
+            seed=seed,
+            progress=lambda done, total, left: advance(done / max(1, total)),
+            note=failures.append,
+        )
+    text = f"{len(found.schedules)} schedules for {len(model.features)} features: {found.origin}"
+    return "; ".join([text, *failures])
