@@ -56,9 +56,18 @@ class PackedInputs:
 
 
 def is_keyed_jagged(values: object) -> bool:
-    """Whether it is, or does as, TorchRec's ``KeyedJaggedTensor``."""
-    names = ("keys", "values", "lengths", "weights_or_none", "length_per_key")
-    return all(callable(getattr(values, name, None)) for name in names)
+    """Whether it is, or does as, TorchRec's ``KeyedJaggedTensor``, and no mapping.
+
+    Raises ``WorkloadError`` for what is neither.
+    """
+    if isinstance(values, Mapping):
+        return False
+    for name in ("keys", "values", "lengths", "weights_or_none", "length_per_key"):
+        if not hasattr(values, name):
+            raise WorkloadError(
+                f"input: is {type(values).__name__}: must be tensors by key, or a KeyedJaggedTensor"
+            )
+    return True
 
 
 def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
