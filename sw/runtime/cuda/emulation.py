@@ -10,7 +10,7 @@ Refused, with the thread and the source line: accesses outside the launch's arra
 that are not writable, misaligned accesses, reads of shared memory that the block has not written,
 races in shared memory (as CUDA has it, only barriers and ``__syncwarp`` order memory), barriers
 and warp operations that can never complete, shuffles from lanes that don't take part, ``__trap``,
-and what faults on a CPU. A kernel that spins until another thread stores something never ends.
+what faults on a CPU, and polling: threads take turns only where they wait at a barrier.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ _KERNEL_FLAGS = (
 _SANITIZER_PARAMETERS = ("tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1")
 _PARAMETER_OPTIONS = {"gcc": ("--param", ""), "clang": ("-mllvm", "-")}
 _LIBRARY = "kernels.so"
+
+# Machines are a library's static data, and handlers of signals the process's.
+_ALONE = threading.Lock()
 
 MAX_BLOCK = 1024
 """Threads of a block."""
@@ -128,7 +131,6 @@ class EmulatedKernels:
         self._library = ctypes.CDLL(str(self._path))
         self._launch = self._library.gnarl_emulation_launch
         self._launch.restype = ctypes.c_bool
-        self._alone = threading.Lock()
 
     def launch(
         self,
@@ -158,7 +160,7 @@ class EmulatedKernels:
         )
         statistics = _Statistics()
         message = ctypes.create_string_buffer(1024)
-        with self._alone:
+        with _ALONE:
             ended = self._launch(
                 ctypes.cast(function, ctypes.c_void_p),
                 ctypes.c_uint32(grid),
@@ -233,7 +235,7 @@ def _regions(place: str, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]
             raise EmulationError(f"{place}: {first.name} and {second.name} overlap")
     return (_Region * len(ordered))(
         *(
-            (start, size, regions[start, size].writable, regions[start, size].name.encode())
+            _Region(start, size, regions[start, size].writable, regions[start, size].name.encode())
             for start, size in ordered
         )
     )
@@ -255,7 +257,9 @@ def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
             stderr=subprocess.STDOUT,
         )
     except FileNotFoundError:
-        raise EmulationError(f"{_COMPILER} is not installed: the emulation needs it") from None
+        raise EmulationError(
+            f"{_COMPILER} is not installed: the emulation of CUDA kernels needs it"
+        ) from None
     if done.returncode:
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
         complaints = [line for line in lines if re.search(r"error:|undefined", line)]

@@ -17,19 +17,19 @@ T update(T* pointer, const void* caller, Change change) {
 
 }  // namespace
 
-#define GNARL_ATOMIC(name, T, after)                            \
-    T name(T* address, T value) {                               \
+#define GNARL_ATOMIC(name, T, after)                                                        \
+    T name(T* address, T value) {                                                           \
         return update(address, CALLER, [=]([[maybe_unused]] T old) -> T { return after; }); \
     }
-#define GNARL_ATOMICS(T)                                            \
+#define GNARL_ATOMICS(T)                                                                        \
     GNARL_ATOMIC(atomicAdd, T, static_cast<T>(static_cast<u64>(old) + static_cast<u64>(value))) \
-    GNARL_ATOMIC(atomicMax, T, old > value ? old : value)           \
-    GNARL_ATOMIC(atomicMin, T, old < value ? old : value)           \
-    GNARL_ATOMIC(atomicExch, T, value)                              \
-    GNARL_ATOMIC(atomicAnd, T, old & value)                         \
-    GNARL_ATOMIC(atomicOr, T, old | value)                          \
-    T atomicCAS(T* address, T expected, T value) {                  \
-        return update(address, CALLER, [=](T old) { return old == expected ? value : old; }); \
+    GNARL_ATOMIC(atomicMax, T, old > value ? old : value)                                       \
+    GNARL_ATOMIC(atomicMin, T, old < value ? old : value)                                       \
+    GNARL_ATOMIC(atomicExch, T, value)                                                          \
+    GNARL_ATOMIC(atomicAnd, T, old & value)                                                     \
+    GNARL_ATOMIC(atomicOr, T, old | value)                                                      \
+    T atomicCAS(T* address, T expected, T value) {                                              \
+        return update(address, CALLER, [=](T old) { return old == expected ? value : old; });   \
     }
 
 GNARL_ATOMICS(int)

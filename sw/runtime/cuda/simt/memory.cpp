@@ -242,8 +242,8 @@ u32 shared_offset(const void* pointer, std::size_t size, const void* caller) {
 // Threads take turns only at barriers, so one that polls for another's store would do so for ever.
 void count_poll(const void* caller) {
     if (++machine.polls > MOST_POLLS)
-        fail("block %u: thread %u makes more than %u volatile or atomic accesses without waiting at "
-             "a barrier (@%x@)", machine.block_index, machine.current.index, MOST_POLLS,
+        fail("block %u: thread %u makes more than %u volatile or atomic accesses without waiting "
+             "at a barrier (@%x@)", machine.block_index, machine.current.index, MOST_POLLS,
              code_of(caller));
 }
 
@@ -253,22 +253,29 @@ using namespace gnarl_emulation;
 
 extern "C" {
 
-#define GNARL_ACCESS(size)                                                                 \
-    void __tsan_read##size(void* p) { touch<Access::read>(p, size, size, CALLER); }        \
-    void __tsan_write##size(void* p) { touch<Access::write>(p, size, size, CALLER); }      \
-    void __tsan_unaligned_read##size(void* p) { touch<Access::read>(p, size, 1, CALLER); } \
-    void __tsan_unaligned_write##size(void* p) { touch<Access::write>(p, size, 1, CALLER); } \
-    void __tsan_volatile_read##size(void* p) {                                             \
-        count_poll(CALLER);                                                                \
-        touch<Access::read>(p, size, size, CALLER);                                        \
-    }                                                                                      \
-    void __tsan_volatile_write##size(void* p) { touch<Access::write>(p, size, size, CALLER); }
+#define GNARL_ACCESS(prefix, size, alignment)             \
+    void __tsan_##prefix##read##size(void* p) {           \
+        touch<Access::read>(p, size, alignment, CALLER);  \
+    }                                                     \
+    void __tsan_##prefix##write##size(void* p) {          \
+        touch<Access::write>(p, size, alignment, CALLER); \
+    }                                                     \
+    void __tsan_##prefix##volatile_read##size(void* p) {  \
+        count_poll(CALLER);                               \
+        touch<Access::read>(p, size, alignment, CALLER);  \
+    }                                                     \
+    void __tsan_##prefix##volatile_write##size(void* p) { \
+        touch<Access::write>(p, size, alignment, CALLER); \
+    }
+#define GNARL_ACCESSES(size)   \
+    GNARL_ACCESS(, size, size) \
+    GNARL_ACCESS(unaligned_, size, 1)
 
-GNARL_ACCESS(1)
-GNARL_ACCESS(2)
-GNARL_ACCESS(4)
-GNARL_ACCESS(8)
-GNARL_ACCESS(16)
+GNARL_ACCESSES(1)
+GNARL_ACCESSES(2)
+GNARL_ACCESSES(4)
+GNARL_ACCESSES(8)
+GNARL_ACCESSES(16)
 
 void __tsan_read_range(void* p, std::size_t size) {
     if (size) touch<Access::read>(p, size, 1, CALLER);

@@ -183,12 +183,12 @@ class Shadow {
             bytes_[byte] = words_[word];
             byte_atomics_[byte] = word_atomics_[word];
             own_stamps(bytes_[byte].reads);
-            own_stamps(byte_atomics_[byte]);
         }
         words_[word].split_epoch = block_epoch_;
     }
 
-    // Copies of a group must not share the entry of the side table that they go on to change.
+    // Copies of a group must not share the entry of the side table that they go on to change. Those
+    // of atomics may: an atomic access changes all four alike.
     void own_stamps(Group& group) {
         if (group.epoch != epoch_ || group.shape != Group::many_stamps) return;
         std::array<u32, WARP> stamps = stamps_[group.clock];

@@ -20,7 +20,9 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__
+// Legal where the source says `extern`. On an array of its own inside a function, which would be
+// each thread's, it is an error.
+#define __shared__ __attribute__((weak))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
@@ -36,42 +38,52 @@ constexpr int warpSize = 32;
 #define GNARL_INLINE static inline __attribute__((always_inline))
 
 extern "C" {
-unsigned long long gnarl_emulation_barrier(gnarl_emulation::Wait wait, bool predicate, const char* file,
-                                           int line);
-unsigned long long gnarl_emulation_warp(gnarl_emulation::Wait wait, unsigned mask, unsigned long long value,
-                                        unsigned lane, unsigned width, const char* file, int line);
+unsigned long long gnarl_emulation_barrier(gnarl_emulation::Wait wait, bool predicate,
+                                           const char* file, int line);
+unsigned long long gnarl_emulation_warp(gnarl_emulation::Wait wait, unsigned mask,
+                                        unsigned long long value, unsigned lane, unsigned width,
+                                        const char* file, int line);
 [[noreturn]] void gnarl_emulation_trap(const char* file, int line);
 void gnarl_emulation_copy_async(void* shared, const void* global, int bytes);
 void gnarl_emulation_commit();
 void gnarl_emulation_wait(int pending_groups);
 unsigned long long gnarl_emulation_globaltimer();
-void* gnarl_emulation_memcpy(void* to, const void* from, std::size_t size);
-void* gnarl_emulation_memset(void* to, int value, std::size_t size);
+void* __tsan_memcpy(void* to, const void* from, std::size_t size);
+void* __tsan_memmove(void* to, const void* from, std::size_t size);
+void* __tsan_memset(void* to, int value, std::size_t size);
 }
 
 // Compilers expand small copies themselves, past the checks.
-#define memcpy gnarl_emulation_memcpy
-#define memset gnarl_emulation_memset
+#define memcpy __tsan_memcpy
+#define memmove __tsan_memmove
+#define memset __tsan_memset
 
 // Barriers of the block.
 
-GNARL_INLINE void __syncthreads(GNARL_PLACE) { gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads, false, file, line); }
+#define GNARL_BARRIER(wait, predicate) \
+    gnarl_emulation_barrier(gnarl_emulation::Wait::wait, predicate, file, line)
+
+GNARL_INLINE void __syncthreads(GNARL_PLACE) { GNARL_BARRIER(syncthreads, false); }
 GNARL_INLINE int __syncthreads_count(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_count, predicate, file, line));
+    return static_cast<int>(GNARL_BARRIER(syncthreads_count, predicate));
 }
 GNARL_INLINE int __syncthreads_and(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_and, predicate, file, line));
+    return static_cast<int>(GNARL_BARRIER(syncthreads_and, predicate));
 }
 GNARL_INLINE int __syncthreads_or(int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_barrier(gnarl_emulation::Wait::syncthreads_or, predicate, file, line));
+    return static_cast<int>(GNARL_BARRIER(syncthreads_or, predicate));
 }
+#undef GNARL_BARRIER
 GNARL_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 GNARL_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 
 // Operations of a warp.
 
+#define GNARL_WARP(wait, value, lane, width) \
+    gnarl_emulation_warp(gnarl_emulation::Wait::wait, mask, value, lane, width, file, line)
+
 GNARL_INLINE void __syncwarp(unsigned mask = 0xffffffffu, GNARL_PLACE) {
-    gnarl_emulation_warp(gnarl_emulation::Wait::syncwarp, mask, 0, 0, 32, file, line);
+    GNARL_WARP(syncwarp, 0, 0, 32);
 }
 
 template <class To, class From>
@@ -82,86 +94,77 @@ GNARL_INLINE To gnarl_bits(From from) {
     return to;
 }
 
-#define GNARL_SHUFFLE(T, Bits)                                                                 \
-    GNARL_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = 32, GNARL_PLACE) {   \
-        return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl_emulation::Wait::shfl, mask, gnarl_bits<Bits>(value), lane, width, file, line)));                      \
-    }                                                                                          \
-    GNARL_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,         \
-                               GNARL_PLACE) {                                                  \
-        return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl_emulation::Wait::shfl_up, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
-    }                                                                                          \
-    GNARL_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,       \
-                                 GNARL_PLACE) {                                                \
-        return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl_emulation::Wait::shfl_down, mask, gnarl_bits<Bits>(value), delta, width, file, line)));                     \
-    }                                                                                          \
-    GNARL_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32,             \
-                                GNARL_PLACE) {                                                 \
-        return gnarl_bits<T>(static_cast<Bits>(gnarl_emulation_warp(                           \
-            gnarl_emulation::Wait::shfl_xor, mask, gnarl_bits<Bits>(value), lanes, width, file, line)));                     \
+#define GNARL_SHUFFLE(name, wait, T, Bits, Lane)                                          \
+    GNARL_INLINE T name(unsigned mask, T value, Lane lane, int width = 32, GNARL_PLACE) { \
+        unsigned long long bits = gnarl_bits<Bits>(value);                                \
+        return gnarl_bits<T>(static_cast<Bits>(GNARL_WARP(wait, bits, lane, width)));     \
     }
-GNARL_SHUFFLE(int, unsigned)
-GNARL_SHUFFLE(unsigned, unsigned)
-GNARL_SHUFFLE(long, unsigned long)
-GNARL_SHUFFLE(unsigned long, unsigned long)
-GNARL_SHUFFLE(long long, unsigned long long)
-GNARL_SHUFFLE(unsigned long long, unsigned long long)
-GNARL_SHUFFLE(float, unsigned)
-GNARL_SHUFFLE(double, unsigned long long)
+#define GNARL_SHUFFLES(T, Bits)                                   \
+    GNARL_SHUFFLE(__shfl_sync, shfl, T, Bits, int)                \
+    GNARL_SHUFFLE(__shfl_up_sync, shfl_up, T, Bits, unsigned)     \
+    GNARL_SHUFFLE(__shfl_down_sync, shfl_down, T, Bits, unsigned) \
+    GNARL_SHUFFLE(__shfl_xor_sync, shfl_xor, T, Bits, int)
+GNARL_SHUFFLES(int, unsigned)
+GNARL_SHUFFLES(unsigned, unsigned)
+GNARL_SHUFFLES(long, unsigned long)
+GNARL_SHUFFLES(unsigned long, unsigned long)
+GNARL_SHUFFLES(long long, unsigned long long)
+GNARL_SHUFFLES(unsigned long long, unsigned long long)
+GNARL_SHUFFLES(float, unsigned)
+GNARL_SHUFFLES(double, unsigned long long)
+#undef GNARL_SHUFFLES
 #undef GNARL_SHUFFLE
 
 GNARL_INLINE unsigned __ballot_sync(unsigned mask, int predicate, GNARL_PLACE) {
-    return static_cast<unsigned>(
-        gnarl_emulation_warp(gnarl_emulation::Wait::ballot, mask, predicate != 0, 0, 32, file, line));
+    return static_cast<unsigned>(GNARL_WARP(ballot, predicate != 0, 0, 32));
 }
 GNARL_INLINE int __all_sync(unsigned mask, int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_warp(gnarl_emulation::Wait::all, mask, predicate != 0, 0, 32, file, line));
+    return static_cast<int>(GNARL_WARP(all, predicate != 0, 0, 32));
 }
 GNARL_INLINE int __any_sync(unsigned mask, int predicate, GNARL_PLACE) {
-    return static_cast<int>(gnarl_emulation_warp(gnarl_emulation::Wait::any, mask, predicate != 0, 0, 32, file, line));
+    return static_cast<int>(GNARL_WARP(any, predicate != 0, 0, 32));
 }
 GNARL_INLINE unsigned __activemask() { return 1u << (threadIdx.x % 32); }
 
-#define GNARL_MATCH(T, Bits)                                                                   \
-    GNARL_INLINE unsigned __match_any_sync(unsigned mask, T value, GNARL_PLACE) {                 \
-        return static_cast<unsigned>(gnarl_emulation_warp(gnarl_emulation::Wait::match_any, mask, gnarl_bits<Bits>(value), 0, \
-                                                          32, file, line));                    \
+#define GNARL_MATCH(T, Bits)                                                                 \
+    GNARL_INLINE unsigned __match_any_sync(unsigned mask, T value, GNARL_PLACE) {            \
+        return static_cast<unsigned>(GNARL_WARP(match_any, gnarl_bits<Bits>(value), 0, 32)); \
     }
 GNARL_MATCH(int, unsigned)
 GNARL_MATCH(unsigned, unsigned)
+GNARL_MATCH(long, unsigned long)
+GNARL_MATCH(unsigned long, unsigned long)
 GNARL_MATCH(long long, unsigned long long)
 GNARL_MATCH(unsigned long long, unsigned long long)
 GNARL_MATCH(float, unsigned)
 GNARL_MATCH(double, unsigned long long)
 #undef GNARL_MATCH
 
-#define GNARL_REDUCE(name, T, wait)                                                            \
-    GNARL_INLINE T name(unsigned mask, T value, GNARL_PLACE) {                                    \
-        return static_cast<T>(gnarl_emulation_warp(gnarl_emulation::Wait::wait, mask, static_cast<unsigned>(value), 0, \
-                                                   32, file, line));                           \
+#define GNARL_REDUCE(name, wait, T)                                                   \
+    GNARL_INLINE T name(unsigned mask, T value, GNARL_PLACE) {                        \
+        return static_cast<T>(GNARL_WARP(wait, static_cast<unsigned>(value), 0, 32)); \
     }
-GNARL_REDUCE(__reduce_add_sync, unsigned, reduce_add)
-GNARL_REDUCE(__reduce_add_sync, int, reduce_add)
-GNARL_REDUCE(__reduce_min_sync, unsigned, reduce_min)
-GNARL_REDUCE(__reduce_max_sync, unsigned, reduce_max)
-GNARL_REDUCE(__reduce_min_sync, int, reduce_min_signed)
-GNARL_REDUCE(__reduce_max_sync, int, reduce_max_signed)
-GNARL_REDUCE(__reduce_and_sync, unsigned, reduce_and)
-GNARL_REDUCE(__reduce_or_sync, unsigned, reduce_or)
-GNARL_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+GNARL_REDUCE(__reduce_add_sync, reduce_add, unsigned)
+GNARL_REDUCE(__reduce_add_sync, reduce_add, int)
+GNARL_REDUCE(__reduce_min_sync, reduce_min, unsigned)
+GNARL_REDUCE(__reduce_max_sync, reduce_max, unsigned)
+GNARL_REDUCE(__reduce_min_sync, reduce_min_signed, int)
+GNARL_REDUCE(__reduce_max_sync, reduce_max_signed, int)
+GNARL_REDUCE(__reduce_and_sync, reduce_and, unsigned)
+GNARL_REDUCE(__reduce_or_sync, reduce_or, unsigned)
+GNARL_REDUCE(__reduce_xor_sync, reduce_xor, unsigned)
 #undef GNARL_REDUCE
+#undef GNARL_WARP
 
 // Memory. The hints of cached loads and stores change nothing.
 
-#define GNARL_ATOMICS(T)                     \
-    T atomicAdd(T* address, T value);        \
-    T atomicMax(T* address, T value);        \
-    T atomicMin(T* address, T value);        \
-    T atomicExch(T* address, T value);       \
-    T atomicAnd(T* address, T value);        \
-    T atomicOr(T* address, T value);         \
+#define GNARL_ATOMICS(T)               \
+    T atomicAdd(T* address, T value);  \
+    T atomicMax(T* address, T value);  \
+    T atomicMin(T* address, T value);  \
+    T atomicExch(T* address, T value); \
+    T atomicAnd(T* address, T value);  \
+    T atomicOr(T* address, T value);   \
     T atomicCAS(T* address, T expected, T value);
 GNARL_ATOMICS(int)
 GNARL_ATOMICS(unsigned int)
@@ -222,8 +225,8 @@ GNARL_INLINE float __fmul_rn(float a, float b) { return a * b; }
 GNARL_INLINE float __fdiv_rn(float a, float b) { return a / b; }
 GNARL_INLINE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-#define GNARL_LEAST(T)                                       \
-    GNARL_INLINE T min(T a, T b) { return a < b ? a : b; }   \
+#define GNARL_LEAST(T)                                     \
+    GNARL_INLINE T min(T a, T b) { return a < b ? a : b; } \
     GNARL_INLINE T max(T a, T b) { return a > b ? a : b; }
 GNARL_LEAST(int)
 GNARL_LEAST(unsigned int)

@@ -103,8 +103,10 @@ u64 vote(Wait wait, u32 warp, u32 named) {
 
 u64 reduction(Wait wait, u32 warp, u32 named) {
     u32 result = static_cast<u32>(thread_of(warp, __builtin_ctz(named)).value);
-    for (u32 lanes = named & (named - 1); lanes; lanes &= lanes - 1)
-        result = reduced(wait, result, static_cast<u32>(thread_of(warp, __builtin_ctz(lanes)).value));
+    for (u32 lanes = named & (named - 1); lanes; lanes &= lanes - 1) {
+        u64 value = thread_of(warp, __builtin_ctz(lanes)).value;
+        result = reduced(wait, result, static_cast<u32>(value));
+    }
     return result;
 }
 

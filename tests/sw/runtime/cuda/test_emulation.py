@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -548,7 +550,22 @@ def test_sources_that_do_not_compile_are_refused() -> None:
     assert str(raised.value) == (
         "my model: c++ failed: my_model.cu:2:3: error: ‘nonsense’ was not declared in this scope"
     )
+    # It would be every thread's own.
+    static = 'extern "C" __global__ void k() { __shared__ int own[2]; own[0] = 1; }'
+    with pytest.raises(EmulationError, match=r"^my model: c\+\+ failed: .*‘own’ must be public$"):
+        EmulatedKernels(static, name="my model")
     with pytest.raises(EmulationError, match=r"^my model: c\+\+ failed: .*undefined.*nowhere"):
         EmulatedKernels(
             'void nowhere(); extern "C" __global__ void k() { nowhere(); }', name="my model"
         )
+
+
+def test_a_missing_compiler_is_named() -> None:
+    script = "from sw.runtime.cuda.emulation import EmulatedKernels; EmulatedKernels('')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={"PATH": ""}, capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == (
+        "sw.runtime.cuda.emulation.EmulationError: "
+        "c++ is not installed: the emulation of CUDA kernels needs it"
+    )

@@ -385,6 +385,13 @@ def test_barriers_that_not_all_reach(kernels: EmulatedKernels) -> None:
     )
 
 
+def test_threads_that_wait_when_a_launch_ends_leave_nothing_behind(
+    kernels: EmulatedKernels,
+) -> None:
+    for _ in range(3):
+        assert refused(kernels, "barriers", 1024, 0).endswith("for thread 7, which has exited")
+
+
 def test_warp_operations_that_cannot_complete(kernels: EmulatedKernels) -> None:
     assert refused(kernels, "masks", 64, 0) == (
         f"block 0: thread 0 waits at __syncwarp ({at('without 7')}) for thread 7, which has exited"

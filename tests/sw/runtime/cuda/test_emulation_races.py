@@ -184,7 +184,7 @@ def test_races_of_random_programs(
 
 
 WRITE, READ = Access(0, "write", 0, 4), Access(2, "read", 0, 4)
-LANES_0_1, LANES_1_2, LANES_2_3 = Sync(0, 0b0011), Sync(0, 0b0110), Sync(0, 0b1100)
+LANES_0_1, LANES_1_2, LANES_0_2 = Sync(0, 0b011), Sync(0, 0b110), Sync(0, 0b101)
 
 CORNERS = {
     "by way of lane 1": [WRITE, LANES_0_1, LANES_1_2, READ],
@@ -198,7 +198,7 @@ CORNERS = {
     ],
     "bytes part with their readers' clocks apart": [
         *(LANES_1_2, Access(0, "read", 0, 4), Access(1, "read", 0, 4)),
-        *(LANES_1_2, Access(1, "read", 0, 1), LANES_0_1, Access(0, "write", 1, 1)),
+        *(LANES_1_2, Access(1, "read", 0, 1), LANES_0_2, Access(2, "write", 1, 1)),
     ],
     "atomics of two warps, then a plain read": [
         *(Access(0, "atomic", 0, 4), Access(33, "atomic", 0, 8), Access(1, "read", 4, 1)),
