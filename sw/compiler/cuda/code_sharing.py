@@ -11,7 +11,7 @@ from sw.compiler.frontend.embedding_model import FeatureKind
 MAXIMUM_CODES = 96
 """Branches that a choice keeps to where it can."""
 
-_TOLERANCES = (0.02, 0.05, 0.1, 0.2)
+TOLERANCES = (0.02, 0.05, 0.1, 0.2)
 """How much more than its least a group's schedule may cost, tried in this order."""
 
 Options = tuple[FeatureKind, Mapping[Schedule, float]]
@@ -24,7 +24,7 @@ def share_codes(options: Sequence[Options]) -> list[Schedule]:
     Deterministic; of schedules that suit equally many groups, those that cost least. Greedy set
     cover: O(codes * schedules * groups of a kind).
     """
-    for tolerance in _TOLERANCES:
+    for tolerance in TOLERANCES:
         picks = _cover(options, tolerance)
         codes = {(kind, pick) for (kind, _), pick in zip(options, picks, strict=True)}
         if len(codes) <= MAXIMUM_CODES:

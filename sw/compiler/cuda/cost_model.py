@@ -14,7 +14,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.block_estimates import block_times, cold_share, estimate
-from sw.compiler.cuda.code_sharing import Options, share_codes
+from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, spread
@@ -273,8 +273,9 @@ def _cheapest(costs: _Costs, limit: float) -> int:
 
 
 def _affordable(group: FeatureGroup, costs: _Costs, limit: float) -> Options:
-    """Schedules whose blocks keep to the limit."""
-    fitting = np.flatnonzero((costs.longest <= limit) & np.isfinite(costs.latency))
+    """Schedules whose blocks keep to the limit; of those none that code is ever shared for."""
+    latency = np.where(costs.longest <= limit, costs.latency, np.inf)
+    fitting = np.flatnonzero(latency <= (1 + TOLERANCES[-1]) * latency.min())
     candidates = group.estimates.candidates
     return group.example.kind, {candidates[at]: float(costs.latency[at]) for at in fitting}
 

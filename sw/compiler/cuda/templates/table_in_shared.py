@@ -39,6 +39,7 @@ class TableInShared(Template):
     name = "table_in_shared"
     header = "gnarl/table_in_shared.cuh"
     struct = "gnarl::TableInShared"
+    registers = 54
     parameters = (
         Parameter(
             "capacity",

@@ -94,6 +94,8 @@ class Template(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     include: ClassVar[Path] = INCLUDE
     """Folder of the header."""
+    registers: ClassVar[int] = 38
+    """About what a thread needs besides its vectors in flight; for the cost model."""
 
     @abstractmethod
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:

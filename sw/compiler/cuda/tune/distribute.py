@@ -31,20 +31,23 @@ def distribute(
     jobs: Sequence[Job],
     measurer: Measurer,
     finished: Callable[[Job, Outcome], None],
+    lost: dict[int, str],
     note: Callable[[str], None],
 ) -> None:
     """Measures all jobs, each once. ``finished`` is called by one thread at a time.
 
-    A device that fails leaves its job to the others, after a ``note``. Raises ``DeviceFailure``
+    A device that fails leaves its job to the others; ``note`` is told, and ``lost`` has the reason
+    by its number, both before and after. Raises ``DeviceFailure``
     when none is left, and whatever else a measurer raises; jobs under way are finished first.
     """
     if not jobs:
         return
     measurer.prepare(jobs)
-    shared = _Shared(deque(jobs), measurer, finished, note)
+    shared = _Shared(deque(jobs), measurer, finished, lost, note)
     threads = [
         threading.Thread(target=shared.work, args=(device,), name=f"GPU {device}", daemon=True)
         for device in range(measurer.devices())
+        if device not in lost
     ]
     for thread in threads:
         thread.start()
@@ -57,7 +60,7 @@ def distribute(
     if shared.error is not None:
         raise shared.error
     if shared.waiting:
-        failures = "; ".join(shared.failures) or "there is none"
+        failures = "; ".join(f"GPU {device}: {lost[device]}" for device in sorted(lost))
         raise DeviceFailure(f"no GPU to measure {len(shared.waiting)} kernels on: {failures}")
 
 
@@ -69,13 +72,14 @@ class _Shared:
         waiting: deque[Job],
         measurer: Measurer,
         finished: Callable[[Job, Outcome], None],
+        lost: dict[int, str],
         note: Callable[[str], None],
     ) -> None:
         self.waiting = waiting
-        self.failures: list[str] = []
         self.error: BaseException | None = None
         self._measurer = measurer
         self._finished = finished
+        self._lost = lost
         self._note = note
         self._under_way = 0
         self._stopped = False
@@ -87,8 +91,8 @@ class _Shared:
             try:
                 outcome = self._measure(device, job)
             except DeviceFailure as failure:
-                self.failures.append(f"GPU {device}: {failure}")
-                self._note(self.failures[-1])
+                self._lost[device] = str(failure)
+                self._note(f"GPU {device}: {failure}")
             except BaseException as error:
                 self.error = error
                 self.stop()

@@ -41,6 +41,7 @@ class Tuning:
     note: Callable[[str], None]
     _total: int = field(default=0, init=False)
     _outcomes: dict[str, Outcome] = field(default_factory=dict, init=False)
+    _lost: dict[int, str] = field(default_factory=dict, init=False)
     _begin: float = field(default=0.0, init=False)
     _measured: int = field(default=0, init=False)
 
@@ -67,7 +68,7 @@ class Tuning:
             elif key not in self._outcomes:
                 missing[key] = job
         self._tell()
-        distribute(list(missing.values()), self.measurer, self._finished, self.note)
+        distribute(list(missing.values()), self.measurer, self._finished, self._lost, self.note)
         return [self._outcomes[key] for key in keys]
 
     def schedules(

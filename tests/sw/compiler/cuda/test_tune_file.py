@@ -1,0 +1,198 @@
+"""Tuning to a file: interrupted anywhere it goes on where it was, to the same result."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.occupancy import occupancies
+from sw.compiler.cuda.tune import tune, tune_to_file
+from sw.compiler.cuda.tune.journal import journal_path
+from sw.compiler.cuda.tune.measurer import DeviceFailure, LocalJob
+from tests.support.errors import refused
+from tests.support.simulated_gpu import SimulatedGpus, batches, small_model
+
+CONFIG = CudaConfig(arch="sm_90")
+MODEL = small_model()
+BATCHES = batches(MODEL)
+KERNELS = (3 + 1) * len(occupancies(CONFIG.arch, CONFIG.block_threads))
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupting(after: int) -> SimulatedGpus:
+    """Gives up when so many jobs have been measured."""
+    gpus: SimulatedGpus
+
+    def fails(job):
+        if len(gpus.measured) == after:
+            raise Interrupted
+        return ""
+
+    gpus = SimulatedGpus(MODEL, fails=fails)
+    return gpus
+
+
+def run(output: Path, gpus: SimulatedGpus, **options):
+    return tune_to_file(MODEL, CONFIG, BATCHES, output, measurer=gpus, **options)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    output = tmp_path_factory.mktemp("tuned") / "schedules.json"
+    run(output, SimulatedGpus(MODEL))
+    return output.read_bytes()
+
+
+def test_the_file_holds_what_was_found(tmp_path):
+    output = tmp_path / "schedules.json"
+    found = run(output, SimulatedGpus(MODEL))
+    assert found == tune(MODEL, CONFIG, BATCHES, SimulatedGpus(MODEL))
+    assert schedule_file.load(output, MODEL, CONFIG) == found
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, KERNELS // 2, KERNELS - 2, KERNELS - 1])
+def test_an_interrupted_tuning_goes_on_where_it_was(tmp_path, expected, after):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(after))
+    assert not output.exists()
+    gpus = SimulatedGpus(MODEL)
+    run(output, gpus)
+    assert len(gpus.measured) == KERNELS - after
+    assert output.read_bytes() == expected
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_interrupted_again_and_again(tmp_path, expected):
+    output = tmp_path / "schedules.json"
+    for _ in range(KERNELS // 7):
+        with pytest.raises(Interrupted):
+            run(output, interrupting(7))
+    run(output, SimulatedGpus(MODEL))
+    assert output.read_bytes() == expected
+
+
+def test_killed(tmp_path, expected):
+    output = tmp_path / "schedules.json"
+    script = f"""
+        import os, signal, sys
+        from tests.sw.compiler.cuda.test_tune_file import MODEL, SimulatedGpus, run
+        from pathlib import Path
+
+        class Killing(SimulatedGpus):
+            def local(self, device, job):
+                if len(self.measured) == 5:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return super().local(device, job)
+
+        run(Path({str(output)!r}), Killing(MODEL))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    gpus = SimulatedGpus(MODEL)
+    run(output, gpus)
+    assert len(gpus.measured) == KERNELS - 5
+    assert output.read_bytes() == expected
+
+
+def test_a_tuning_that_lost_its_devices_goes_on_on_others(tmp_path, expected):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(DeviceFailure):
+        run(output, SimulatedGpus(MODEL, devices=2, lost={0: 3, 1: 4}))
+    gpus = SimulatedGpus(MODEL, devices=3)
+    run(output, gpus)
+    assert len(gpus.measured) == KERNELS - 7
+    assert output.read_bytes() == expected
+
+
+def test_failures_are_kept_too(tmp_path):
+    output, again = tmp_path / "a.json", tmp_path / "b.json"
+
+    def fails(job):
+        return "it hangs" if isinstance(job, LocalJob) and job.feature == 3 else ""
+
+    whole = SimulatedGpus(MODEL, fails=fails)
+    run(again, whole)
+    with pytest.raises(DeviceFailure):
+        run(output, SimulatedGpus(MODEL, fails=fails, lost={0: 2}))
+    run(output, SimulatedGpus(MODEL, fails=fails))
+    assert output.read_bytes() == again.read_bytes()
+
+
+def test_the_journal_of_another_tuning_is_refused(tmp_path):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(3))
+    with refused(
+        f"{journal_path(output)}: line 1: candidates = 8: must be 5: delete the file to begin "
+        "anew, or tune to another"
+    ):
+        run(output, SimulatedGpus(MODEL), candidates=5)
+    with refused(
+        f"{journal_path(output)}: line 1: seed = 0: must be 1: delete the file to begin "
+        "anew, or tune to another"
+    ):
+        run(output, SimulatedGpus(MODEL), seed=1)
+
+
+def test_a_tuning_on_other_batches_is_another(tmp_path):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(3))
+    with pytest.raises(Exception, match="line 1: batches = "):
+        tune_to_file(MODEL, CONFIG, batches(MODEL, seed=1), output, measurer=SimulatedGpus(MODEL))
+
+
+def test_without_measuring_there_is_no_journal_and_an_older_one_stays(tmp_path):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(3))
+    text = journal_path(output).read_bytes()
+    run(output, SimulatedGpus(MODEL), strategy="cost-model")
+    assert journal_path(output).read_bytes() == text
+
+
+def test_progress_counts_up_to_all_kernels(tmp_path):
+    calls: list[tuple[int, int, float | None]] = []
+    run(
+        tmp_path / "a.json",
+        SimulatedGpus(MODEL, seconds=0.001),
+        progress=lambda *told: calls.append(told),
+    )
+    done = [call[0] for call in calls]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, KERNELS)
+    assert {call[1] for call in calls} == {KERNELS}
+    assert calls[0][2] is None
+    left = [seconds for _, _, seconds in calls[1:] if seconds is not None]
+    assert len(left) == len(calls) - 1
+    assert left[-1] == 0
+    assert all(seconds > 0 for seconds in left[: KERNELS // 2])
+
+
+def test_progress_begins_with_what_the_journal_has(tmp_path):
+    output = tmp_path / "a.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(7))
+    calls: list[tuple[int, int, float | None]] = []
+    run(output, SimulatedGpus(MODEL), progress=lambda *told: calls.append(told))
+    assert calls[0] == (7, KERNELS, None)
+    assert calls[-1][:2] == (KERNELS, KERNELS)
+
+
+def test_a_device_that_fails_is_noted(tmp_path):
+    notes: list[str] = []
+    gpus = SimulatedGpus(MODEL, devices=2, lost={1: 1}, seconds=0.001)
+    run(tmp_path / "a.json", gpus, note=notes.append)
+    assert notes == ["GPU 1: it has fallen off the bus"]
