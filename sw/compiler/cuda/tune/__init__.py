@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sw.compiler.cuda.cost_model import choose_for_groups
 from sw.compiler.cuda.feature_groups import group_features
 from sw.compiler.cuda.schedule import STRATEGIES, ScheduleSet
 from sw.compiler.cuda.tune.journal import Journal, journal_path
-from sw.compiler.cuda.tune.measurer import Measurer
+from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
 from sw.compiler.cuda.tune.separate import separate
 from sw.compiler.cuda.tune.tuning import Progress, Tuning
 from sw.compiler.cuda.tune.two_stage import two_stage
@@ -117,23 +117,28 @@ def tune_to_file(
     What has been measured is in ``output`` with ``.journal`` behind its name until then. Measures
     on so many ``devices``, by default all GPUs of this machine, or with another ``measurer``.
     """
-    if measurer is None and strategy in _MEASURING:
-        from sw.runtime.cuda.measure import find_measurer
-
-        measurer = find_measurer(model, config, batches, devices)
     journal = journal_path(output)
-    found = tune(
-        model,
-        config,
-        batches,
-        measurer,
-        strategy=strategy,
-        candidates=candidates,
-        seed=seed,
-        journal=journal,
-        progress=progress,
-        note=note,
-    )
+    with ExitStack() as closing:
+        if measurer is None and strategy in _MEASURING:
+            from sw.runtime.cuda.measure import find_measurer
+
+            found_here = find_measurer(model, config, batches, devices)
+            measurer = found_here and closing.enter_context(found_here)
+        try:
+            found = tune(
+                model,
+                config,
+                batches,
+                measurer,
+                strategy=strategy,
+                candidates=candidates,
+                seed=seed,
+                journal=journal,
+                progress=progress,
+                note=note,
+            )
+        except DeviceFailure as failure:
+            raise DeviceFailure(f"{failure}; the same command goes on from {journal}") from failure
     schedule_file.save(output, found)
     if _measures(strategy, measurer):
         journal.unlink()

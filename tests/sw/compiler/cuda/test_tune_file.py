@@ -108,8 +108,13 @@ def test_killed(tmp_path, expected):
 
 def test_a_tuning_that_lost_its_devices_goes_on_on_others(tmp_path, expected):
     output = tmp_path / "schedules.json"
-    with pytest.raises(DeviceFailure):
+    lost = "it has fallen off the bus"
+    with pytest.raises(DeviceFailure) as caught:
         run(output, SimulatedGpus(MODEL, devices=2, lost={0: 3, 1: 4}))
+    assert str(caught.value) == (
+        f"no GPU to measure 20 kernels on: GPU 0: {lost}; GPU 1: {lost}; "
+        f"the same command goes on from {journal_path(output)}"
+    )
     gpus = SimulatedGpus(MODEL, devices=3)
     run(output, gpus)
     assert len(gpus.measured) == KERNELS - 7
