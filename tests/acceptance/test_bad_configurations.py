@@ -62,7 +62,10 @@ def test_hostile_overrides(tmp_path: Path, graph: Path, override: str) -> None:
 
 TOML = {
     "empty": ("", ': no target: must have a line target = one of "dpu", "sam", "cuda"'),
-    "unknown target": ('target = "cpu"\n', ':1: target = \'cpu\': must be one of "dpu", "sam", "cuda"'),
+    "unknown target": (
+        'target = "cpu"\n',
+        ':1: target = \'cpu\': must be one of "dpu", "sam", "cuda"',
+    ),
     "unknown field": (
         'target = "dpu"\ncolour = "red"\n',
         f":2: colour = 'red': no such field; there are {FIELDS}",

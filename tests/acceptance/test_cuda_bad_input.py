@@ -1,0 +1,202 @@
+"""Bad input to the CUDA target: one line that says where and what would be right, status 2."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sw.compiler.cuda.architectures import ARCHITECTURES
+from tests.support.commands import gnarl, refusal
+from tests.support.embedding_files import write_model, write_values
+
+CONFIG = "cuda_sm90"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_model(tmp_path)
+
+
+def refused(folder: Path, *arguments: str | Path) -> str:
+    """Why a run on the emulation is refused, without its own beginning."""
+    return refusal(folder, "run", CONFIG, *arguments, "--backend", "emulation").removeprefix(
+        "gnarl: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        (
+            {"f1_indices": np.array([3, 20, 4])},
+            "indices of f1[1] = 20: must be from 0 to 19",
+        ),
+        (
+            {"f1_indices": np.array([3, -1, 4])},
+            "indices of f1[1] = -1: must be from 0 to 19",
+        ),
+        (
+            {"f2_offsets": np.array([0, 2, 1])},
+            "offsets of f2[2] = 1: must be at least 2, as the one before",
+        ),
+        (
+            {"f2_offsets": np.array([0, 1, 2])},
+            "offsets of f2[2] = 2: must be 3, the number of indices",
+        ),
+        ({"f2_offsets": np.array([1, 1, 3])}, "offsets of f2[0] = 1: must be 0"),
+        ({"f0_offsets": None}, "f0.offsets: is missing"),
+        (
+            {"f0_indices": np.array([0.5, 1.0, 2.0])},
+            "f0.indices: is float64 [3]: must be whole numbers in one dimension",
+        ),
+        (
+            {"f0_table": np.zeros((50, 5), np.float32)},
+            "f0.table: has shape [50, 5]: must be [50, 4]",
+        ),
+        (
+            {"f0_table": np.zeros((50, 4), np.int8)},
+            "f0.table: is int8: must be float32 or float32",
+        ),
+        (
+            {"f9_indices": np.array([1])},
+            "f9.indices: the model has no such array; names are FEATURE.indices, FEATURE.offsets, "
+            "FEATURE.weights and FEATURE.table, features f0 to f2",
+        ),
+    ],
+)
+def test_values(
+    model: Path, tmp_path: Path, changed: dict[str, np.ndarray | None], text: str
+) -> None:
+    path = write_values(tmp_path / "mine.npz", **changed)
+    assert refused(tmp_path, model, "--values", path) == f"{path}: {text}"
+
+
+def test_values_that_are_no_archive(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    path.write_text("0 1 2")
+    assert refused(tmp_path, model, "--values", path).startswith(
+        f"{path}: is not an .npz file of arrays: "
+    )
+
+
+def test_tables_without_features_are_told(model: Path, tmp_path: Path) -> None:
+    (model / "table_config.txt").write_text("50,4\n20,8\n")
+    assert str(model) in refused(tmp_path, model)
+
+
+def test_a_dimension_beyond_the_limit(tmp_path: Path) -> None:
+    model = write_model(tmp_path)
+    (model / "table_config.txt").write_text("50,4\n20,5000\n30,3\n")
+    assert refused(tmp_path, model) == (
+        f"{model}/table_config.txt:2: dim = 5000: must be from 1 to 4096"
+    )
+
+
+def test_schedules_of_another_model_and_of_another_architecture(tmp_path: Path) -> None:
+    model, other = write_model(tmp_path), write_model(tmp_path, "other")
+    (other / "table_config.txt").write_text("50,4\n20,8\n30,4\n")
+    schedules = tmp_path / "schedules.json"
+    assert (
+        gnarl(
+            "tune", CONFIG, model, "-o", schedules, "--strategy", "cost-model", "--batches", "1"
+        ).exit_code
+        == 0
+    )
+    text = refused(tmp_path, other, "--schedules", schedules)
+    digest = "[0-9a-f]{40}…"
+    told = rf"{schedules}: model = {digest}: is another one than other, which is {digest}"
+    assert re.fullmatch(told, text)
+    text = refusal(
+        tmp_path, "run", "cuda_sm80", model, "--schedules", schedules, "--backend", "emulation"
+    )
+    assert text == f"gnarl: {schedules}: arch = 'sm_90': must be 'sm_80', as in the configuration"
+
+
+def test_schedules_that_are_damaged(tmp_path: Path) -> None:
+    model, schedules = write_model(tmp_path), tmp_path / "schedules.json"
+    schedules.write_text(json.dumps({"version": 1}))
+    assert refused(tmp_path, model, "--schedules", schedules).startswith(f"{schedules}: ")
+
+
+def test_no_driver_for_the_gpu(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sw.runtime.cuda import driver
+
+    if not isinstance(start_error(driver), str):
+        pytest.skip("this machine has a GPU")
+    text = refusal(tmp_path, "run", CONFIG, model, "--backend", "cuda")
+    assert text.endswith("--backend emulation runs on the CPU")
+
+
+def start_error(driver: object) -> str | None:
+    from hw.lib.errors import GnarlError
+
+    try:
+        driver.start()  # type: ignore[attr-defined]
+    except GnarlError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["rtl", CONFIG], "gnarl rtl: cuda_sm90: target cuda has no Verilog. See gnarl rtl --help"),
+        (
+            ["tune", "dpu_d1_b8", "x", "-o", "y.json"],
+            "gnarl tune: dpu_d1_b8: target dpu has no schedules. See gnarl tune --help",
+        ),
+        (
+            ["run", CONFIG, "x", "--backend", "rtl"],
+            "gnarl run: --backend rtl: target cuda runs on cuda or emulation. See gnarl run --help",
+        ),
+        (
+            ["run", "dpu_d1_b8", "x", "--batch", "3"],
+            "gnarl run: --batch: target dpu has no use for it. See gnarl run --help",
+        ),
+        (
+            ["run", CONFIG, "x", "--no-reassociate"],
+            "gnarl run: --no-reassociate: target cuda never reorders. See gnarl run --help",
+        ),
+        (
+            ["run", CONFIG, "x", "--tensor", "B=b.mtx", "--backend", "emulation"],
+            "gnarl: --tensor B: target cuda takes its values from --values FILE.npz",
+        ),
+        (
+            ["run", CONFIG, "x", "--waves", "w.fst", "--backend", "emulation"],
+            "gnarl run: --waves shows the RTL: not for --backend emulation. See gnarl run --help",
+        ),
+        (
+            ["run", CONFIG, "x", "--set", "arch=sm_70", "--backend", "emulation"],
+            f"gnarl: --set: arch = 'sm_70': must be one of {', '.join(ARCHITECTURES)}",
+        ),
+    ],
+)
+def test_arguments(tmp_path: Path, arguments: list[str], text: str) -> None:
+    assert refusal(tmp_path, *arguments) == text
+
+
+def test_a_program_that_is_damaged(model: Path, tmp_path: Path) -> None:
+    program = tmp_path / "small.npz"
+    gnarl("compile", CONFIG, model, "-o", program)
+    with np.load(program) as archive:
+        arrays = {
+            name: archive[name] for name in archive.files if name.endswith(("source", "plan"))
+        }
+    assert set(arrays) == {"source", "plan"}
+    truncated = tmp_path / "truncated.npz"
+    truncated.write_bytes(program.read_bytes()[:-100])
+    assert refused(tmp_path, truncated).startswith(f"{truncated}: not a program file, or damaged: ")
+
+
+def test_a_program_for_another_architecture(model: Path, tmp_path: Path) -> None:
+    program = tmp_path / "small.npz"
+    gnarl("compile", "cuda_sm80", model, "-o", program)
+    assert refused(tmp_path, program) == (
+        f"{program}: program for another configuration: arch is sm_80, must be sm_90"
+    )
