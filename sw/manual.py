@@ -25,15 +25,15 @@ from sw.cli import main
 from sw.runtime.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
 from sw.runtime.report import JSON_FIELDS
-from sw.runtime.session import run_once
-from sw.targets import TARGETS, Runtime
+from sw.targets import TARGETS, Frontend
 
 ROOT = Path(__file__).parents[1]
-DEMO: Mapping[str, tuple[str, str]] = {
-    "page": ("dpu_d3_b64", "circuit"),
-    "sam_page": ("sam_fp32", "matmul"),
+DEMO: Mapping[str, tuple[str, str, str]] = {
+    "page": ("dpu_d3_b64", "circuit", "rtl"),
+    "sam_page": ("sam_fp32", "matmul", "rtl"),
+    "cuda_page": ("cuda_sm90", "recommendation", "emulation"),
 }
-"""Configuration and example of the reports in the README, by the names of their sections."""
+"""Configuration, example and backend of the README's reports, by the names of their sections."""
 
 _COLUMNS = 88
 
@@ -42,7 +42,7 @@ def pages() -> dict[Path, str]:
     """Every generated file's whole text, by its path; the reports in the README as they are."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = _with_section(readme, "configurations", configuration_table("configs"))
-    for name in ("quickstart", "sam_quickstart"):
+    for name in ("quickstart", "sam_quickstart", "cuda_quickstart"):
         example = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
         readme = _with_section(readme, name, f"```python\n{example}```")
     return {
@@ -52,14 +52,16 @@ def pages() -> dict[Path, str]:
     }
 
 
-def demo_page(config: str, name: str) -> str:
-    """The report on one of the demo's workloads, but for the times. Runs the RTL."""
+def demo_page(config: str, name: str, backend: str) -> str:
+    """The report on one of the demo's workloads, but for the times."""
     configuration = load_configuration(config)
-    runtime: Runtime = configuration.target.part("runtime")
+    frontend: Frontend = configuration.target.part("runtime")
     with tempfile.TemporaryDirectory() as folder:
-        examples = runtime.examples(Path(folder))
+        examples = frontend.examples(Path(folder))
         example = next(example for example in examples if example.name == name)
-        report = run_once(configuration, example.source, tensors=example.tensors)
+        report = configuration.target.part("run")(
+            configuration, example.source, tensors=example.tensors, backend=backend
+        )
     text = io.StringIO()
     replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
@@ -152,8 +154,8 @@ def write() -> None:
     for path, text in pages().items():
         write_text(path, text)
     readme = ROOT / "README.md"
-    for section, (config, name) in DEMO.items():
-        page = demo_page(config, name)
+    for section, run in DEMO.items():
+        page = demo_page(*run)
         text = readme.read_text(encoding="utf-8")
         write_text(readme, _with_section(text, section, f"```text\n{page}\n```"))
 

@@ -35,11 +35,11 @@ def test_the_reference_has_every_option_and_field() -> None:
 
 @pytest.mark.parametrize("name", DEMO)
 def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Path) -> None:
-    config, example = DEMO[name]
+    config, example, backend = DEMO[name]
     runtime = load_configuration(config).target.part("runtime")
     assert example in [one.name for one in runtime.examples(tmp_path)]
     page = re.search(rf"<!-- {name}:begin -->\n```text\n(.*?)```", README, re.S)
-    assert page and f" on {config}, rtl" in page[1] and "✔ bit-exact" in page[1]
+    assert page and f" on {config}, {backend}" in page[1] and "✔ bit-exact" in page[1]
 
 
 def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
@@ -51,7 +51,7 @@ def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
     assert told.formats == shipped.formats
 
 
-@pytest.mark.parametrize("name", ["quickstart", "sam_quickstart"])
+@pytest.mark.parametrize("name", ["quickstart", "sam_quickstart", "cuda_quickstart"])
 def test_an_example_prints_what_the_readme_says(name: str) -> None:
     printed = re.search(rf"\$ \.venv/bin/python examples/{name}\.py\n(.*?)```", README, re.S)
     assert printed
