@@ -73,8 +73,9 @@ def tune(
         raise WorkloadError(f"strategy {strategy}: must be one of {', '.join(STRATEGIES)}")
     size = round(float(np.mean([batch.size for batch in batches if batch.size])))
     groups = group_features(model, config.block_threads, from_batches(model, batches), size)
+    history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
     if measurer is None or not _measures(strategy, measurer):
-        origin = f"cost model, {len(batches)} batches"
+        origin = f"cost model, {history}"
         if strategy in _MEASURING:
             origin += f"; there was no GPU for {strategy} tuning"
         return replace(choose_for_groups(model, config, groups), origin=origin)
@@ -89,7 +90,7 @@ def tune(
                 config=config,
                 groups=groups,
                 candidates=candidates,
-                origin=f"{strategy} tuning of {candidates} candidates on {len(batches)} batches",
+                origin=f"{strategy} tuning of {candidates} candidates on {history}",
                 measurer=measurer,
                 journal=opened,
                 progress=progress,
