@@ -77,8 +77,9 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     device only if ``length_per_key`` does. Raises ``WorkloadError``.
     """
     keys = list(jagged.keys())
+    place = {key: number for number, key in enumerate(keys)}
     for key in layout.keys:
-        if key not in keys:
+        if key not in place:
             raise WorkloadError(f"input: has no key {key}; there are {_listed(keys)}")
     stride_varies = getattr(jagged, "variable_stride_per_key", None)
     if stride_varies is not None and stride_varies():
@@ -94,7 +95,7 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
             raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
         weights = weights.float()
     if keys != list(layout.keys):
-        order = [keys.index(key) for key in layout.keys]
+        order = [place[key] for key in layout.keys]
         starts = [0, *accumulate(counts)]
         spans = [(starts[number], starts[number + 1]) for number in order]
         values = torch.cat([values[begin:end] for begin, end in spans])
@@ -224,7 +225,7 @@ def _as_indices(layout: InputLayout, place: str, given: torch.Tensor) -> torch.T
 
 
 def _refuse_unknown(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    known = list(known)
+    known = dict.fromkeys(known)
     for key in given:
         if key not in known:
             there = f"there are {_listed(known)}" if known else "no feature is weighted"

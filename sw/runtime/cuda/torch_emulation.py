@@ -40,7 +40,7 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
     if lookup.weights is not None:
         inputs["weights"] = lookup.weights
     tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
-    _emulated(lookup.compiled.text).launch(
+    emulated_kernels(lookup.compiled.text).launch(
         KERNEL,
         len(mapping.tasks),
         program.schedules.block_threads,
@@ -62,7 +62,8 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _emulated(program: str) -> EmulatedKernels:
+def emulated_kernels(program: str) -> EmulatedKernels:
+    """The fused kernel of a program, given as ``OperatorProgram.text``; with checks of indices."""
     compiled = operator_program(program).program
     folders = dict.fromkeys(
         template(schedule.template).include for schedule in compiled.schedules.schedules

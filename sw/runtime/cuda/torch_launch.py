@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from hw.lib.errors import GnarlError
 from sw.runtime.cuda.driver import Context
 from sw.runtime.cuda.gpu import compile_program
 from sw.runtime.cuda.gpus import require_gpu
@@ -25,9 +26,14 @@ _workspaces: dict[tuple[int, int], torch.Tensor] = {}
 def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
     """Fills the outputs. All tensors are on one GPU, for which the host does not wait.
 
-    Raises ``GnarlError`` for a GPU that kernels of the program's architecture do not run on, and
-    where a kernel does not compile.
+    Raises ``GnarlError`` for a GPU that kernels of the program's architecture do not run on, where
+    a kernel does not compile, and while a CUDA graph is being captured.
     """
+    if torch.cuda.is_current_stream_capturing():
+        raise GnarlError(
+            "input: a CUDA graph is being captured: lookups must be outside, for the grid depends "
+            "on the batch"
+        )
     device = lookup.values.device.index
     packed = lookup.launch()
     mapping = packed.tasks(lookup.batch, lookup.counts)

@@ -42,8 +42,8 @@ class Lookup:
         What is in them is not looked at.
         """
         device = self.values.device
-        for number, feature in enumerate(self.compiled.model.features):
-            table = self.table(number)
+        of_feature = map(self.tables.__getitem__, self.compiled.table_of_feature)
+        for feature, table in zip(self.compiled.model.features, of_feature, strict=True):
             check_table(feature, table)
             if table.device != device:
                 raise WorkloadError(
@@ -121,7 +121,7 @@ class Lookup:
 
 def check_table(feature: Feature, table: torch.Tensor) -> None:
     """Raises ``WorkloadError`` unless the table is what the feature says."""
-    if tuple(table.shape) != (feature.rows, feature.dim):
+    if table.shape != (feature.rows, feature.dim):
         raise WorkloadError(
             f"feature {feature.name}: table is {list(table.shape)}: must be "
             f"[rows, dim] = [{feature.rows}, {feature.dim}]"
