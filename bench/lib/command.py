@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,25 +32,25 @@ class Benchmark:
         well; ``tables``, ``verdict`` and ``draw`` of records.
     section, intros
         name of the README's section; what it says of parts, in its order.
+    backends
+        those that a user chooses from, the first by default; none: there is nothing to choose.
+    options
+        decorators of ``click`` for options of this benchmark alone; see ``Request.options``.
     """
 
     target: str
     parts: Mapping[str, Any]
     section: str
     intros: Mapping[str, Intro]
+    backends: Sequence[str] = ("rtl", "model")
+    options: Sequence[Callable[[Any], Any]] = ()
 
     def command(self, help: str) -> click.Command:
         """The command; ``help`` says what the parts are."""
 
         @click.command(help=help)
         @click.argument("parts", nargs=-1, type=click.Choice([*self.parts, "readme"]))
-        @click.option(
-            "--backend",
-            type=click.Choice(["rtl", "model"]),
-            default="rtl",
-            show_default=True,
-            help="Simulated RTL, compared with the model besides; or the model only.",
-        )
+        @self._backend_option
         @click.option(
             "--workloads",
             "folder",
@@ -80,25 +80,40 @@ class Benchmark:
         )
         def main(
             parts: tuple[str, ...],
-            backend: str,
             folder: Path,
             output: Path | None,
             json_file: Path | None,
             seed: int,
             quick: bool,
+            backend: str = "",
+            **options: Any,
         ) -> None:
             if json_file is not None and not json_file.parent.is_dir():
                 raise click.BadParameter(f"{json_file.parent}: no such folder", param_hint="--json")
             output = output or Path("build/bench/quick" if quick else "build/bench")
             try:
-                request = Request(folder, output, backend, seed, quick, Console(stderr=True))
+                console = Console(stderr=True)
+                request = Request(folder, output, backend, seed, quick, console, options)
                 well = self._run(parts or tuple(self.parts), request, json_file)
             except GnarlError as error:
                 click.echo(f"bench.{self.target}: {error}", err=True)
                 sys.exit(BAD_INPUT)
             sys.exit(0 if well else WRONG)
 
+        for option in self.options:
+            option(main)
         return main
+
+    def _backend_option(self, function: Callable[..., None]) -> Callable[..., None]:
+        if not self.backends:
+            return function
+        return click.option(
+            "--backend",
+            type=click.Choice(self.backends),
+            default=self.backends[0],
+            show_default=True,
+            help="Simulated RTL, compared with the model besides; or the model only.",
+        )(function)
 
     def _run(self, parts: tuple[str, ...], request: Request, json_file: Path | None) -> bool:
         request.output.mkdir(parents=True, exist_ok=True)

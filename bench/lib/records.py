@@ -7,9 +7,10 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,12 @@ def records(
     metrics: Mapping[str, Metric],
     setting: Setting,
     spreads: Mapping[str, tuple[float, float]] | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> list[Record]:
-    """A record for each of ``values``, which must all be in ``metrics``."""
+    """A record for each of ``values``, which must all be in ``metrics``.
+
+    ``also``: versions of what took part besides ``tools``, by name.
+    """
     return [
         Record(
             bench=bench,
@@ -129,7 +134,7 @@ def records(
             spread=(spreads or {}).get(name),
             setting=setting,
             commit=commit(),
-            tools=tools(),
+            tools={**tools(), **(also or {})},
         )
         for name, value in values.items()
     ]
@@ -175,12 +180,21 @@ def commit() -> str:
 
 @cache
 def tools() -> dict[str, str]:
-    """Versions by name, and the machine that times depend on."""
+    """Versions by name of those that are installed, and the machine that times depend on."""
     return {
         "python": platform.python_version(),
-        **{name: version(name) for name in _TOOLS},
+        **installed(_TOOLS),
         "cpu": _cpu(),
     }
+
+
+def installed(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of those that are installed."""
+    found = {}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _cpu() -> str:

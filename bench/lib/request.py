@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -24,6 +26,8 @@ class Request:
         whether a few small cases are enough.
     console
         for progress, and what went wrong.
+    options
+        those of one benchmark alone, by name.
     """
 
     workloads: Path
@@ -32,3 +36,4 @@ class Request:
     seed: int
     quick: bool
     console: Console
+    options: Mapping[str, Any] = field(default_factory=dict)

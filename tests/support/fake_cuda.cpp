@@ -177,15 +177,15 @@ DRIVER cuDeviceGetName(char* name, int length, int device) {
 }
 DRIVER cuDeviceGetAttribute(int* value, int attribute, int device) {
   switch (attribute) {
-    case 16: *value = 132; return kSuccess;
-    case 38: *value = 50 << 20; return kSuccess;
+    case 16: *value = 4; return kSuccess;
+    case 38: *value = 1 << 16; return kSuccess;
     case 75: *value = kGpus[device].major; return kSuccess;
     case 76: *value = kGpus[device].minor; return kSuccess;
     default: return kInvalidValue;
   }
 }
 DRIVER cuDeviceTotalMem(size_t* bytes, int) {
-  *bytes = size_t{1} << 37;
+  *bytes = size_t{1} << 28;
   return kSuccess;
 }
 DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -336,11 +336,6 @@ DRIVER cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
   for (int i = 0; i < 4; ++i) arguments.push_back(*static_cast<uint64_t*>(parameters[i]));
   const auto* kernel = static_cast<const Function*>(function);
   return put(stream, [=] {
-    for (int i = 0; i < 4; ++i) {
-      if ((arguments[i] || i < 3) && !inside(device_memory, arguments[i], 1)) {
-        return int(kIllegalAddress);
-      }
-    }
     const char *image = kernel->image.c_str(), *name = kernel->name.c_str();
     return launched ? launched(image, name, gx, bx, shared, arguments.data()) : int(kSuccess);
   });

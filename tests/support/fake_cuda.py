@@ -7,6 +7,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -51,8 +52,8 @@ def live(what: str) -> int:
 
 
 _kernels: list[EmulatedKernels] = []
-launches: list[dict[str, int]] = []
-"""Grid, threads of a block and shared bytes of every launch that ran."""
+launches: list[dict[str, Any]] = []
+"""Kernel, grid, threads of a block and shared bytes of every launch that ran."""
 _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int,
     *(ctypes.c_char_p, ctypes.c_char_p),
@@ -66,14 +67,21 @@ def _driver() -> ctypes.CDLL:
 
 
 def _install() -> None:
-    from sw.runtime.cuda import gpu
+    assert "sw.runtime.cuda.gpu" not in sys.modules  # has imported the function that is replaced
+    from sw.compiler.cuda import nvrtc
 
-    gpu.compile_kernel = _compile  # type: ignore[assignment]
+    nvrtc.compile_kernel = _compile  # type: ignore[assignment]
+    nvrtc.nvrtc_version = lambda: (13, 0)  # type: ignore[assignment]
     _driver().fake_on_launch(_launched)
 
 
 def _compile(
-    source: str, arch: str, *, include: Sequence[Path] = (), defines: Mapping[str, str] = {}
+    source: str,
+    arch: str,
+    *,
+    include: Sequence[Path] = (),
+    defines: Mapping[str, str] = {},
+    kernel: str = "",
 ) -> Any:
     from sw.compiler.cuda.nvrtc import CompiledKernel
 
@@ -84,7 +92,7 @@ def _compile(
 
 @_CALLBACK
 def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arguments: Any) -> int:
-    launches.append({"grid": grid, "block": block, "shared": shared})
+    launches.append({"kernel": name.decode(), "grid": grid, "block": block, "shared": shared})
     try:
         _kernels[int(image.removeprefix(b"cubin:"))].launch(
             name.decode(),

@@ -57,16 +57,16 @@ def require_gpu(arch: str, device: int = 0) -> GpuInfo:
         )
     gpu = found[device]
     if not runs_on(arch, gpu.arch):
-        fitting = gpu.kernel_arch
-        remedy = (
-            f"compile for cuda_{fitting.replace('_', '')}"
-            if fitting
-            else f"must be one that runs kernels for {', '.join(ARCHITECTURES)}"
-        )
         raise GpuError(
-            f"kernels are for {arch}, GPU {device} is a {gpu.name} ({gpu.arch}): {remedy}"
+            f"kernels are for {arch}, GPU {device} is a {gpu.name} ({gpu.arch}): {_remedy(gpu)}"
         )
     return gpu
+
+
+def _remedy(gpu: GpuInfo) -> str:
+    if gpu.kernel_arch is None:
+        return f"must be one that runs kernels for {', '.join(ARCHITECTURES)}"
+    return f"compile for cuda_{gpu.kernel_arch.replace('_', '')}"
 
 
 def runs_on(arch: str, gpu: str) -> bool:

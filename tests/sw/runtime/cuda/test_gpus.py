@@ -53,8 +53,8 @@ def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 
 def test_gpus_are_described(on_fake: Call):
     assert on_fake(_found) == [
-        GpuInfo("Fake H200", "sm_90", 132, 2**37, 50 << 20),
-        GpuInfo("Tesla T4", "sm_75", 132, 2**37, 50 << 20),
+        GpuInfo("Fake H200", "sm_90", 4, 2**28, 1 << 16),
+        GpuInfo("Tesla T4", "sm_75", 4, 2**28, 1 << 16),
     ]
     assert on_fake(require_gpu, "sm_90").name == "Fake H200"
     assert on_fake(require_gpu, "sm_75", 1).name == "Tesla T4"
@@ -144,16 +144,19 @@ def test_a_gpu_that_no_kernels_can_be_compiled_for():
     assert GpuInfo("one of tomorrow", "sm_106", 0, 0, 0).kernel_arch == "sm_103"
 
 
-def _too_old() -> str:
-    gpus._gpus = lambda: [GpuInfo("Tesla V100", "sm_70", 80, 0, 0)]  # type: ignore[assignment]
+def _on(name: str, arch: str) -> str:
+    gpus._gpus = lambda: [GpuInfo(name, arch, 80, 0, 0)]  # type: ignore[assignment]
     return _message("sm_90")
 
 
-def test_a_gpu_too_old_for_the_compiler(tmp_path: Path):
+def test_gpus_too_old_and_too_new(tmp_path: Path):
     with fake_gpus(tmp_path) as call:
-        assert call(_too_old) == (
+        assert call(_on, "Tesla V100", "sm_70") == (
             "kernels are for sm_90, GPU 0 is a Tesla V100 (sm_70): must be one that runs kernels "
             f"for {', '.join(ARCHITECTURES)}"
+        )
+        assert call(_on, "DGX Spark", "sm_121") == (
+            "kernels are for sm_90, GPU 0 is a DGX Spark (sm_121): compile for cuda_sm121"
         )
 
 

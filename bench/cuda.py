@@ -1,0 +1,68 @@
+"""What fused embedding kernels do, in figures: ``python -m bench.cuda``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+if not __package__:  # started as a file, not as a module: what it imports lies above its folder
+    sys.path[0] = str(Path(__file__).parents[1])
+
+from bench.cuda_parts import emulation, kernels, readme
+from bench.cuda_parts.models import MODELS
+from bench.lib.command import Benchmark
+
+
+def _names(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+main = Benchmark(
+    "cuda",
+    {"kernels": kernels, "emulation": emulation},
+    readme.SECTION,
+    readme.INTROS,
+    backends=(),
+    options=(
+        click.option(
+            "--models",
+            default=",".join(MODELS),
+            show_default=True,
+            callback=_names,
+            help="Folders below recflex in the workloads.",
+        ),
+        click.option(
+            "--batches",
+            type=click.IntRange(1),
+            default=128,
+            show_default=True,
+            help="To measure on a GPU.",
+        ),
+        click.option(
+            "--schedules",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("build/schedules"),
+            show_default=True,
+            help="Folder of what was tuned: MODEL.json, and MODEL.separate.json to compare with; "
+            "without, the cost model chooses.",
+        ),
+    ),
+).command(
+    """Measure fused embedding kernels; both PARTS by default.
+
+    \b
+    kernels    time on a GPU, against uniform schedules, PyTorch, TorchRec and the bound of the
+               memory; left out where there is no GPU
+    emulation  results and loads of small batches on the CPU
+    readme     measures nothing: puts the results in build/bench into README.md
+
+    Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.
+
+    Example: python -m bench.cuda kernels --models A,C --batches 32
+    """
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""One model on one GPU: every contender on the same batches, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.cuda_parts.contenders import Contender, Fused, equal
+from bench.cuda_parts.memory import ColdCache, copy_bandwidth
+from bench.cuda_parts.torch_contenders import LeftOut, TorchContender, embedding_bags, torchrec
+from bench.cuda_parts.traffic import traffic
+from bench.cuda_parts.uniform import uniform_choices
+from bench.lib.records import Metric, Setting
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import choose_schedules, uniform_schedules
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.schedule import ScheduleSet
+from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch, synthesise_tables
+from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+from sw.compiler.frontend.recflex import load_model
+from sw.golden.embedding import pool
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.cuda.driver import Context
+from sw.runtime.cuda.gpu import DeviceTables, GpuEmbedding, upload
+from sw.runtime.cuda.gpus import GpuInfo, gpus, require_gpu
+from sw.runtime.cuda.task_map import arrange, map_tasks, static_blocks
+
+OURS = "this project"
+UNIFORM = "uniform, warp per sample"
+BEST_UNIFORM = "best uniform"
+SEPARATE = "separate and combine"
+AVERAGE, MAXIMUM = "static mapping, average", "static mapping, maximum"
+TORCH = "embedding_bag, kernels only"
+TORCH_EAGER = "embedding_bag"
+TORCHREC = "TorchRec"
+
+METRICS = {
+    "kernel_ms": Metric("ms", "lower"),
+    "speedup": Metric("", "none"),
+    "of_bound": Metric("", "higher"),
+    "mapping_share": Metric("", "lower"),
+    "bit_exact": Metric("", "higher"),
+}
+"""Of a contender over all batches. ``speedup``: of this project's kernel over it. ``of_bound``: the
+time in which the bytes that must move are moved at the bandwidth of a copy, over its time.
+``mapping_share``: time of the thread mapping on the host over the kernel's."""
+
+MODEL_METRICS = {
+    "batches": Metric("", "none"),
+    "bound_ms": Metric("ms", "none"),
+    "without_cache_ms": Metric("ms", "none"),
+    "bandwidth": Metric("GB/s", "none"),
+    "multi_hot_share": Metric("", "none"),
+}
+"""Of a model. ``without_cache_ms``: as ``bound_ms``, if every look-up went to memory."""
+
+_TRIED = 8
+"""Batches that decide which uniform schedule is best."""
+_HISTORY = 32
+_HISTORY_SEED = 1_000_003
+"""Past batches that static mappings go by: none that are measured."""
+_AHEAD = 6
+_SYNTHESISERS = 3
+"""Batches made beforehand, and processes that make them: some hundred MB in all."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model, and how much of it to measure.
+
+    schedules
+        folder of ``MODEL.json`` and ``MODEL.separate.json``, as tuned; what is absent is chosen by
+        the cost model, or left out.
+    """
+
+    path: Path
+    batches: int
+    seed: int
+    schedules: Path
+    device: int = 0
+
+    def configuration(self, gpu: GpuInfo) -> NamedConfiguration:
+        """For the GPU."""
+        assert gpu.kernel_arch is not None
+        return load_configuration(f"cuda_{gpu.kernel_arch.replace('_', '')}")
+
+    def setting(self, gpu: GpuInfo) -> Setting:
+        return Setting.of(self.configuration(gpu), self.seed, self.batches)
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.batches} batches"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Values by metric: of the model, and of each contender; and what was left out, and why."""
+
+    model: dict[str, Any]
+    contenders: dict[str, dict[str, Any]]
+    origin: str
+    left_out: list[str]
+
+
+def measure(job: Job) -> Measured:
+    """Raises ``GnarlError`` where there is no such GPU, or a kernel does not compile or run."""
+    field = _Field(job)
+    model, config = field.model, field.config
+    chosen = our_schedules(job.path, job.schedules, model, config)
+    first = field.batch(0)
+    contenders: dict[str, Contender] = {OURS: field.fused(chosen)}
+    contenders[UNIFORM] = field.fused(uniform_schedules(model, config))
+    contenders[BEST_UNIFORM] = field.best_uniform()
+    separate = job.schedules / f"{job.name}.separate.json"
+    if separate.is_file():
+        contenders[SEPARATE] = field.fused(schedule_file.load(separate, model, config))
+    else:
+        field.left_out.append(f"{SEPARATE}: no {separate}")
+    for name, strategy in ((AVERAGE, "average"), (MAXIMUM, "maximum")):
+        contenders[name] = field.static(build_program(model, chosen), strategy)
+    contenders |= field.others()
+
+    exact = {name: field.check(contender, first) for name, contender in contenders.items()}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for each in contenders.values():
+        each.mapping_ms = 0.0
+    least = without_cache = 0
+    for batch in field.batches():
+        moved = traffic(model, batch)
+        least += moved.least
+        without_cache += moved.without_cache
+        for name, contender in contenders.items():
+            times[name].append(contender.time(batch))
+
+    bound_ms = 1e3 * least / field.bandwidth
+    total = {name: float(sum(found)) for name, found in times.items()}
+    return Measured(
+        {
+            "batches": job.batches,
+            "bound_ms": bound_ms,
+            "without_cache_ms": 1e3 * without_cache / field.bandwidth,
+            "bandwidth": 1e-9 * field.bandwidth,
+            "multi_hot_share": multi_hot_share(model),
+        },
+        {
+            name: {
+                "kernel_ms": total[name],
+                "speedup": total[name] / total[OURS],
+                "of_bound": bound_ms / total[name],
+                "mapping_share": contender.mapping_ms / total[name] or None,
+                "bit_exact": exact[name],
+            }
+            for name, contender in contenders.items()
+        },
+        chosen.origin,
+        field.left_out,
+    )
+
+
+def multi_hot_share(model: EmbeddingModel) -> float:
+    """Of the features: those whose samples have other than one index, if any."""
+    many = [feature.factors.mean != 1 or feature.factors.std > 0 for feature in model.features]
+    return sum(many) / len(many)
+
+
+def our_schedules(
+    path: Path, folder: Path, model: EmbeddingModel, config: CudaConfig
+) -> ScheduleSet:
+    """As tuned, if the folder has a file for the model at ``path``; else by the cost model."""
+    tuned = folder / f"{path.stem}.json"
+    if tuned.is_file():
+        return schedule_file.load(tuned, model, config)
+    return choose_schedules(model, config)
+
+
+class _Field:
+    """What contenders of a model share: the GPU, tables, batches, results to compare with."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.model = load_model(job.path)
+        self.gpu = require_gpu_of(job.device)
+        config = job.configuration(self.gpu).config
+        assert isinstance(config, CudaConfig)
+        self.config = config
+        self.context = Context(job.device)
+        self.bandwidth = copy_bandwidth(self.context, self.gpu)
+        self.cold = ColdCache(self.context, self.gpu)
+        self.tables = synthesise_tables(self.model, job.seed)
+        self.on_device: DeviceTables = upload(self.tables, job.device)
+        self.sizes = batch_sizes(job.batches, job.seed)
+        self.left_out: list[str] = []
+        self._wanted: list[np.ndarray] | None = None
+
+    def fused(self, schedules: ScheduleSet) -> Fused:
+        program = build_program(self.model, schedules)
+        return Fused(GpuEmbedding(program, self.on_device, device=self.job.device), self.cold)
+
+    def best_uniform(self) -> Fused:
+        """Of the uniform choices that which takes the least time for the first batches."""
+        batches = [self.batch(number) for number in range(min(_TRIED, self.job.batches))]
+        candidates = [self.fused(each) for each in uniform_choices(self.model, self.config)]
+
+        def total(contender: Fused) -> float:
+            contender.time(batches[0])  # loads the kernel
+            return sum(contender.time(batch) for batch in batches)
+
+        return min(candidates, key=total)
+
+    def static(self, program: EmbeddingProgram, strategy: str) -> Fused:
+        """Blocks of past batches for all batches (RecFlex, VI-D)."""
+        history = []
+        for number, size in enumerate(batch_sizes(_HISTORY, _HISTORY_SEED)):
+            batch = synthesise_batch(self.model, size, _HISTORY_SEED, number)
+            values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+            history.append(map_tasks(program.block_counts, size, values).feature_blocks)
+        embedding = GpuEmbedding(program, self.on_device, device=self.job.device)
+        return Fused(embedding, self.cold, arrange(static_blocks(history, strategy)))
+
+    def others(self) -> dict[str, Contender]:
+        """Those of other projects that are installed."""
+        found: dict[str, Contender] = {}
+        makers: tuple[tuple[Callable[..., Any], dict[str, bool]], ...] = (
+            (embedding_bags, {TORCH_EAGER: False, TORCH: True}),
+            (torchrec, {TORCHREC: False}),
+        )
+        for make, names in makers:
+            try:
+                prepare = make(self.model, self.tables, self.job.device)
+            except LeftOut as reason:
+                self.left_out.append(f"{', '.join(names)}: {reason}")
+                continue
+            for name, replayed in names.items():
+                found[name] = TorchContender(prepare, self.cold, replayed)
+        return found
+
+    def batch(self, number: int) -> Batch:
+        return synthesise_batch(self.model, self.sizes[number], self.job.seed, number)
+
+    def batches(self) -> Iterator[Batch]:
+        """All of them; the next are made while one is measured."""
+        with ProcessPoolExecutor(_SYNTHESISERS, get_context("spawn")) as pool:
+            pending: list[Future[Batch]] = []
+            for number, size in enumerate(self.sizes):
+                arguments = (self.model, size, self.job.seed, number)
+                pending.append(pool.submit(synthesise_batch, *arguments))
+                if len(pending) == _AHEAD:
+                    yield pending.pop(0).result()
+            for each in pending:
+                yield each.result()
+
+    def check(self, contender: Contender, batch: Batch) -> bool | None:
+        """Whether its outputs are the golden model's; ``None`` where they are not compared."""
+        found = contender.outputs(batch)
+        if found is None:
+            return None
+        return equal(found, self._golden(batch))
+
+    def _golden(self, batch: Batch) -> Sequence[np.ndarray]:
+        if self._wanted is None:
+            self._wanted = golden(self.model, self.tables, batch)
+        return self._wanted
+
+
+def golden(model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch) -> list[np.ndarray]:
+    """For each feature [batch, dim]."""
+    return [
+        pool(
+            table,
+            *(inputs.indices, inputs.offsets, inputs.weights),
+            *(feature.pooling, feature.output_type),
+        )
+        for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
+    ]
+
+
+def require_gpu_of(device: int) -> GpuInfo:
+    """The GPU of this number, whatever its architecture. Raises ``GpuError`` without one."""
+    found = gpus()
+    fitting = found[device].kernel_arch if device < len(found) else None
+    return require_gpu(fitting or "sm_90", device)

@@ -1,0 +1,34 @@
+"""Recommendation models: those of the paper, or an example in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.lib.request import Request
+from sw.runtime.cuda.frontend import examples
+
+MODELS = ("A", "B", "C", "D", "E")
+FOLDER = "recflex"
+
+
+def models(request: Request, title: str) -> list[Path]:
+    """The folders of the models that were asked for, one of them if few are enough; says which are
+    absent. Without any, the project's example."""
+    wanted = request.options["models"]
+    found = []
+    for name in wanted[:1] if request.quick else wanted:
+        folder = request.workloads / FOLDER / name
+        if folder.is_dir():
+            found.append(folder)
+        else:
+            _tell(request, f"{title}: {folder} is absent: skipped")
+    if found:
+        return found
+    (request.output / "examples").mkdir(parents=True, exist_ok=True)
+    made = [Path(example.source) for example in examples(request.output / "examples")]
+    _tell(request, f"{title}: generated instead: {', '.join(map(str, made))}")
+    return made
+
+
+def _tell(request: Request, text: str) -> None:
+    request.console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,162 @@
+"""PyTorch's embedding bags, one kernel or so for each feature; and TorchRec's fused kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench.cuda_parts.memory import ColdCache
+from hw.lib.errors import GnarlError
+from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+
+
+class LeftOut(GnarlError):
+    """Why a contender does not take part."""
+
+
+@dataclass
+class TorchContender:
+    """What PyTorch runs in its current stream.
+
+    prepare
+        brings a batch to the device; what it returns launches the kernels.
+    replayed
+        whether these are recorded first, and timed without the host's part.
+    """
+
+    prepare: Callable[[Batch], Callable[[], Any]]
+    cold: ColdCache
+    replayed: bool = False
+    mapping_ms: float = field(default=0.0, init=False)
+
+    def time(self, batch: Batch) -> float:
+        import torch
+
+        with torch.no_grad():
+            launch = self.prepare(batch)
+            if self.replayed:
+                launch()  # loads what may not be loaded during a capture
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    launch()
+                launch = graph.replay
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize()
+            self.cold.put(torch.cuda.current_stream().cuda_stream)
+            begin.record()
+            launch()
+            end.record()
+            end.synchronize()
+            return float(begin.elapsed_time(end))
+
+    def outputs(self, batch: Batch) -> list[np.ndarray] | None:
+        """They are whatever PyTorch gives; a first run loads its kernels."""
+        self.time(batch)
+        return None
+
+
+def embedding_bags(
+    model: EmbeddingModel, tables: Sequence[np.ndarray], device: int
+) -> Callable[[Batch], Callable[[], Any]]:
+    """``torch.nn.functional.embedding_bag`` of each feature."""
+    torch = _torch()
+    for feature in model.features:
+        if feature.table_type != feature.output_type:
+            raise LeftOut(f"feature {feature.name}: embedding_bag keeps the tables' type")
+    on_device = [_tensor(table, device) for table in tables]
+
+    def prepare(batch: Batch) -> Callable[[], Any]:
+        inputs = [
+            (_tensor(each.indices, device), _tensor(each.offsets, device), each.weights)
+            for each in batch.features
+        ]
+        weights = [None if given is None else _tensor(given, device) for _, _, given in inputs]
+
+        def launch() -> list[Any]:
+            return [
+                torch.nn.functional.embedding_bag(
+                    indices,
+                    table,
+                    offsets,
+                    mode=feature.pooling,
+                    per_sample_weights=weight,
+                    include_last_offset=True,
+                )
+                for feature, table, weight, (indices, offsets, _) in zip(
+                    model.features, on_device, weights, inputs, strict=True
+                )
+            ]
+
+        return launch
+
+    return prepare
+
+
+def torchrec(
+    model: EmbeddingModel, tables: Sequence[np.ndarray], device: int
+) -> Callable[[Batch], Callable[[], Any]]:
+    """FBGEMM's table-batched embedding bags, TorchRec's kernel."""
+    torch = _torch()
+    try:
+        from fbgemm_gpu.split_embedding_configs import EmbOptimType
+        from fbgemm_gpu.split_table_batched_embeddings_ops_common import (
+            EmbeddingLocation,
+            PoolingMode,
+        )
+        from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
+            ComputeDevice,
+            SplitTableBatchedEmbeddingBagsCodegen,
+        )
+    except Exception as error:  # what a package for another CUDA or PyTorch raises is its own
+        raise LeftOut(f"no fbgemm_gpu that can be used: {_first_line(error)}") from None
+    for feature in model.features:
+        plain = feature.pooling == "sum" and feature.table_type == feature.output_type == "float32"
+        if not plain or feature.weighted or feature.index_type != "int64" or feature.dim % 4:
+            raise LeftOut(
+                f"feature {feature.name}: measured of sums in float32 without weights, int64 "
+                "indices, dim a multiple of 4"
+            )
+    fused = SplitTableBatchedEmbeddingBagsCodegen(
+        [
+            (feature.rows, feature.dim, EmbeddingLocation.DEVICE, ComputeDevice.CUDA)
+            for feature in model.features
+        ],
+        optimizer=EmbOptimType.EXACT_SGD,
+        pooling_mode=PoolingMode.SUM,
+        device=torch.device("cuda", device),
+    )
+    for weights, table in zip(fused.split_embedding_weights(), tables, strict=True):
+        weights.copy_(torch.from_numpy(table))
+
+    def prepare(batch: Batch) -> Callable[[], Any]:
+        lengths = np.concatenate([np.diff(each.offsets) for each in batch.features])
+        offsets = _tensor(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), device)
+        indices = _tensor(np.concatenate([each.indices for each in batch.features]), device)
+        return lambda: fused(indices, offsets)
+
+    return prepare
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise LeftOut("no PyTorch here") from None
+    if not torch.cuda.is_available():
+        raise LeftOut(f"PyTorch {torch.__version__} sees no GPU")
+    return torch
+
+
+def _tensor(array: np.ndarray, device: int) -> Any:
+    import torch
+
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).to(f"cuda:{device}").view(torch.bfloat16)
+    return torch.from_numpy(array).to(f"cuda:{device}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

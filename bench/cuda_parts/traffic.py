@@ -1,0 +1,54 @@
+"""Bytes that an embedding layer must move, whatever kernel computes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of one batch.
+
+    rows
+        of all rows of tables that are looked up, each once.
+    look_ups
+        of the row of every look-up.
+    inputs
+        of indices, offsets and weights.
+    outputs
+        of pooled rows.
+    """
+
+    rows: int
+    look_ups: int
+    inputs: int
+    outputs: int
+
+    @property
+    def least(self) -> int:
+        """What must move if no cache is warm, and none forgets a row."""
+        return self.rows + self.inputs + self.outputs
+
+    @property
+    def without_cache(self) -> int:
+        """What would move if nothing were kept from one look-up to the next."""
+        return self.look_ups + self.inputs + self.outputs
+
+
+def traffic(model: EmbeddingModel, batch: Batch) -> Traffic:
+    """O(rows + indices)."""
+    rows = look_ups = inputs = outputs = 0
+    for feature, given in zip(model.features, batch.features, strict=True):
+        row_bytes = feature.dim * TABLE_TYPES[feature.table_type].itemsize
+        touched = np.zeros(feature.rows, bool)
+        touched[given.indices] = True
+        rows += int(np.count_nonzero(touched)) * row_bytes
+        look_ups += len(given.indices) * row_bytes
+        weights = 0 if given.weights is None else given.weights.nbytes
+        inputs += given.indices.nbytes + given.offsets.nbytes + weights
+        outputs += batch.size * feature.dim * TABLE_TYPES[feature.output_type].itemsize
+    return Traffic(rows, look_ups, inputs, outputs)
