@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from sw.compiler.cuda.fusion import FusedKernel, fuse
 from sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import template
+from sw.compiler.cuda.templates.template import INCLUDE
 from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
 
 
@@ -25,6 +27,13 @@ class EmbeddingProgram:
     @cached_property
     def outputs(self) -> OutputLayout:
         return output_layout(self.model)
+
+    @property
+    def include(self) -> list[Path]:
+        """Folders of the headers that the kernel's source includes: the project's, and those of
+        templates from elsewhere."""
+        own = (template(schedule.template).include for schedule in self.schedules.schedules)
+        return list(dict.fromkeys([INCLUDE, *own]))
 
     @cached_property
     def block_counts(self) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.templates import template
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.arguments import feature_arguments, require_no_error
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray, LaunchStatistics
@@ -42,11 +41,8 @@ class EmulatedEmbedding:
             GlobalArray(f"table of {feature.name}", np.ascontiguousarray(table))
             for feature, table in zip(program.model.features, tables, strict=True)
         ]
-        include = dict.fromkeys(
-            template(schedule.template).include for schedule in program.schedules.schedules
-        )
         self._kernels = EmulatedKernels(
-            program.kernel.source, list(include), {"GNARL_CHECKED": "1"}, name=program.model.name
+            program.kernel.source, program.include, {"GNARL_CHECKED": "1"}, name=program.model.name
         )
 
     def run(self, batch: Batch, mapping: TaskMap | None = None) -> EmulatedRun:

@@ -13,7 +13,6 @@ import numpy as np
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.templates import template
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.arguments import require_no_error
 from sw.runtime.cuda.driver import Context, DeviceMemory, Event, PinnedMemory, Stream, call
@@ -279,13 +278,11 @@ def compile_program(
     program: EmbeddingProgram, *, checked: bool = False, timed: bool = False
 ) -> CompiledKernel:
     """The program's kernel for its architecture: with checks of indices, with times of blocks."""
-    schedules = program.schedules
-    include = dict.fromkeys(template(schedule.template).include for schedule in schedules.schedules)
     defines = {"GNARL_CHECKED": checked, "GNARL_BLOCK_TIMES": timed}
     return compile_kernel(
         program.kernel.source,
-        schedules.arch,
-        include=list(include),
+        program.schedules.arch,
+        include=program.include,
         defines={name: "1" for name, wanted in defines.items() if wanted},
     )
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
-from sw.compiler.cuda.templates import template
 from sw.runtime.cuda.arguments import require_no_error
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.operator_program import operator_program
@@ -65,9 +64,6 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 def emulated_kernels(program: str) -> EmulatedKernels:
     """The fused kernel of a program, given as ``OperatorProgram.text``; with checks of indices."""
     compiled = operator_program(program).program
-    folders = dict.fromkeys(
-        template(schedule.template).include for schedule in compiled.schedules.schedules
-    )
     return EmulatedKernels(
-        compiled.kernel.source, list(folders), {"GNARL_CHECKED": "1"}, name=compiled.model.name
+        compiled.kernel.source, compiled.include, {"GNARL_CHECKED": "1"}, name=compiled.model.name
     )
