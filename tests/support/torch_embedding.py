@@ -21,6 +21,8 @@ from sw.runtime.cuda.embedding_bag_modules import (
 from sw.runtime.cuda.fused_embedding_bags import FusedEmbeddingBags
 from sw.runtime.cuda.torch_arrays import from_array
 
+torch.set_num_threads(1)  # more would spin while other tests need the cores
+
 
 def schedules_of(
     features: Sequence[Feature], names: Sequence[str] = ("one_hot",), block_threads: int = 128

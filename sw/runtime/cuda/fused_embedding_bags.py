@@ -68,7 +68,7 @@ class FusedEmbeddingBags(torch.nn.Module):
 
     def __init__(
         self,
-        tables: Sequence[torch.Tensor] | Mapping[str, torch.Tensor],
+        tables: Sequence[torch.Tensor] | Mapping[str, torch.Tensor] | torch.nn.ParameterDict,
         features: Sequence[Feature],
         schedules: ScheduleSet | str | Path | None = None,
         *,
@@ -82,6 +82,8 @@ class FusedEmbeddingBags(torch.nn.Module):
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
         names = [feature.name for feature in features]
+        if isinstance(tables, torch.nn.ParameterDict):
+            tables = dict(tables.items())
         if not isinstance(tables, Mapping):
             if table_of is None and len(tables) != len(names):
                 raise WorkloadError(

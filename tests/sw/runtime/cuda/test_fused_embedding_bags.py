@@ -248,6 +248,23 @@ def test_states_of_bags_and_of_the_module_itself_load() -> None:
     assert torch.equal(again(VALUES, OFFSETS)["a"], expected)
 
 
+def test_modules_are_saved_and_loaded_whole(tmp_path) -> None:
+    module = fused_bags(_bags())
+    torch.save(module, tmp_path / "module.pt")
+    again = torch.load(tmp_path / "module.pt", weights_only=False)
+    found, right = again(VALUES, OFFSETS), module(VALUES, OFFSETS)
+    assert all(torch.equal(found[name], right[name]) for name in right)
+    again.load_state_dict(_bags().state_dict())
+
+
+def test_parameters_may_come_by_name() -> None:
+    tables = torch.nn.ParameterDict({"x": torch.ones(4, 4), "y": torch.zeros(4, 2)})
+    module = fused(tables, [Feature("y", 4, 2), Feature("x", 4, 4)])
+    assert {id(own) for own in module.parameters()} == {id(own) for own in tables.values()}
+    outputs = module({name: torch.tensor([[1, 2]]) for name in "xy"})
+    assert [output.tolist() for output in outputs.values()] == [[[0.0] * 2], [[2.0] * 4]]
+
+
 def test_copies_are_independent() -> None:
     module = fused_bags(_bags())
     twin = copy.deepcopy(module)

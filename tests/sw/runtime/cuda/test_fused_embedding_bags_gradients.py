@@ -183,6 +183,17 @@ def test_emulated_lookups_have_the_same_gradients() -> None:
     assert all(torch.equal(*pair) for pair in zip(found, right, strict=True))
 
 
+def test_second_derivatives_are_refused() -> None:
+    one = example(Feature("f", 6, 4, weighted=True), (3, 0, 2))
+    table = torch.nn.Parameter(one.table)
+    module = fused([table], [one.feature])
+    weights = {"f": one.weights.requires_grad_()}
+    output = module({"f": one.values}, {"f": one.offsets}, weights=weights)["f"]
+    (first,) = torch.autograd.grad(output.square().sum(), table, create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        first.sum().backward()
+
+
 def test_training_by_sgd_takes_the_same_steps_as_embedding_bag() -> None:
     one = example(Feature("f", 6, 4), (3, 0, 1, 7))
     ours, theirs = torch.nn.Parameter(one.table.clone()), torch.nn.Parameter(one.table.clone())
