@@ -200,12 +200,13 @@ class EmbeddingModel:
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of the features: what schedules and programs are made for."""
+        """Hexadecimal SHA-256 of the features: what schedules and programs are made for.
+
+        Pooling factors are left out: they change what is fast, not what is computed.
+        """
         features = [asdict(feature) for feature in self.features]
         for feature in features:
-            # Equal numbers have equal texts.
-            for field in ("mean", "std", "coverage"):
-                feature["factors"][field] = float(feature["factors"][field])
+            del feature["factors"]
         text = json.dumps(features, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -92,8 +92,7 @@ def test_tables_and_features_that_do_not_fit(make: Callable[[], object], text: s
 
 
 def test_schedules_for_another_model() -> None:
-    others = [Feature("f", 10, 4, factors=PoolingFactors(mean=7))]
-    given = schedules_of(others)
+    given = schedules_of([Feature("f", 11, 4)])
     mine = fused([torch.ones(10, 4)], ONE).model.digest
     with refused(
         f"schedules: model = {given.model[:40]}…: is another one than embedding bags, which is "
