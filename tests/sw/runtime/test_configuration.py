@@ -102,7 +102,8 @@ def test_a_syntax_error_at_the_end_names_the_last_line(tmp_path: Path) -> None:
 
 def test_a_file_without_target_is_told_what_to_write(tmp_path: Path) -> None:
     path = write(tmp_path, "banks = 8\n")
-    assert refusal(path) == f'{path}: no target: must have a line target = one of "dpu", "sam", "cuda"'
+    text = 'no target: must have a line target = one of "dpu", "sam", "cuda"'
+    assert refusal(path) == f"{path}: {text}"
 
 
 def test_an_unknown_target_names_its_line(tmp_path: Path) -> None:

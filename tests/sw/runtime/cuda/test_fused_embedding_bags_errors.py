@@ -16,7 +16,6 @@ from hw.lib.errors import ConfigError  # noqa: E402
 from sw.compiler.frontend.embedding_model import (  # noqa: E402
     MAXIMUM_BATCH,
     Feature,
-    PoolingFactors,
 )
 from sw.runtime.cuda.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from sw.runtime.cuda.operator_program import (  # noqa: E402
