@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -57,8 +56,8 @@ class SimulatedGpus:
         texts of failures by jobs, or nothing for jobs that succeed.
     lost
         for each device that fails, the jobs that it measures before.
-    seconds
-        that a measurement takes.
+    together
+        whether each device waits with its first job until all of them have one.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class SimulatedGpus:
         devices: int = 1,
         fails: Callable[[Job], str] = lambda job: "",
         lost: dict[int, int] | None = None,
-        seconds: float = 0.0,
+        together: bool = False,
     ) -> None:
         self.model = model
         self.seed = seed
@@ -79,7 +78,8 @@ class SimulatedGpus:
         self._devices = devices
         self._fails = fails
         self._lost = lost or {}
-        self._seconds = seconds
+        self._first = threading.Barrier(devices, timeout=60) if together else None
+        self._begun: set[int] = set()
         self._busy = [threading.Lock() for _ in range(devices)]
 
     def devices(self) -> int:
@@ -134,7 +134,9 @@ class SimulatedGpus:
     def _measure(self, device: int, job: Job) -> None:
         assert self._busy[device].acquire(blocking=False), "a device measures one job at a time"
         try:
-            time.sleep(self._seconds)
+            if self._first is not None and device not in self._begun:
+                self._begun.add(device)
+                self._first.wait()
             if self._lost.get(device) == self.on_device[device]:
                 raise DeviceFailure("it has fallen off the bus")
             if text := self._fails(job):

@@ -56,7 +56,7 @@ def distribute(
             while thread.is_alive():
                 thread.join(_WAKE_S)
     finally:
-        shared.stop()
+        shared.close()
     if shared.error is not None:
         raise shared.error
     if shared.waiting:
@@ -83,29 +83,26 @@ class _Shared:
         self._note = note
         self._under_way = 0
         self._stopped = False
-        self._changed = threading.Condition()
+        self._closed = False
+        self._changed = threading.Condition(threading.RLock())
 
     def work(self, device: int) -> None:
         while (job := self._take()) is not None:
             outcome: Outcome | None = None
             try:
                 outcome = self._measure(device, job)
-            except DeviceFailure as failure:
-                self._lost[device] = str(failure)
-                self._note(f"GPU {device}: {failure}")
             except BaseException as error:
-                self.error = error
-                self.stop()
+                self._fail(error)
             with self._changed:
                 self._under_way -= 1
                 if outcome is None:
                     self.waiting.appendleft(job)
-                elif self.error is None:
+                elif not self._closed:
                     try:
                         self._finished(job, outcome)
                     except BaseException as error:
-                        self.error = error
-                        self._stopped = True
+                        self._closed = True
+                        self._fail(error)
                 self._changed.notify_all()
             if outcome is None:
                 return
@@ -115,6 +112,12 @@ class _Shared:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """Nor does any tell an outcome: the caller was interrupted, and waits for none of them."""
+        with self._changed:
+            self._closed = True
+        self.stop()
 
     def _take(self) -> Job | None:
         """The next job; waits while a device that may fail still works on one."""
@@ -126,10 +129,20 @@ class _Shared:
             self._under_way += 1
             return self.waiting.popleft()
 
-    def _measure(self, device: int, job: Job) -> Outcome:
+    def _measure(self, device: int, job: Job) -> Outcome | None:
+        """``None`` where the device fails."""
         try:
             if isinstance(job, LocalJob):
                 return Outcome(tuple(self._measurer.local(device, job)))
             return Outcome((self._measurer.fused(device, job),))
         except JobFailure as failure:
             return Outcome((), str(failure))
+        except DeviceFailure as failure:
+            self._lost[device] = str(failure)
+            self._note(f"GPU {device}: {failure}")
+            return None
+
+    def _fail(self, error: BaseException) -> None:
+        """The first error is the caller's."""
+        self.error = self.error or error
+        self.stop()

@@ -17,7 +17,9 @@ Ranked = list[tuple[float, Schedule]]
 
 
 def two_stage(tuning: Tuning) -> ScheduleSet:
-    """Where a group's kernel cannot be measured the cost model chooses for it.
+    """Groups share code where that costs them hardly more than their best: see ``share_codes``.
+
+    Where a group's kernel cannot be measured the cost model chooses for it.
 
     Raises ``JobFailure`` where none of the fused kernels can be measured.
     """

@@ -172,7 +172,7 @@ def test_progress_counts_up_to_all_kernels(tmp_path):
     calls: list[tuple[int, int, float | None]] = []
     run(
         tmp_path / "a.json",
-        SimulatedGpus(MODEL, seconds=0.001),
+        SimulatedGpus(MODEL),
         progress=lambda *told: calls.append(told),
     )
     done = [call[0] for call in calls]
@@ -198,6 +198,6 @@ def test_progress_begins_with_what_the_journal_has(tmp_path):
 
 def test_a_device_that_fails_is_noted(tmp_path):
     notes: list[str] = []
-    gpus = SimulatedGpus(MODEL, devices=2, lost={1: 1}, seconds=0.001)
+    gpus = SimulatedGpus(MODEL, devices=2, lost={1: 0}, together=True)
     run(tmp_path / "a.json", gpus, note=notes.append)
     assert notes == ["GPU 1: it has fallen off the bus"]
