@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from sw.compiler.cuda.fusion import KERNEL
 from sw.runtime.build_cache import cached, digest_of
 
 _STANDARD = "c++17"
+_IMPORTING = threading.Lock()
 _CUBIN, _LOG = "kernel.cubin", "compiler.log"
 
 
@@ -226,7 +228,8 @@ def _version_text() -> str:
 def _call(function: str) -> Any:
     """What a function of NVRTC's returns besides its status."""
     try:
-        import cuda.core  # noqa: F401
+        with _IMPORTING:  # cuda-core cannot be imported by two threads at a time
+            import cuda.core  # noqa: F401
         from cuda.bindings import nvrtc
 
         status, *results = getattr(nvrtc, function)()
