@@ -65,7 +65,7 @@ class GpuMeasurer:
         self._numbers = tuple(numbers)
         self._values = synthesise_tables(model)
         self._tables: dict[int, DeviceTables] = {}
-        self._compilers = ThreadPoolExecutor(os.cpu_count(), "compile")
+        self._compilers = ThreadPoolExecutor(len(os.sched_getaffinity(0)), "compile")
         self._compiled: dict[str, Future[None]] = {}
 
     def __enter__(self) -> GpuMeasurer:

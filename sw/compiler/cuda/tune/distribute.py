@@ -84,7 +84,7 @@ class _Shared:
         self._under_way = 0
         self._stopped = False
         self._closed = False
-        self._changed = threading.Condition(threading.RLock())
+        self._changed = threading.Condition()
 
     def work(self, device: int) -> None:
         while (job := self._take()) is not None:
