@@ -181,19 +181,21 @@ class EmulatedKernels:
         )
 
     def _with_lines(self, text: str) -> str:
-        return re.sub(r"@([0-9a-f]+)@", lambda match: self._line(match[1]), text)
+        return re.sub("@([0-9a-f]+)@", lambda match: _line_of(self._path, match[1]), text)
 
-    def _line(self, address: str) -> str:
-        """``file:line`` of an address in the library's code, past functions of the language."""
-        try:
-            done = subprocess.run(
-                ["addr2line", "-i", "-e", str(self._path), address], capture_output=True, text=True
-            )
-        except FileNotFoundError:
-            return "line unknown: addr2line is not installed"
-        places = [line.split(" ")[0] for line in done.stdout.splitlines()]
-        kernels = [place for place in places if Path(place).parent.resolve() != _SIMT.resolve()]
-        return Path(next(iter(kernels or places), "line unknown")).name
+
+@functools.cache
+def _line_of(library: Path, address: str) -> str:
+    """``file:line`` of an address in the library's code, past functions of the language."""
+    try:
+        done = subprocess.run(
+            ["addr2line", "-i", "-e", str(library), address], capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        return "line unknown: addr2line is not installed"
+    places = [line.split(" ")[0] for line in done.stdout.splitlines()]
+    kernels = [place for place in places if Path(place).parent.resolve() != _SIMT.resolve()]
+    return Path(next(iter(kernels or places), "line unknown")).name
 
 
 def _check_shape(place: str, grid: int, block: int, shared_bytes: int, arguments: int) -> None:
