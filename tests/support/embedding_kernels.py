@@ -78,8 +78,11 @@ def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> li
     for one in shuffled:
         kind = one.feature.kind
         of_triple.setdefault((kind.pooling, kind.table_type, kind.dim), []).append(one)
-    # Of so many at random hardly a pair is absent.
-    missing = set(itertools.chain.from_iterable(_pairs(one) for one in shuffled[:10_000]))
+    having: dict[tuple[str, str], list[Case]] = {}
+    for one in shuffled[:10_000]:  # among so many at random hardly a pair is absent
+        for pair in _pairs(one):
+            having.setdefault(pair, []).append(one)
+    missing = set(having)
     chosen: list[Case] = []
 
     def choose(candidates: Sequence[Case]) -> None:
@@ -91,8 +94,7 @@ def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> li
         for triple in sorted(of_triple):
             choose(of_triple[triple][:20])
     while missing:
-        pair = min(missing)
-        choose([one for one in shuffled[:10_000] if set(pair) <= _choices(one)][:20])
+        choose(having[min(missing)][:20])
     return chosen
 
 

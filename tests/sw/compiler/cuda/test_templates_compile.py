@@ -1,0 +1,30 @@
+"""Every template compiles, without a GPU, for old architectures and new, and spills nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.templates import template, templates
+from tests.support.embedding_kernels import covering_cases, program_of
+
+pytest.importorskip("cuda.core", reason="NVRTC is used through cuda-core")
+
+from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
+
+ARCHS = ("sm_75", "sm_80", "sm_90", "sm_100")
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("name", templates())
+def test_compiles(name: str, arch: str) -> None:
+    chosen = template(name)
+    most = ARCHITECTURES[arch].shared_per_block
+    cases = [
+        one
+        for one in covering_cases(name, 128, triples=False)[ARCHS.index(arch) :: 2 * len(ARCHS)]
+        if chosen.shared_bytes(one.schedule, one.feature, 128) <= most
+    ]
+    program = program_of(cases, arch=arch)
+    compiled = compile_kernel(program.kernel.source, arch, include=[chosen.include])
+    assert compiled.spill_bytes == 0
