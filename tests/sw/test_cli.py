@@ -228,8 +228,8 @@ def test_waves_are_written_whole(graph: Path, tmp_path: Path) -> None:
         ),
         (
             ["run", CONFIG, "GRAPH", "--backend", "fpga"],
-            "gnarl run: Invalid value for '--backend': 'fpga' is not one of 'rtl', 'model', 'cuda', "
-            "'emulation'. See gnarl run --help",
+            "gnarl run: Invalid value for '--backend': 'fpga' is not one of 'rtl', 'model', "
+            "'cuda', 'emulation'. See gnarl run --help",
         ),
         (
             ["run", CONFIG, "GRAPH", "--backend", "model", "--waves", "x.fst"],
