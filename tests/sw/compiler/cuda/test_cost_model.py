@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,8 @@ from sw.compiler.cuda.feature_groups import feature_candidates, group_features
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
+from sw.compiler.cuda.templates import template, templates
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.compiler.frontend.embedding_model import (
     POOLINGS,
     TABLE_TYPES,
@@ -206,6 +208,33 @@ def test_a_thousand_kinds_of_features_are_chosen_for_all_the_same():
     features = [Feature(f"f{n}", 1000, 1 + n) for n in range(60)]
     found = choose_schedules(model(*features), CONFIG)
     assert len(found.of_feature) == 60
+
+
+class Magic(Template):
+    """A template from elsewhere, which claims to do nothing."""
+
+    name = "magic"
+    header = "magic.cuh"
+    struct = "Magic"
+    parameters = (Parameter("spell", (1,), "which"),)
+
+    def refusal(self, schedule, feature, block_threads):
+        return "spell: must be for dim 4" if feature.dim != 4 else ""
+
+    def block_count(self, schedule, feature, block_threads):
+        return BlockCount("samples", 1, 1024)
+
+    def work(self, schedule, feature, block_threads, batch, values, longest):
+        return Work(0, 0, 0, 0)
+
+
+def test_a_template_from_elsewhere_is_chosen_where_it_claims_to_do_least(monkeypatch):
+    known = {**templates(), "magic": Magic()}
+    registry = import_module("sw.compiler.cuda.templates.template")
+    monkeypatch.setattr(registry, "_TEMPLATES", known)
+    found = choose_schedules(model(Feature("a", 10, 4), Feature("b", 10, 8)), CONFIG)
+    assert found.schedule(0).template == "magic"
+    assert found.schedule(1).template != "magic"
 
 
 # Features that nothing takes.

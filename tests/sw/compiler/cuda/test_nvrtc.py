@@ -154,6 +154,21 @@ def test_processes_that_compile_at_once_share_one_entry(cache: Path) -> None:
     assert sorted(cached for _, cached in outputs) == ["False", "True", "True"]
 
 
+def test_threads_that_compile_first_do_not_trip_over_the_import_of_cuda_core() -> None:
+    script = f"""
+from sw.compiler.cuda.nvrtc import CompileRequest, compile_many
+one = CompileRequest({SMALL!r}, "sm_80", (), {{"NUMBER": "7"}}, "small")
+print(len(compile_many([one] * 8, jobs=8)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[4],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "8\n", done.stderr
+
+
 def test_many() -> None:
     shares: list[float] = []
     requests = [
