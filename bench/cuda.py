@@ -11,13 +11,8 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts import emulation, kernels, readme
-from bench.cuda_parts.models import MODELS
+from bench.cuda_parts.models import MODELS_OPTION
 from bench.lib.command import Benchmark
-
-
-def _names(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
-
 
 main = Benchmark(
     "cuda",
@@ -26,13 +21,7 @@ main = Benchmark(
     readme.INTROS,
     backends=(),
     options=(
-        click.option(
-            "--models",
-            default=",".join(MODELS),
-            show_default=True,
-            callback=_names,
-            help="Folders below recflex in the workloads.",
-        ),
+        MODELS_OPTION,
         click.option(
             "--batches",
             type=click.IntRange(1),

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from bench.lib.request import Request
 from sw.runtime.cuda.frontend import examples
 
 MODELS = ("A", "B", "C", "D", "E")
 FOLDER = "recflex"
+
+
+def _names(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+MODELS_OPTION = click.option(
+    "--models",
+    default=",".join(MODELS),
+    show_default=True,
+    callback=_names,
+    help=f"Folders below {FOLDER} in the workloads.",
+)
+"""Of benchmarks that call ``models``."""
 
 
 def models(request: Request, title: str) -> list[Path]:

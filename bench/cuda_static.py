@@ -1,0 +1,37 @@
+"""What compiling fused embedding kernels takes, in figures: ``python -m bench.cuda_static``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if not __package__:  # started as a file, not as a module: what it imports lies above its folder
+    sys.path[0] = str(Path(__file__).parents[1])
+
+from bench.cuda_parts.models import MODELS_OPTION
+from bench.cuda_static_parts import growth, kernels, readme
+from bench.lib.command import Benchmark
+
+main = Benchmark(
+    "cuda_static",
+    {"kernels": kernels, "growth": growth},
+    readme.SECTION,
+    readme.INTROS,
+    backends=(),
+    options=(MODELS_OPTION,),
+).command(
+    """Measure the compiler of fused embedding kernels, without a GPU; both PARTS by default.
+
+    \b
+    kernels  time, registers, spills and shared memory of whole models on four architectures
+    growth   time to compile more and more codes
+    readme   measures nothing: puts the results in build/bench into README.md
+
+    Exit status: 0 when all is compiled, 1 when something is not, 2 for bad input.
+
+    Example: python -m bench.cuda_static kernels --models A --json a.json
+    """
+)
+
+if __name__ == "__main__":
+    main()

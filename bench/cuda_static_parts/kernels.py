@@ -1,0 +1,127 @@
+"""Fused kernels of whole models, on every architecture that goals are set for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cuda_parts.models import models
+from bench.cuda_static_parts.measure import METRICS, build, compiler
+from bench.lib.jobs import Failure, run_jobs
+from bench.lib.plots import bars, save, subplots
+from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.request import Request
+from bench.lib.summary import cells, mark
+from bench.lib.tables import Cells
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import choose_schedules
+from sw.compiler.frontend.recflex import load_model
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+
+BENCH = "cuda_static.kernels"
+
+CONFIGS = ("cuda_sm75", "cuda_sm80", "cuda_sm90", "cuda_sm100")
+
+GENERATE_S = 2.0
+COMPILE_S = 180.0
+"""Goals: seconds at most."""
+
+_METRICS = {"choose_s": Metric("s", "lower"), **METRICS}
+"""``choose_s`` is for schedules by the cost model."""
+_HEADER = {
+    "choose_s": "choose, s",
+    "generate_s": "generate, s",
+    "compile_s": "compile, s",
+    "source_bytes": "source, bytes",
+    "codes": "codes",
+    "registers": "registers",
+    "spill_bytes": "spilled, bytes",
+    "shared_bytes": "shared, bytes",
+    "occupancy": "occupancy, %",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model for a configuration."""
+
+    path: Path
+    config: str
+
+    def configuration(self) -> NamedConfiguration:
+        return load_configuration(self.config)
+
+    def __str__(self) -> str:
+        return f"{self.path.stem}, {self.config}"
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Compiles every model for every configuration, one after the other."""
+    configs = CONFIGS[1:2] if request.quick else CONFIGS
+    jobs = [Job(path, config) for path in models(request, BENCH) for config in configs]
+    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
+    found: list[Record] = []
+    well = bool(jobs)
+    for job, values in zip(jobs, results, strict=True):
+        if isinstance(values, Failure):
+            well = False
+            continue
+        configuration = job.configuration()
+        labels = {"model": job.path.stem, "arch": configuration.config.to_dict()["arch"]}
+        setting = Setting.of(configuration, request.seed)
+        found += records(BENCH, labels, values, _METRICS, setting, also=compiler())
+    return found, well
+
+
+def measure(job: Job) -> dict[str, float]:
+    """Values of ``_METRICS``."""
+    model, config = load_model(job.path), job.configuration().config
+    assert isinstance(config, CudaConfig)
+    begin = time.perf_counter()
+    schedules = choose_schedules(model, config)
+    choose_s = time.perf_counter() - begin
+    return {"choose_s": choose_s, **build(model, schedules)}
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each model and architecture."""
+    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    return {"Fused kernels": Cells(["model", "architecture", *_HEADER.values()], body, names=2)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The slowest of each step, against its goal; what spills."""
+    table = rows(found)
+    lines = []
+    for metric, what, limit in (
+        ("generate_s", "source generated", GENERATE_S),
+        ("compile_s", "source compiled", COMPILE_S),
+    ):
+        slowest = max(row[metric] for row in table.values())
+        lines.append(
+            f"{what} in at most {slowest:.3g} s, limit {limit:g} s {mark(slowest <= limit)}"
+        )
+    spilled = sum(row["spill_bytes"] > 0 for row in table.values())
+    lines.append(f"kernels that spill registers: {spilled} of {len(table)}")
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Seconds to compile, by model and architecture."""
+    table = rows(found)
+    names = list(dict.fromkeys(model for model, _ in table))
+    archs = list(dict.fromkeys(arch for _, arch in table))
+    figure, (axes,) = subplots(1, (8, 4.2))
+    bars(
+        axes,
+        {
+            arch: [table.get((name, arch), {}).get("compile_s", 0.0) for name in names]
+            for arch in archs
+        },
+    )
+    axes.set_xticks(range(len(names)), names)
+    axes.set(ylabel="seconds to compile, nothing cached")
+    axes.legend(frameon=False, fontsize=8)
+    save(figure, path)

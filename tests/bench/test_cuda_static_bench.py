@@ -1,0 +1,94 @@
+"""The benchmark of the CUDA target's compiler, on the example model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.cuda_static import main
+from bench.cuda_static_parts import growth, kernels, readme
+from bench.cuda_static_parts.measure import METRICS
+from bench.lib.records import Setting, load, records
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.fusion import fuse
+from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
+
+pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
+
+Run = Callable[..., Result]
+
+SETTING = Setting("cuda_sm90", (), "", 0)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in an empty folder, without the paper's models."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GNARL_WORKLOADS", "nowhere")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments)
+
+    return run
+
+
+def test_without_models_the_example_is_compiled(bench: Run) -> None:
+    done = bench("--quick", "-o", "build/bench", "--json", "all.json")
+    assert done.exit_code == 0, done.output
+    assert "cuda_static.kernels: nowhere/recflex/A is absent: skipped" in done.stderr.splitlines()
+    values = {record.name: record.value for record in load(Path("all.json"))}
+    name = "cuda_static.kernels/recommendation/sm_80"
+    assert 0 < values[f"{name}/compile_s"] < kernels.COMPILE_S
+    assert 0 < values[f"{name}/generate_s"] < kernels.GENERATE_S
+    assert 16 <= values[f"{name}/registers"] <= 255
+    assert 0 < values[f"{name}/occupancy"] <= 100
+    assert values["cuda_static.growth/recommendation/4/codes"] == 4
+    for part in ("kernels", "growth"):
+        picture = Path(f"build/bench/cuda_static_{part}.png")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+    assert {"nvrtc", "python"} <= set(load(Path("all.json"))[0].tools)
+
+    Path("README.md").write_text(
+        "<!-- bench:cuda_static:begin -->\n<!-- bench:cuda_static:end -->\n"
+    )
+    assert bench("readme").exit_code == 0
+    text = Path("README.md").read_text()
+    assert readme.INTROS["kernels"].text in text
+    assert "| recommendation | sm_80 | " in text
+
+
+def test_verdict_of_kernels() -> None:
+    found = []
+    for arch, seconds, spill in (("sm_80", 12.5, 0), ("sm_90", 190.0, 8)):
+        values = {"generate_s": 0.02, "compile_s": seconds, "spill_bytes": spill}
+        labels = {"model": "A", "arch": arch}
+        found += records(kernels.BENCH, labels, values, METRICS, SETTING)
+    assert kernels.verdict(found).splitlines() == [
+        "source generated in at most 0.02 s, limit 2 s ✔",
+        "source compiled in at most 190 s, limit 180 s ✘",
+        "kernels that spill registers: 1 of 2",
+    ]
+
+
+def test_verdict_of_growth() -> None:
+    found = []
+    for codes in growth.CODES:
+        values = {"codes": codes, "compile_s": 0.01 * codes**1.5}
+        found += records(growth.BENCH, {"model": "A", "codes": codes}, values, METRICS, SETTING)
+    assert growth.verdict(found) == (
+        "seconds to compile grow as codes^1.50: 180 s are enough for about 687 codes"
+    )
+    assert growth.verdict(found[:4]) == "50 codes compiled in 3.54 s"
+
+
+def test_random_schedules_are_all_different_codes_and_by_seed() -> None:
+    model = EmbeddingModel(
+        "m", tuple(Feature(f"f{at}", 10 + at, (4, 8, 32)[at % 3]) for at in range(9))
+    )
+    made = [growth.random_schedules(model, CudaConfig(), 40, seed) for seed in (0, 0, 1)]
+    assert made[0] == made[1] != made[2]
+    assert fuse(*made[0]).code_of_feature == tuple(range(40))
