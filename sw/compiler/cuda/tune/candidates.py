@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_for_groups, rank_group
@@ -20,6 +21,9 @@ _PADDING_CODES = 2
 
 _PADDING_WAVES = 2
 """How often padding blocks fill the device, so that they outlast the candidates."""
+
+_Filler = tuple[int, Schedule, int]
+"""A feature, its schedule, and the blocks that it has."""
 
 
 def best_candidates(
@@ -44,25 +48,22 @@ def padding(
 ) -> tuple[tuple[int, Schedule], ...]:
     """Features, with schedules, whose blocks fill a device with what most of the fused kernel does.
 
-    They are those of the codes that take longest in the cost model's choice at the occupancy; one
-    after the other, again from the first where all of them are too few.
+    They are those of the codes that take longest in the cost model's choice at the occupancy: of
+    each code in turn one feature, again from the first where all of them are too few.
     """
     chosen = choose_for_groups(model, replace(config, blocks_per_sm=blocks_per_sm), groups)
     costs: dict[tuple[FeatureKind, Schedule], float] = {}
+    features: dict[tuple[FeatureKind, Schedule], list[_Filler]] = {}
     for group in groups:
         schedule = chosen.schedule(group.features[0])
         ranked = rank_group(group, config.arch, config.block_threads, blocks_per_sm)
-        cost = next(cost for cost, each in ranked if each == schedule)
         code = (group.example.kind, schedule)
-        costs[code] = costs.get(code, 0.0) + cost
+        costs[code] = costs.get(code, 0.0) + next(cost for cost, each in ranked if each == schedule)
+        blocks = _blocks(group, schedule)
+        features.setdefault(code, []).extend((each, schedule, blocks) for each in group.features)
     heaviest = sorted(costs, key=lambda code: -costs[code])[:_PADDING_CODES]
-    fillers = [
-        (number, schedule, _blocks(group, schedule))
-        for group in groups
-        for schedule in (chosen.schedule(group.features[0]),)
-        if (group.example.kind, schedule) in heaviest
-        for number in group.features
-    ]
+    turns = zip_longest(*(features[code] for code in heaviest))
+    fillers = [filler for turn in turns for filler in turn if filler is not None]
     return _repeat(fillers, _PADDING_WAVES * blocks_per_sm * RATES[config.arch].multiprocessors)
 
 
@@ -71,9 +72,7 @@ def _blocks(group: FeatureGroup, schedule: Schedule) -> int:
     return int(estimates.blocks[estimates.candidates.index(schedule)])
 
 
-def _repeat(
-    fillers: Sequence[tuple[int, Schedule, int]], wanted: int
-) -> tuple[tuple[int, Schedule], ...]:
+def _repeat(fillers: Sequence[_Filler], wanted: int) -> tuple[tuple[int, Schedule], ...]:
     """So many of them, in turn, that they have as many blocks as wanted."""
     taken: list[tuple[int, Schedule]] = []
     while wanted > 0:
