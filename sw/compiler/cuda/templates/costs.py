@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sw.compiler.cuda.templates.row_lanes import RowLanes
+from sw.compiler.cuda.templates.template import WARP_THREADS
 from sw.compiler.frontend.embedding_model import Feature
 
 
@@ -16,6 +17,17 @@ def pool_instructions(feature: Feature, vector: int, chunks: int = 1) -> float:
     """
     of_element = 2 if feature.table_type != "float32" else 1
     return 2 + chunks * (1 + vector * of_element)
+
+
+def round_instructions(feature: Feature, vector: int, unroll: int) -> float:
+    """Warp instructions for a round of ``pool_rows``, which fetches its indices ahead."""
+    fetch = 4 * (1 + feature.weighted)
+    return unroll * (fetch + pool_instructions(feature, vector)) + 5
+
+
+def combine_instructions(vector: int, lanes: int, threads: int = WARP_THREADS) -> float:
+    """Warp instructions for combining groups of so many lanes among so many threads."""
+    return 2 * vector * ((threads // lanes).bit_length() - 1)
 
 
 def store_instructions(vector: int, chunks: int = 1) -> float:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import (
+    combine_instructions,
+    pool_instructions,
+    sample_sectors,
+    store_instructions,
+)
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
     WARP_THREADS,
@@ -28,7 +36,7 @@ class ReduceByKey(Template):
     name = "reduce_by_key"
     header = "gnarl/reduce_by_key.cuh"
     struct = "gnarl::ReduceByKey"
-    registers = 72
+    registers = 66
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("values_per_block", (128, 256, 512, 1024, 2048), "indices of a tile"),
@@ -72,33 +80,34 @@ class ReduceByKey(Template):
         values: float,
         longest: float,
     ) -> Work:
-        lanes = RowLanes(feature, schedule["vector"])
-        tile, unroll = schedule["values_per_block"], schedule["unroll"]
-        warps, groups = block_threads // WARP_THREADS, block_threads // lanes.lanes
-        tiles = max(1.0, values / tile)
-        rows, bags = values / tiles, batch / tiles
-        # Bags of which a tile has an end, and the crossing of its own end.
-        crossing = 1.0 if tiles > 1 else 0.0
-        runs = min(1.0, rows / tile) * tile / groups
+        vector, unroll, tile = schedule["vector"], schedule["unroll"], schedule["values_per_block"]
+        lanes = RowLanes(feature, vector)
+        warps, run = block_threads // WARP_THREADS, tile * lanes.lanes // block_threads
+        tiles = max(1, math.ceil(values / tile))
+        rows, bags, samples = values / tiles, batch / tiles, max(2.0, batch)
+        crosses = tiles > 1  # of most tiles a bag crosses the end
+        searches = math.ceil(math.log(samples, block_threads)) if crosses else 0
+        # From shared memory come a row, whether a bag ends there, and a weight.
+        row = 4 + feature.weighted + pool_instructions(feature, vector)
         scans = (WARP_THREADS // lanes.lanes).bit_length() - 1
-        carry = lanes.tiles * (lanes.vector + 1) * (4 * scans + 2 + 2 * warps)
-        search = 2 if batch > block_threads else 1
+        of_warp = (
+            80
+            + tile / block_threads * (14 + 5 * feature.weighted)
+            + lanes.tiles * run / unroll * (unroll * row + 5)
+            + lanes.tiles * (vector + 1) * (3 * scans + 2 * warps + 2)
+            + crosses * (30 + lanes.tiles * combine_instructions(vector, lanes.lanes))
+        )
+        of_bag = 20 / WARP_THREADS + lanes.tiles * store_instructions(vector)
+        partials = crosses * (4 + 6 * sectors(lanes.partial_bytes()))
         return Work(
-            warp_loads=lanes.tiles * -(-runs // unroll) + crossing,
-            instructions=(
-                rows * (lanes.row_instructions() + 3 * lanes.tiles * lanes.lanes / WARP_THREADS)
-                + tile / WARP_THREADS * 16
-                + bags / WARP_THREADS * 20
-                + bags * lanes.store_instructions()
-                + warps * (60 + carry + crossing * (30 + lanes.combine_instructions()))
-            ),
+            warp_loads=searches + lanes.tiles * math.ceil(min(run, rows) / unroll) + crosses,
+            instructions=warps * of_warp + bags * of_bag,
             sectors=(
-                rows * lanes.row_sectors()
-                + bags * lanes.sample_sectors()
-                + crossing * (4 + 6 * sectors(lanes.partial_bytes()))
-                + search * min(batch, block_threads)
+                bags * sample_sectors(feature, batch, values)
+                + searches * min(samples, block_threads)
+                + partials
             ),
-            barriers=4 + search + (warps > 1) * (2 * lanes.tiles - 1) + crossing * 4,
+            barriers=3 + searches + (warps > 1) * (2 * lanes.tiles - 1) + 4 * crosses,
         )
 
 

@@ -1,5 +1,5 @@
-"""Mirrors ``gnarl/pool_rows.cuh``: how the vectors of a row lie on the lanes of a warp, and what
-pooling rows so costs."""
+"""Mirrors ``gnarl/pool_rows.cuh``: how the vectors of a row lie on the lanes of a warp; and what
+look-ups move."""
 
 from __future__ import annotations
 
@@ -43,21 +43,6 @@ class RowLanes:
     def partial_bytes(self) -> int:
         """Of a bag's partial in the workspace."""
         return self.feature.dim * _FLOAT_BYTES
-
-    def row_instructions(self) -> float:
-        """Warp instructions for one row: the loop's, and those of each vector's elements."""
-        to_float = self.feature.table_type != "float32"
-        one = 8 + self.feature.weighted + self.vector * (1 + to_float)
-        return one * self.tiles * self.lanes / WARP_THREADS
-
-    def combine_instructions(self) -> float:
-        """Warp instructions for combining a warp's rows, and its total with other warps'."""
-        shuffles = (WARP_THREADS // self.lanes).bit_length() - 1
-        return self.tiles * self.vector * (2 * shuffles + 4)
-
-    def store_instructions(self) -> float:
-        """Warp instructions for finishing and storing a sample."""
-        return self.tiles * (10 + 2 * self.vector)
 
     def row_sectors(self) -> float:
         """Sectors for looking up one row: its own, its index's and its weight's."""

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import (
+    combine_instructions,
+    round_instructions,
+    sample_sectors,
+    store_instructions,
+)
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
     WARP_THREADS,
@@ -28,7 +36,7 @@ class SplitSample(Template):
     name = "split_sample"
     header = "gnarl/split_sample.cuh"
     struct = "gnarl::SplitSample"
-    registers = 48
+    registers = 54
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("parts", (2, 4, 8, 16), "blocks that share a sample, at most"),
@@ -60,27 +68,27 @@ class SplitSample(Template):
         values: float,
         longest: float,
     ) -> Work:
-        lanes = RowLanes(feature, schedule["vector"])
-        round_rows = block_threads // lanes.lanes * schedule["unroll"]
-        split = self._parts(schedule, longest, round_rows)
+        vector, unroll = schedule["vector"], schedule["unroll"]
+        lanes = RowLanes(feature, vector)
         warps = block_threads // WARP_THREADS
-        # Averages over a sample's blocks, of which the mean bag keeps `busy` at work.
+        round_rows = block_threads // lanes.lanes * unroll
+        split = self._parts(schedule, longest, round_rows)
+        # A sample has `parts` blocks, of which the mean bag keeps so many busy.
         mean = values / batch if batch else 0.0
         parts = self._parts(schedule, mean, round_rows)
-        busy = parts / schedule["parts"]
-        rows = mean / schedule["parts"]
-        shared = parts > 1
+        busy, shared = parts / schedule["parts"], parts > 1
+        of_tile = (
+            math.ceil(mean / parts / round_rows) * round_instructions(feature, vector, unroll)
+            + combine_instructions(vector, lanes.lanes)
+            + 2 * vector
+        )
+        of_busy = warps * (40 + lanes.tiles * of_tile + 20 * shared)
+        of_sample = lanes.tiles * (store_instructions(vector) + shared * parts * (5 + vector))
         return Work(
-            warp_loads=lanes.tiles * -(-(longest / split) // round_rows) + (split > 1),
-            instructions=(
-                rows * lanes.row_instructions()
-                + busy * warps * (40 + lanes.combine_instructions() + 20 * shared)
-                + lanes.store_instructions() / schedule["parts"]
-                + (1 - busy) * warps * 20
-            ),
+            warp_loads=lanes.tiles * math.ceil(longest / split / round_rows) + (split > 1),
+            instructions=busy * of_busy + (1 - busy) * warps * 20 + of_sample / schedule["parts"],
             sectors=(
-                rows * lanes.row_sectors()
-                + lanes.sample_sectors() / schedule["parts"]
+                sample_sectors(feature, batch, values) / schedule["parts"]
                 + busy * shared * (2 + 3 * sectors(lanes.partial_bytes()))
             ),
             barriers=busy * ((warps > 1) * 2 * lanes.tiles + 2 * shared),

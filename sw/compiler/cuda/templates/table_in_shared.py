@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.templates.costs import (
+    combine_instructions,
+    mean_samples,
+    round_instructions,
+    sample_sectors,
+    store_instructions,
+)
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
     WARP_THREADS,
@@ -89,31 +98,34 @@ class TableInShared(Template):
         values: float,
         longest: float,
     ) -> Work:
-        lanes = RowLanes(feature, schedule["vector"])
+        vector, threads = schedule["vector"], schedule["threads"]
+        lanes = RowLanes(feature, vector)
         table, warps = _table_bytes(feature), block_threads // WARP_THREADS
-        blocks = max(1.0, batch / schedule["samples"])
-        samples, rows = batch / blocks, values / blocks
-        round_rows = schedule["threads"] // lanes.lanes * _UNROLL
-        rounds = -(-samples * schedule["threads"] // block_threads)
+        samples = mean_samples(schedule["samples"], batch)
         mean = values / batch if batch else 0.0
+        turns = math.ceil(samples * threads / block_threads)
+        round_rows = threads // lanes.lanes * _UNROLL
         # Rows come from shared memory, but their indices still from afar, a round ahead.
-        waits = (rounds - 1) * -(-mean // round_rows) + -(-longest // round_rows)
+        rounds = math.ceil(mean / round_rows)
+        waits = max(0, turns - 1) * rounds + math.ceil(longest / round_rows)
         row_bytes = TABLE_TYPES[feature.table_type].itemsize * feature.dim
         conflicts = 1 if row_bytes % _BANKS_BYTES == 0 else _CONFLICTS
-        accesses = rows * conflicts * row_bytes / _BANKS_BYTES
-        combine = lanes.combine_instructions() + lanes.store_instructions() + 30
+        accesses = samples * mean * conflicts * row_bytes / _BANKS_BYTES
+        of_turn = 20 + lanes.tiles * (
+            rounds * round_instructions(feature, vector, _UNROLL)
+            + combine_instructions(vector, lanes.lanes, threads)
+            + store_instructions(vector)
+        )
         return Work(
             warp_loads=1 + lanes.tiles * waits,
             instructions=(
-                table / (16 * WARP_THREADS) * 4
-                + rows * lanes.row_instructions()
+                warps * turns * of_turn
+                + table / (16 * WARP_THREADS) * 4
                 + accesses * _ISSUES_PER_ACCESS
-                + rounds * warps * combine
             ),
             sectors=(
                 sectors(table)
-                + rows * (lanes.row_sectors() - sectors(row_bytes))
-                + samples * lanes.sample_sectors()
+                + samples * (sample_sectors(feature, batch, values) - mean * sectors(row_bytes))
             ),
             barriers=1,
         )

@@ -287,6 +287,7 @@ struct ReduceByKey {
   // That of the warps before.
   static __device__ __forceinline__ Carry carry_into(int warp, int lane, const Shared& shared) {
     Carry carry = nothing();
+#pragma unroll 1  // few rounds; unrolled they would take 30 registers
     for (int other = 0; other < warp; ++other) {
       carry.append({shared.totals.load(other, lane % kLanes), shared.warp_has_end[other]});
     }
