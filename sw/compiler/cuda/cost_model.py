@@ -105,7 +105,7 @@ def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 25
 
     A warp takes one row at a time, in the widest vectors that its feature allows. Whatever else the
     template lets one choose is what the cost model finds best for all features together, and so is
-    the occupancy. Raises ``WorkloadError`` naming a feature that cannot be computed so.
+    the occupancy.
     """
     groups = group_features(model, config.block_threads, None, batch, _warp_per_sample)
     return _best(model, config, groups, _choose_uniform, "uniform: a warp for each sample")
@@ -115,11 +115,7 @@ def _warp_per_sample(feature: Feature, block_threads: int) -> tuple[Schedule, ..
     """Of the template's candidates with one row at a time those with the widest vectors."""
     kind = template(_UNIFORM_TEMPLATE)
     found = [each for each in kind.candidates(feature, block_threads) if each["rows"] == 1]
-    if not found:
-        raise WorkloadError(
-            f"feature {feature.name}: template {kind.name} does not take dim {feature.dim} of "
-            f"{feature.table_type} with {block_threads} threads a block"
-        )
+    assert found, "a warp goes through rows of any length"
     widest = max(each["vector"] for each in found)
     return tuple(each for each in found if each["vector"] == widest)
 
