@@ -63,7 +63,7 @@ class PoolingFactors:
         """The most indices that a sample may be expected to have; at least 1."""
         if self.maximum is not None:
             return self.maximum
-        return max(1, math.floor(self.mean + _LONGEST * self.std))
+        return max(1, math.ceil(self.mean + _LONGEST * self.std))
 
     def violation(self) -> str:
         """The first wrong field, as ``field = value: what is allowed``; empty if there is none."""

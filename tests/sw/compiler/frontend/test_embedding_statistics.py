@@ -114,3 +114,9 @@ def test_batches_have_what_their_factors_say(factors: PoolingFactors) -> None:
     assert abs(seen.std - expected.std) <= 0.05 * expected.std
     assert abs(seen.coverage - expected.coverage) <= 5 * 0.5 / math.sqrt(count * size)
     assert abs(seen.longest - expected.longest) <= 0.1 * expected.longest
+
+
+@pytest.mark.parametrize("mean", [1.5, 10.5, 200.25])
+def test_narrow_distributions_between_whole_numbers(mean: float) -> None:
+    found = from_factors(PoolingFactors(mean, 0.0078125))
+    assert (found.mean, found.longest, found.coverage) == (int(mean), int(mean), 1.0)
