@@ -98,7 +98,7 @@ def test_pooling_factors_at_their_limits(factors: PoolingFactors) -> None:
 
 def test_limits_of_pooling_factors() -> None:
     assert PoolingFactors(5, 2, maximum=9).limit == 9
-    assert PoolingFactors(5, 2.25).limit == 27
+    assert PoolingFactors(5, 2.25).limit == 28
     assert PoolingFactors(0, 0).limit == 1
 
 
