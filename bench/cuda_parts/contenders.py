@@ -11,15 +11,14 @@ import numpy as np
 from bench.cuda_parts.memory import ColdCache
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import Batch
-from sw.runtime.cuda.gpu import GpuEmbedding, GpuRun
-from sw.runtime.cuda.task_map import TaskMap
+from sw.runtime.cuda.gpu import GpuEmbedding, GpuRun, Mapping
 
 
 class Contender(Protocol):
     """One way."""
 
     mapping_ms: float
-    """Time of thread mapping on the host so far."""
+    """Time of thread mapping so far, on the host or the device."""
 
     def time(self, batch: Batch) -> float:
         """Milliseconds of the batch's kernels, by the device's events."""
@@ -33,12 +32,12 @@ class Fused:
     """A fused kernel of this project.
 
     mapping
-        the same for every batch; ``None``: mapped for each.
+        the same for every batch; or made for each, on the ``"device"`` or, ``None``, on the host.
     """
 
     embedding: GpuEmbedding
     cold: ColdCache
-    mapping: TaskMap | None = None
+    mapping: Mapping = None
     mapping_ms: float = field(default=0.0, init=False)
 
     def time(self, batch: Batch) -> float:

@@ -36,6 +36,7 @@ OURS = "this project"
 UNIFORM = "uniform, warp per sample"
 BEST_UNIFORM = "best uniform"
 SEPARATE = "separate and combine"
+ON_DEVICE = "mapped on the GPU"
 AVERAGE, MAXIMUM = "static mapping, average", "static mapping, maximum"
 TORCH = "embedding_bag, kernels only"
 TORCH_EAGER = "embedding_bag"
@@ -50,7 +51,7 @@ METRICS = {
 }
 """Of a contender over all batches. ``speedup``: of this project's kernel over it. ``of_bound``: the
 time in which the bytes that must move are moved at the bandwidth of a copy, over its time.
-``mapping_share``: time of the thread mapping on the host over the kernel's."""
+``mapping_share``: time of the thread mapping, on the host or the GPU, over the kernel's."""
 
 MODEL_METRICS = {
     "batches": Metric("", "none"),
@@ -118,7 +119,8 @@ def measure(job: Job) -> Measured:
     model, config = field.model, field.config
     chosen = our_schedules(job.path, job.schedules, model, config)
     first = field.batch(0)
-    contenders: dict[str, Contender] = {OURS: field.fused(chosen)}
+    ours = field.fused(chosen)
+    contenders: dict[str, Contender] = {OURS: ours}
     contenders[UNIFORM] = field.fused(uniform_schedules(model, config))
     contenders[BEST_UNIFORM] = field.best_uniform()
     separate = job.schedules / f"{job.name}.separate.json"
@@ -126,6 +128,7 @@ def measure(job: Job) -> Measured:
         contenders[SEPARATE] = field.fused(schedule_file.load(separate, model, config))
     else:
         field.left_out.append(f"{SEPARATE}: no {separate}")
+    contenders[ON_DEVICE] = Fused(ours.embedding, field.cold, "device")
     for name, strategy in ((AVERAGE, "average"), (MAXIMUM, "maximum")):
         contenders[name] = field.static(build_program(model, chosen), strategy)
     contenders |= field.others()

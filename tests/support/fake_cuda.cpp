@@ -147,12 +147,15 @@ DRIVER fake_count(const char* what) {
     default: return static_cast<int>(contexts.size());
   }
 }
-DRIVER fake_memory(int at, uint64_t* address, uint64_t* bytes) {
-  auto found = device_memory.begin();
-  std::advance(found, at);
-  *address = found->first;
-  *bytes = found->second;
-  return kSuccess;
+// All device memory at one time; there is room for `most` pieces.
+DRIVER fake_memory(uint64_t* addresses, uint64_t* sizes, int most) {
+  int count = 0;
+  for (const auto& piece : device_memory) {
+    if (count == most) break;
+    addresses[count] = piece.first;
+    sizes[count++] = piece.second;
+  }
+  return count;
 }
 
 DRIVER cuInit(unsigned flags) {

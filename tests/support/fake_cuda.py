@@ -109,10 +109,16 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
 
 
 def _memory() -> list[GlobalArray]:
-    found = []
-    for at in range(live("device memory")):
-        address, size = ctypes.c_uint64(), ctypes.c_uint64()
-        _driver().fake_memory(at, ctypes.byref(address), ctypes.byref(size))
-        array = np.frombuffer((ctypes.c_uint8 * size.value).from_address(address.value), np.uint8)
-        found.append(GlobalArray(f"device memory {at}", array, True))
-    return found
+    # In one call, for between two of them the garbage collector may free some.
+    most = live("device memory")
+    pieces = ctypes.c_uint64 * most
+    addresses, sizes = pieces(), pieces()
+    count = _driver().fake_memory(addresses, sizes, most)
+    return [
+        GlobalArray(
+            f"device memory {at}",
+            np.frombuffer((ctypes.c_uint8 * sizes[at]).from_address(addresses[at]), np.uint8),
+            True,
+        )
+        for at in range(count)
+    ]

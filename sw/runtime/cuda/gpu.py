@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from sw.runtime.cuda.driver import Context, DeviceMemory, Event, PinnedMemory, S
 from sw.runtime.cuda.gpus import require_gpu
 from sw.runtime.cuda.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.staging import ALIGNMENT, Addresses, Staging, lay_out, pack
-from sw.runtime.cuda.task_map import TaskMap, map_tasks
+from sw.runtime.cuda.task_map import TaskMap, count_blocks, map_tasks
+
+Mapping = TaskMap | Literal["device"] | None
+"""Made before; made on the device; or, ``None``, on the host."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,7 @@ def upload(tables: Sequence[np.ndarray], device: int = 0) -> DeviceTables:
     addresses = [memory.address + place for place in places]
     with context:
         for address, table in zip(addresses, tables, strict=True):
-            rows = np.ascontiguousarray(table)
-            call("cuMemcpyHtoD", address, rows.ctypes.data, rows.nbytes)
+            _store(address, np.ascontiguousarray(table))
     return DeviceTables(addresses, memory)
 
 
@@ -58,7 +61,7 @@ class GpuRun:
     kernel_ms
         time of the kernel, by the device's events.
     mapping_ms
-        time of the thread mapping on the host; 0 where it was given.
+        time of the thread mapping: on the host, or by the device's events; 0 where it was given.
     block_times
         ``BLOCK_TIME`` [blocks], of timed launches.
     """
@@ -83,7 +86,7 @@ class _Slot:
         self.outputs = DeviceMemory(context, 0)
         self.block_times = DeviceMemory(context, 0)
         self.workspace: DeviceMemory | None = None
-        self.copied, self.begin, self.end = (Event(context) for _ in range(3))
+        self.copied, self.mapping, self.begin, self.end = (Event(context) for _ in range(4))
 
     def reserve(self, staged: int, outputs: int) -> None:
         """Room for so many bytes; waits until the batch before is done with the old."""
@@ -106,6 +109,7 @@ class StagedBatch:
 
     size: int
     blocks: int
+    maps_on_device: bool
     mapping_ms: float
     timed: bool = field(default=False, init=False)
     _slot: _Slot
@@ -148,8 +152,11 @@ class GpuEmbedding:
         self._copies = Stream(self._context)
         self._slots = deque(_Slot(self._context) for _ in range(2))
         self._workspace = DeviceMemory(self._context, 0, zeroed=True)
+        self._counts = DeviceMemory(self._context, program.block_counts.nbytes)
+        with self._context:
+            _store(self._counts.address, program.block_counts)
 
-    def run(self, batch: Batch, mapping: TaskMap | None = None, *, timed: bool = False) -> GpuRun:
+    def run(self, batch: Batch, mapping: Mapping = None, *, timed: bool = False) -> GpuRun:
         """Pools a batch that ``check_batch`` accepts; ``timed``: takes every block's times, too.
 
         Raises ``WorkloadError`` for an index out of range, in checked builds.
@@ -158,27 +165,33 @@ class GpuEmbedding:
         self.launch(staged, timed=timed)
         return self.collect(staged)
 
-    def run_many(self, batches: Iterable[Batch], *, fetch: bool = True) -> Iterator[GpuRun]:
+    def run_many(
+        self, batches: Iterable[Batch], mapping: Mapping = None, *, fetch: bool = True
+    ) -> Iterator[GpuRun]:
         """As ``run`` of one after the other, the next staged while a kernel works."""
         pending: deque[StagedBatch] = deque()
         for batch in batches:
             if len(pending) == len(self._slots):
                 yield self.collect(pending.popleft(), fetch=fetch)
-            pending.append(self.stage(batch))
+            pending.append(self.stage(batch, mapping))
             self.launch(pending[-1])
         while pending:
             yield self.collect(pending.popleft(), fetch=fetch)
 
-    def stage(self, batch: Batch, mapping: TaskMap | None = None) -> StagedBatch:
+    def stage(self, batch: Batch, mapping: Mapping = None) -> StagedBatch:
         """Maps threads and begins to copy the inputs to the device."""
         program = self.program
-        mapping_ms = 0.0
+        begin = time.perf_counter()
+        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        tasks = mapping if isinstance(mapping, TaskMap) else None
         if mapping is None:
-            begin = time.perf_counter()
-            values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
-            mapping = map_tasks(program.block_counts, batch.size, values)
-            mapping_ms = 1e3 * (time.perf_counter() - begin)
-        staging = lay_out(program, batch, len(mapping.tasks))
+            tasks = map_tasks(program.block_counts, batch.size, values)
+        mapping_ms = 0.0 if mapping else 1e3 * (time.perf_counter() - begin)
+        if tasks is None:
+            _, blocks = count_blocks(program.block_counts, batch.size, values)
+        else:
+            blocks = len(tasks.tasks)
+        staging = lay_out(program, batch, blocks)
         widths = program.outputs.widths
         places, outputs = _places(
             [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
@@ -198,14 +211,12 @@ class GpuEmbedding:
                 },
             )
             base = slot.staged.address
-            pack(staging, program, batch, mapping, base, addresses, slot.pinned.array)
-            call(
-                "cuMemcpyHtoDAsync",
-                *(base, slot.pinned.address, staging.size, self._copies.handle),
-            )
+            pack(staging, program, batch, tasks, base, addresses, slot.pinned.array)
+            copied = staging.tasks if tasks is None else staging.size
+            call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
             slot.copied.record(self._copies.handle)
         return StagedBatch(
-            batch.size, len(mapping.tasks), mapping_ms, slot, staging, addresses.outputs
+            batch.size, blocks, tasks is None, mapping_ms, slot, staging, addresses.outputs
         )
 
     def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
@@ -217,16 +228,15 @@ class GpuEmbedding:
         with self._context:
             if timed:
                 slot.reserve_times(staged.blocks * BLOCK_TIME.itemsize)
+            arguments = base + staging.arguments
+            mapping = (base + staging.tasks, base + staging.feature_blocks)
             self.stream.wait(slot.copied)
+            slot.mapping.record(stream)
+            if staged.maps_on_device:
+                kernel.map(self._counts.address, arguments, *mapping, stream)
             slot.begin.record(stream)
-            kernel.launch(
-                base + staging.arguments,
-                base + staging.tasks,
-                base + staging.feature_blocks,
-                staged.blocks,
-                stream,
-                slot.block_times.address if timed else 0,
-            )
+            times = slot.block_times.address if timed else 0
+            kernel.launch(arguments, *mapping, staged.blocks, stream, times)
             slot.end.record(stream)
 
     def collect(self, staged: StagedBatch, *, fetch: bool = True) -> GpuRun:
@@ -251,7 +261,11 @@ class GpuEmbedding:
                     if fetch
                 },
                 kernel_ms=slot.end.ms_since(slot.begin),
-                mapping_ms=staged.mapping_ms,
+                mapping_ms=(
+                    slot.begin.ms_since(slot.mapping)
+                    if staged.maps_on_device
+                    else staged.mapping_ms
+                ),
                 block_times=(
                     _fetch(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
                     if staged.timed
@@ -297,6 +311,10 @@ def _places(sizes: Sequence[int]) -> tuple[list[int], int]:
 def _with_reserve(size: int) -> int:
     """So that a slightly larger batch needs no new memory."""
     return size + size // 4
+
+
+def _store(address: int, array: np.ndarray) -> None:
+    call("cuMemcpyHtoD", address, array.ctypes.data, array.nbytes)
 
 
 def _fetch(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

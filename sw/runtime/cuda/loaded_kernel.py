@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.fusion import KERNEL
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_shared_bytes
 from sw.compiler.cuda.nvrtc import CompiledKernel
 from sw.compiler.cuda.occupancy import blocks_per_sm, shared_padding
 from sw.compiler.cuda.program import EmbeddingProgram
@@ -15,7 +16,7 @@ from sw.runtime.cuda.driver import Context, bindings, call, free_with
 
 
 class LoadedKernel:
-    """The kernel of a program, bound to the occupancy that its schedules were chosen for.
+    """The kernels of a program; the fused one is bound to the occupancy of its schedules.
 
     shared_bytes
         dynamic shared memory of every block: what the kernel uses, and where its registers would
@@ -28,6 +29,7 @@ class LoadedKernel:
         schedules = program.schedules
         self._context = context
         self._threads = schedules.block_threads
+        self._features = len(program.model.features)
         self.shared_bytes = program.kernel.shared_bytes
         occupancy = (compiled.arch, compiled.registers, self.shared_bytes, self._threads)
         if blocks_per_sm(*occupancy) > schedules.blocks_per_sm:
@@ -40,6 +42,7 @@ class LoadedKernel:
             self._module = call("cuModuleLoadData", image.ctypes.data)
             free_with(self, context, "cuModuleUnload", self._module)
             self._function = call("cuModuleGetFunction", self._module, KERNEL.encode())
+            self._map_function = call("cuModuleGetFunction", self._module, MAP_KERNEL.encode())
             for name, value in (
                 (attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self.shared_bytes),
                 (
@@ -63,14 +66,35 @@ class LoadedKernel:
         Addresses, on the device: ``FEATURE_ARGUMENTS`` [features], ``TASK`` [blocks], int32
         [features], and for kernels that were compiled to take times ``BLOCK_TIME`` [blocks].
         """
-        values = (arguments, tasks, feature_blocks, block_times)
-        types = (ctypes.c_void_p,) * len(values)
-        grid, block = (blocks, 1, 1), (self._threads, 1, 1)
+        addresses = (arguments, tasks, feature_blocks, block_times)
+        self._launch(self._function, blocks, self.shared_bytes, stream, addresses)
+
+    def map(
+        self, counts: int, arguments: int, tasks: int, feature_blocks: int, stream: int
+    ) -> None:
+        """Puts the thread mapping into a stream: it fills tasks and feature_blocks of a launch.
+
+        ``counts``: address of ``BLOCK_COUNT`` [features].
+        """
+        blocks = -(-self._features // self._threads)
+        shared_bytes = map_shared_bytes(self._threads)
+        addresses = (counts, arguments, tasks, feature_blocks)
+        self._launch(self._map_function, blocks, shared_bytes, stream, addresses)
+
+    def _launch(
+        self,
+        function: Any,
+        blocks: int,
+        shared_bytes: int,
+        stream: int,
+        addresses: tuple[int, ...],
+    ) -> None:
+        types = (ctypes.c_void_p,) * len(addresses)
         with self._context:
             call(
                 "cuLaunchKernel",
-                *(self._function, *grid, *block, self.shared_bytes, stream),
-                *((values, types), 0),
+                *(function, blocks, 1, 1, self._threads, 1, 1, shared_bytes, stream),
+                *((addresses, types), 0),
             )
 
 

@@ -1,7 +1,8 @@
 """All that a launch reads in one buffer, so that one copy brings it to the device.
 
-The buffer has sections, one after the other: the error record, arguments, tasks, blocks of
-features, then indices and offsets of all features with the same index type, then weights.
+The buffer has sections, one after the other: the error record, arguments, indices and offsets of
+all features with the same index type, weights; last the thread mapping, which may as well be made
+on the device: tasks, and blocks of features.
 """
 
 from __future__ import annotations
@@ -34,24 +35,26 @@ class Section:
 class Staging:
     """Where in the buffer everything is; bytes from its begin.
 
-    error, arguments, tasks, feature_blocks
+    error, arguments
         of sections.
     indices, offsets, weights
         int64 [features], of each feature's; weights are -1 where a feature has none.
     inputs
         sections of indices, offsets and weights.
+    tasks, feature_blocks
+        of the last sections.
     size
         of the buffer.
     """
 
     error: int
     arguments: int
-    tasks: int
-    feature_blocks: int
     indices: np.ndarray
     offsets: np.ndarray
     weights: np.ndarray
     inputs: Sequence[Section]
+    tasks: int
+    feature_blocks: int
     size: int
 
 
@@ -75,9 +78,7 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
     features = program.model.features
     error = 0
     arguments = _aligned(error + ERROR_RECORD.itemsize)
-    tasks = _aligned(arguments + len(features) * FEATURE_ARGUMENTS.itemsize)
-    feature_blocks = _aligned(tasks + blocks * TASK.itemsize)
-    size = _aligned(feature_blocks + len(features) * np.dtype(np.int32).itemsize)
+    size = _aligned(arguments + len(features) * FEATURE_ARGUMENTS.itemsize)
     indices, offsets, weights = np.full((3, len(features)), -1, np.int64)
     sections = []
 
@@ -102,8 +103,11 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
         at: inputs.weights for at, inputs in enumerate(batch.features) if inputs.weights is not None
     }
     section(weights, np.dtype(np.float32), given)
+    tasks = size
+    feature_blocks = _aligned(tasks + blocks * TASK.itemsize)
+    size = feature_blocks + len(features) * np.dtype(np.int32).itemsize
     return Staging(
-        error, arguments, tasks, feature_blocks, indices, offsets, weights, sections, size
+        error, arguments, indices, offsets, weights, sections, tasks, feature_blocks, size
     )
 
 
@@ -111,12 +115,15 @@ def pack(
     staging: Staging,
     program: EmbeddingProgram,
     batch: Batch,
-    mapping: TaskMap,
+    mapping: TaskMap | None,
     base: int,
     addresses: Addresses,
     buffer: np.ndarray,
 ) -> None:
-    """Fills ``buffer``, uint8 [at least staging.size], for a copy of it at address ``base``."""
+    """Fills ``buffer``, uint8 [at least staging.size], for a copy of it at address ``base``.
+
+    Without a mapping what is behind ``staging.tasks`` is left as it was.
+    """
     arguments = feature_arguments(
         program,
         batch,
@@ -128,12 +135,11 @@ def pack(
         workspaces=addresses.workspaces,
         error=base + staging.error,
     )
-    for at, array in (
-        (staging.error, np.zeros(1, ERROR_RECORD)),
-        (staging.arguments, arguments),
-        (staging.tasks, mapping.tasks),
-        (staging.feature_blocks, mapping.feature_blocks),
-    ):
+    pieces = [(staging.error, np.zeros(1, ERROR_RECORD)), (staging.arguments, arguments)]
+    if mapping is not None:
+        pieces.append((staging.tasks, mapping.tasks))
+        pieces.append((staging.feature_blocks, mapping.feature_blocks))
+    for at, array in pieces:
         np.ndarray(array.shape, array.dtype, buffer=buffer.data, offset=at)[...] = array
     for section in staging.inputs:
         count = sum(map(len, section.arrays))

@@ -60,10 +60,16 @@ def map_tasks(
 
     Raises ``CapacityError`` for a grid beyond what CUDA allows.
     """
+    blocks, grid = count_blocks(counts, batch, values)
+    return _arrange(blocks, grid, order, costs)
+
+
+def count_blocks(counts: np.ndarray, batch: int, values: np.ndarray) -> tuple[np.ndarray, int]:
+    """int32 [features], and their sum: the blocks that ``map_tasks`` gives each feature."""
     blocks = np.empty(len(counts), np.int32)
     columns = np.ascontiguousarray(counts).view(np.int32).reshape(-1, 3)
     grid = _count(columns, batch, np.ascontiguousarray(values, np.int64), blocks)
-    return _arrange(blocks, grid, order, costs)
+    return blocks, grid
 
 
 def static_blocks(history: Sequence[np.ndarray], strategy: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
@@ -102,6 +103,26 @@ def test_batches_of_all_sizes_equal_the_golden_model(way: Any, on_fake: Call):
         assert_golden(made, batch, run.outputs)
         assert run.kernel_ms > 0
         assert run.block_times is None
+
+
+def _on_device_one_by_one() -> list[gpu.GpuRun]:
+    runner = embedding()
+    return [runner.run(batch, "device") for batch in batches(runner.program.model)]
+
+
+def _on_device_overlapped() -> list[gpu.GpuRun]:
+    runner = embedding()
+    runs = list(runner.run_many(batches(runner.program.model), "device"))
+    assert [launch["kernel"] for launch in fake_cuda.launches[-2:]] == [MAP_KERNEL, KERNEL]
+    return runs
+
+
+@pytest.mark.parametrize("way", [_on_device_one_by_one, _on_device_overlapped])
+def test_threads_can_be_mapped_on_the_device(way: Any, on_fake: Call):
+    made = program()
+    for batch, run in zip(batches(made.model), on_fake(way), strict=True):
+        assert_golden(made, batch, run.outputs)
+        assert run.mapping_ms > 0
 
 
 def _given_mapping() -> tuple[gpu.GpuRun, dict[str, int], int]:

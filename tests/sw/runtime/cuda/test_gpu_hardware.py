@@ -82,7 +82,8 @@ def test_templates_equal_the_golden_model(name: str, threads: int):
     embedding = GpuEmbedding(program, tables, checked=True)
     for number, size in enumerate(SIZES):
         batch = synthesise_batch(program.model, size, 1, number)
-        assert_golden(program, tables, batch, embedding.run(batch).outputs)
+        for mapping in (None, "device"):
+            assert_golden(program, tables, batch, embedding.run(batch, mapping).outputs)
 
 
 @pytest.mark.parametrize("choose", [choose_schedules, uniform_schedules])
@@ -92,8 +93,10 @@ def test_chosen_schedules_equal_the_golden_model(choose):
     tables = synthesise_tables(MODEL, 2)
     embedding = GpuEmbedding(program, tables)
     batches = [synthesise_batch(MODEL, size, 2, number) for number, size in enumerate(SIZES)]
-    for batch, run in zip(batches, embedding.run_many(batches), strict=True):
-        assert_golden(program, tables, batch, run.outputs)
+    for mapping in (None, "device"):
+        for batch, run in zip(batches, embedding.run_many(batches, mapping), strict=True):
+            assert_golden(program, tables, batch, run.outputs)
+            assert run.mapping_ms > 0
 
 
 def test_equal_inputs_give_equal_bits_whatever_the_timing():
