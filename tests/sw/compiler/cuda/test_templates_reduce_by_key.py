@@ -17,6 +17,7 @@ from tests.support.embedding_kernels import (
     every_case,
     program_of,
 )
+from tests.support.kernel_turns import by_turns
 from tests.support.mappings import shuffled
 from tests.support.one_workspace import OneWorkspace
 
@@ -113,8 +114,8 @@ def test_any_numbers_are_within_the_bound() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
-def test_every_kind_and_schedule(dim: int) -> None:
-    cases = [one for one in every_case(NAME, 128) if one.feature.dim == dim]
+def test_every_schedule_of_every_kind(dim: int) -> None:
+    cases = by_turns(one for one in every_case(NAME, 128) if one.feature.dim == dim)
     for first in range(0, len(cases), 100):
         check_cases(cases[first : first + 100])
 
@@ -176,7 +177,7 @@ def test_work_does_not_depend_on_the_longest_bag() -> None:
     ragged = work(one.schedule, one.feature, 128, 100, 10_240, 4000)
     even = work(one.schedule, one.feature, 128, 100, 10_240, 103)
     assert ragged == even
-    # Runs of 32 rows, 4 in flight; a search among offsets, and partials of a bag that crosses tiles.
+    # Runs of 32 rows, 4 in flight; a search among offsets; partials of a bag that crosses tiles.
     assert ragged.warp_loads == 32 / 4 + 1 + 1
     rows = 512 * (4 + 1 / 4)
     assert rows < ragged.sectors < 1.3 * rows

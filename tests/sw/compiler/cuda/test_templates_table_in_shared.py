@@ -17,6 +17,7 @@ from tests.support.embedding_kernels import (
     every_case,
     program_of,
 )
+from tests.support.kernel_turns import by_turns
 from tests.support.mappings import shuffled
 
 NAME = "table_in_shared"
@@ -63,8 +64,8 @@ def test_any_numbers_are_within_the_bound() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
-def test_every_kind_and_schedule(dim: int) -> None:
-    cases = [one for one in every_case(NAME, 128) if one.feature.dim == dim]
+def test_every_schedule_of_every_kind(dim: int) -> None:
+    cases = by_turns(one for one in every_case(NAME, 128) if one.feature.dim == dim)
     for first in range(0, len(cases), 100):
         check_cases(cases[first : first + 100])
 

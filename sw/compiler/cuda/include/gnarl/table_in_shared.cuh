@@ -77,9 +77,8 @@ struct TableInShared {
                  reinterpret_cast<const uint4*>(source) + word);
     }
     commit_copies();
-    for (int at = words * kOfWord + threadIdx.x; at < elements; at += kBlockThreads) {
-      table[at] = source[at];
-    }
+    const int rest = words * kOfWord + threadIdx.x;
+    if (rest < elements) table[rest] = source[rest];
   }
 
   static __device__ __forceinline__ int sample_of(int block, int blocks, int round) {
