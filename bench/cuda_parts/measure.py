@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.cuda_parts.contenders import Contender, Fused, equal
 from bench.cuda_parts.memory import ColdCache, copy_bandwidth
-from bench.cuda_parts.torch_contenders import LeftOut, TorchContender, embedding_bags, torchrec
+from bench.cuda_parts.torch_contenders import TorchContender, embedding_bags, first_line, torchrec
 from bench.cuda_parts.traffic import traffic
 from bench.cuda_parts.uniform import uniform_choices
 from bench.lib.records import Metric, Setting
@@ -64,7 +64,7 @@ MODEL_METRICS = {
 
 _TRIED = 8
 """Batches that decide which uniform schedule is best."""
-_HISTORY = 32
+_HISTORY = 16
 _HISTORY_SEED = 1_000_003
 """Past batches that static mappings go by: none that are measured."""
 _AHEAD = 6
@@ -129,9 +129,11 @@ def measure(job: Job) -> Measured:
     else:
         field.left_out.append(f"{SEPARATE}: no {separate}")
     contenders[ON_DEVICE] = Fused(ours.embedding, field.cold, "device")
+    history = field.history(ours.embedding.program)
     for name, strategy in ((AVERAGE, "average"), (MAXIMUM, "maximum")):
-        contenders[name] = field.static(build_program(model, chosen), strategy)
-    contenders |= field.others()
+        mapping = arrange(static_blocks(history, strategy))
+        contenders[name] = Fused(ours.embedding, field.cold, mapping)
+    contenders |= field.others(first)
 
     exact = {name: field.check(contender, first) for name, contender in contenders.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -220,18 +222,17 @@ class _Field:
 
         return min(candidates, key=total)
 
-    def static(self, program: EmbeddingProgram, strategy: str) -> Fused:
-        """Blocks of past batches for all batches (RecFlex, VI-D)."""
-        history = []
+    def history(self, program: EmbeddingProgram) -> list[np.ndarray]:
+        """Blocks of each feature in past batches."""
+        found = []
         for number, size in enumerate(batch_sizes(_HISTORY, _HISTORY_SEED)):
             batch = synthesise_batch(self.model, size, _HISTORY_SEED, number)
             values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
-            history.append(map_tasks(program.block_counts, size, values).feature_blocks)
-        embedding = GpuEmbedding(program, self.on_device, device=self.job.device)
-        return Fused(embedding, self.cold, arrange(static_blocks(history, strategy)))
+            found.append(map_tasks(program.block_counts, size, values).feature_blocks)
+        return found
 
-    def others(self) -> dict[str, Contender]:
-        """Those of other projects that are installed."""
+    def others(self, batch: Batch) -> dict[str, Contender]:
+        """Those of other projects that are installed, and compute a batch."""
         found: dict[str, Contender] = {}
         makers: tuple[tuple[Callable[..., Any], dict[str, bool]], ...] = (
             (embedding_bags, {TORCH_EAGER: False, TORCH: True}),
@@ -240,11 +241,13 @@ class _Field:
         for make, names in makers:
             try:
                 prepare = make(self.model, self.tables, self.job.device)
-            except LeftOut as reason:
-                self.left_out.append(f"{', '.join(names)}: {reason}")
-                continue
-            for name, replayed in names.items():
-                found[name] = TorchContender(prepare, self.cold, replayed)
+                for name, replayed in names.items():
+                    contender = TorchContender(prepare, self.cold, replayed)
+                    contender.time(batch)
+                    found[name] = contender
+            except Exception as error:  # whatever ails another project is no reason to stop
+                missing = ", ".join(name for name in names if name not in found)
+                self.left_out.append(f"{missing}: {first_line(error)}")
         return found
 
     def batch(self, number: int) -> Batch:

@@ -69,24 +69,25 @@ def embedding_bags(
     on_device = [_tensor(table, device) for table in tables]
 
     def prepare(batch: Batch) -> Callable[[], Any]:
-        inputs = [
-            (_tensor(each.indices, device), _tensor(each.offsets, device), each.weights)
+        indices = _tensors([each.indices for each in batch.features], device)
+        offsets = _tensors([each.offsets for each in batch.features], device)
+        weights = [
+            None if each.weights is None else _tensor(each.weights, device)
             for each in batch.features
         ]
-        weights = [None if given is None else _tensor(given, device) for _, _, given in inputs]
 
         def launch() -> list[Any]:
             return [
                 torch.nn.functional.embedding_bag(
-                    indices,
+                    rows,
                     table,
-                    offsets,
+                    bags,
                     mode=feature.pooling,
                     per_sample_weights=weight,
                     include_last_offset=True,
                 )
-                for feature, table, weight, (indices, offsets, _) in zip(
-                    model.features, on_device, weights, inputs, strict=True
+                for feature, table, rows, bags, weight in zip(
+                    model.features, on_device, indices, offsets, weights, strict=True
                 )
             ]
 
@@ -103,6 +104,7 @@ def torchrec(
     try:
         from fbgemm_gpu.split_embedding_configs import EmbOptimType
         from fbgemm_gpu.split_table_batched_embeddings_ops_common import (
+            BoundsCheckMode,
             EmbeddingLocation,
             PoolingMode,
         )
@@ -111,7 +113,7 @@ def torchrec(
             SplitTableBatchedEmbeddingBagsCodegen,
         )
     except Exception as error:  # what a package for another CUDA or PyTorch raises is its own
-        raise LeftOut(f"no fbgemm_gpu that can be used: {_first_line(error)}") from None
+        raise LeftOut(f"no fbgemm_gpu that can be used: {first_line(error)}") from None
     for feature in model.features:
         plain = feature.pooling == "sum" and feature.table_type == feature.output_type == "float32"
         if not plain or feature.weighted or feature.index_type != "int64" or feature.dim % 4:
@@ -126,6 +128,7 @@ def torchrec(
         ],
         optimizer=EmbOptimType.EXACT_SGD,
         pooling_mode=PoolingMode.SUM,
+        bounds_check_mode=BoundsCheckMode.NONE,  # a kernel of its own
         device=torch.device("cuda", device),
     )
     for weights, table in zip(fused.split_embedding_weights(), tables, strict=True):
@@ -158,5 +161,16 @@ def _tensor(array: np.ndarray, device: int) -> Any:
     return torch.from_numpy(array).to(f"cuda:{device}")
 
 
-def _first_line(error: BaseException) -> str:
+def _tensors(arrays: Sequence[np.ndarray], device: int) -> list[Any]:
+    """Each on the device, with one copy for all of a type."""
+    found: dict[int, Any] = {}
+    for dtype in {array.dtype for array in arrays}:
+        members = [at for at, array in enumerate(arrays) if array.dtype == dtype]
+        joined = _tensor(np.concatenate([arrays[at] for at in members]), device)
+        pieces = joined.split([len(arrays[at]) for at in members])
+        found |= dict(zip(members, pieces, strict=True))
+    return [found[at] for at in range(len(arrays))]
+
+
+def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]

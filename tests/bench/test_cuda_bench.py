@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda import main
-from bench.cuda_parts import emulation, kernels, measure
+from bench.cuda_parts import emulation, kernels, measure, torch_contenders
 from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.measure import Job, Measured, multi_hot_share
 from bench.cuda_parts.traffic import Traffic, traffic
 from bench.lib.records import Record, load
-from sw.compiler.frontend.embedding_data import synthesise_batch
+from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
 from sw.compiler.frontend.embedding_model import (
     INDEX_TYPES,
     TABLE_TYPES,
@@ -116,6 +116,34 @@ def test_the_share_of_multi_hot_features():
     of = [PoolingFactors(), PoolingFactors(coverage=0.5), PoolingFactors(3), PoolingFactors(1, 2)]
     features = tuple(Feature(f"f{at}", 9, 4, factors=each) for at, each in enumerate(of))
     assert multi_hot_share(EmbeddingModel("m", features)) == 0.5
+
+
+def test_embedding_bags_of_pytorch_compute_the_same(monkeypatch: pytest.MonkeyPatch):
+    """On the CPU: what is timed on a GPU."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch_contenders, "_torch", lambda: torch)
+    monkeypatch.setattr(torch_contenders, "_tensor", lambda array, device: torch.from_numpy(array))
+    model = EmbeddingModel(
+        "m",
+        (
+            Feature("a", 10, 4, factors=PoolingFactors(3, 2)),
+            Feature("b", 20, 3, "mean", index_type="int32", factors=PoolingFactors(2, 1)),
+            Feature("c", 7, 16, "max", factors=PoolingFactors(2, coverage=0.5)),
+            Feature("d", 9, 8, weighted=True, factors=PoolingFactors(5)),
+        ),
+    )
+    tables = synthesise_tables(model, 2)
+    batch = synthesise_batch(model, 23, 2)
+    found = torch_contenders.embedding_bags(model, tables, 0)(batch)()
+    assert equal([each.numpy() for each in found], measure.golden(model, tables, batch))
+
+
+def test_what_embedding_bags_cannot_say_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch_contenders, "_torch", lambda: None)
+    model = EmbeddingModel("m", (Feature("a", 10, 4, table_type="float16"),))
+    with pytest.raises(torch_contenders.LeftOut) as caught:
+        torch_contenders.embedding_bags(model, [], 0)
+    assert str(caught.value) == "feature a: embedding_bag keeps the tables' type"
 
 
 # Without a GPU.
