@@ -65,10 +65,14 @@ def map_tasks(
 
 
 def count_blocks(counts: np.ndarray, batch: int, values: np.ndarray) -> tuple[np.ndarray, int]:
-    """int32 [features], and their sum: the blocks that ``map_tasks`` gives each feature."""
+    """int32 [features], and their sum: the blocks that ``map_tasks`` gives each feature.
+
+    Raises ``CapacityError`` as it does.
+    """
     blocks = np.empty(len(counts), np.int32)
     columns = np.ascontiguousarray(counts).view(np.int32).reshape(-1, 3)
     grid = _count(columns, batch, np.ascontiguousarray(values, np.int64), blocks)
+    _check(grid)
     return blocks, grid
 
 
@@ -105,12 +109,17 @@ def arrange(
     Raises ``CapacityError`` for a grid beyond what CUDA allows.
     """
     blocks = np.ascontiguousarray(blocks, np.int32)
-    return _arrange(blocks, int(blocks.sum(dtype=np.int64)), order, costs)
+    grid = int(blocks.sum(dtype=np.int64))
+    _check(grid)
+    return _arrange(blocks, grid, order, costs)
+
+
+def _check(grid: int) -> None:
+    if grid > MAXIMUM_GRID:
+        raise CapacityError(f"grid of {grid:,} blocks: must be at most {MAXIMUM_GRID:,}")
 
 
 def _arrange(blocks: np.ndarray, grid: int, order: str, costs: np.ndarray | None) -> TaskMap:
-    if grid > MAXIMUM_GRID:
-        raise CapacityError(f"grid of {grid:,} blocks: must be at most {MAXIMUM_GRID:,}")
     tasks = np.empty(grid, TASK)
     numbers = tasks.view(np.int64)
     if order == "contiguous":

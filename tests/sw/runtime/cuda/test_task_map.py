@@ -17,7 +17,14 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE, BlockCount
 from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.task_map import PLACES, TaskMap, arrange, map_tasks, static_blocks
+from sw.runtime.cuda.task_map import (
+    PLACES,
+    TaskMap,
+    arrange,
+    count_blocks,
+    map_tasks,
+    static_blocks,
+)
 
 
 def counts_of(*counts: BlockCount) -> np.ndarray:
@@ -76,6 +83,11 @@ def test_a_grid_beyond_what_cuda_allows_is_refused() -> None:
     text = "grid of 10,000,000,001 blocks: must be at most 2,147,483,647"
     with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
         map_tasks(counts, 1, np.array([10**10, 1]))
+    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+        count_blocks(counts, 1, np.array([10**10, 1]))
+    text = "grid of 3,000,000,000 blocks: must be at most 2,147,483,647"
+    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+        arrange(np.full(3, 10**9, np.int32))
 
 
 def test_interleaved_by_hand() -> None:
