@@ -46,8 +46,14 @@ def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 
 
 def program() -> EmbeddingProgram:
+    """The last of its features have workspaces, which grow with the batch."""
     one_hot = Schedule.of("one_hot", vector=1, samples_per_thread=1)
-    return program_of([Case(feature, one_hot) for feature in FEATURES])
+    by_key = Schedule.of("reduce_by_key", vector=1, values_per_block=256, unroll=1)
+    split = Schedule.of("split_sample", vector=1, parts=4, unroll=1)
+    many = Feature("e", 40, 4, factors=PoolingFactors(60, 30))
+    return program_of(
+        [*(Case(feature, one_hot) for feature in FEATURES), Case(many, by_key), Case(many, split)]
+    )
 
 
 def batches(model: EmbeddingModel) -> list[Batch]:
@@ -130,7 +136,7 @@ def _given_mapping() -> tuple[gpu.GpuRun, dict[str, int], int]:
     batch = batches(runner.program.model)[1]
     counts = runner.program.block_counts
     counts["per_value"], counts["numerator"], counts["denominator"] = 0, 2, 1
-    mapping = map_tasks(counts, 1, np.zeros(len(FEATURES), np.int64))
+    mapping = map_tasks(counts, 1, np.zeros(len(counts), np.int64))
     run = runner.run(batch, mapping)
     return run, fake_cuda.launches[-1], len(mapping.tasks)
 
@@ -139,7 +145,7 @@ def test_a_mapping_can_be_given(on_fake: Call):
     run, launch, blocks = on_fake(_given_mapping)
     made = program()
     assert_golden(made, batches(made.model)[1], run.outputs)
-    assert launch["grid"] == blocks == 8
+    assert launch["grid"] == blocks == 12
     assert run.mapping_ms == 0
 
 
