@@ -31,19 +31,17 @@ class WarpPerSample(Template):
     struct = "gnarl::WarpPerSample"
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
-        Parameter("rows", (1, 2, 4, 8, 16), "rows side by side, where they need so few lanes"),
+        Parameter("rows", (1, 2, 4, 8, 16, 32), "rows side by side, where they need so few lanes"),
         Parameter("unroll", (1, 2, 4, 8), "such rows in flight one after the other"),
     )
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
-        vector, rows, unroll = schedule["vector"], schedule["rows"], schedule["unroll"]
+        vector, rows = schedule["vector"], schedule["rows"]
         if reason := vector_refusal(feature, vector):
             return reason
         lanes, needed = WARP_THREADS // rows, feature.dim // vector
         if rows > 1 and needed > lanes:
             return f"rows = {rows}: a row needs {needed} lanes, not {lanes}"
-        if rows * unroll > WARP_THREADS:
-            return f"unroll = {unroll}: rows * unroll must be at most {WARP_THREADS}"
         return ""
 
     def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:

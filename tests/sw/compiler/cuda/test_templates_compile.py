@@ -26,5 +26,5 @@ def test_compiles(name: str, arch: str) -> None:
         if chosen.shared_bytes(one.schedule, one.feature, 128) <= most
     ]
     program = program_of(cases, arch=arch)
-    compiled = compile_kernel(program.kernel.source, arch, include=[chosen.include])
+    compiled = compile_kernel(program.kernel.source, arch, include=program.include)
     assert compiled.spill_bytes == 0

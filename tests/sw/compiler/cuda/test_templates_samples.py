@@ -117,10 +117,6 @@ REFUSALS = [
         "rows = 4: a row needs 16 lanes, not 8",
     ),
     (
-        case("warp_per_sample", Feature("f", 9, 4), vector=4, rows=16, unroll=4),
-        "unroll = 4: rows * unroll must be at most 32",
-    ),
-    (
         case("sub_warp_per_sample", Feature("f", 9, 64), vector=4, threads=2, unroll=1),
         "threads = 2: dim must be at most 32 with vector = 4",
     ),

@@ -34,13 +34,9 @@ struct BlockSamples {
   static constexpr int kTeam = kBlockThreads / kSamples;
   static constexpr int kVectors = K::kDim / kVector;
 
-  // A power of two, so that lanes of a warp combine by shuffles.
-  static constexpr __host__ __device__ int threads_of_row() {
-    int threads = 1;
-    while (threads < kVectors && threads < kTeam) threads *= 2;
-    return threads;
-  }
-  static constexpr int kLanes = threads_of_row();
+  // Threads of a row: a power of two, so that lanes of a warp combine by shuffles.
+  static constexpr int kEnough = power_of_two_at_least(kVectors);
+  static constexpr int kLanes = kEnough < kTeam ? kEnough : kTeam;
   static constexpr int kChunks = ceil_div(kVectors, kLanes);
   static constexpr int kStride = kLanes * kVector;  // columns from a thread's chunk to its next
   static constexpr int kRows = kTeam / kLanes;      // side by side
@@ -106,6 +102,7 @@ struct BlockSamples {
                                                        const Bag& bag, int thread, int column,
                                                        Totals& totals) {
     Round next = load_round(feature, bag, thread / kLanes);
+#pragma unroll 1
     for (int at = 0; at < bag.length; at += kRound) {
       const Round round = next;
       next = load_round(feature, bag, at + kRound + thread / kLanes);
@@ -141,6 +138,7 @@ struct BlockSamples {
       const int next = first + kTeam;
       const Incoming incoming = begin_copy(feature, bag, next + thread, shared.tiles, other);
       const int count = min(kTeam, bag.length - first);
+#pragma unroll 1
       for (int at = 0; at < count; at += kRound) {
         const int from = at + thread / kLanes;
         const Round round = read_round(feature, bag, first, from, count, shared.tiles, tile);

@@ -1,4 +1,5 @@
-// What every schedule template builds on: kinds of features, their arguments, loads, pooling, stores.
+// What every schedule template builds on: kinds of features, their arguments, loads, pooling and
+// stores.
 //
 // A template is a struct with three members (see one_hot.cuh for the shortest):
 //
@@ -61,6 +62,12 @@ constexpr int kWarpThreads = 32;
 
 constexpr __host__ __device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+constexpr __host__ __device__ int power_of_two_at_least(int number) {
+  int power = 1;
+  while (power < number) power *= 2;
+  return power;
+}
+
 // A sample's indices: [begin, begin + length).
 struct Bag {
   long long begin;
@@ -120,7 +127,7 @@ __device__ __forceinline__ Accumulator<kVector> identity() {
   Accumulator<kVector> result;
 #pragma unroll
   for (int k = 0; k < kVector; ++k) {
-    result.values[k] = K::kPooling == Pooling::kMax ? -__int_as_float(0x7f800000) : 0.0f;
+    result.values[k] = K::kPooling == Pooling::kMax ? minus_infinity<float>() : 0.0f;
   }
   return result;
 }
@@ -129,7 +136,7 @@ __device__ __forceinline__ Accumulator<kVector> identity() {
 template <class K, int kVector>
 using Stored = Pack<typename K::Table, kVector>;
 
-// Where table[row][column] is. The row must not be kNoRow.
+// Where table[row][column] is; nowhere for kNoRow.
 template <class K>
 __device__ __forceinline__ const typename K::Table* address_of(const FeatureArguments& feature,
                                                                int row, int column) {
@@ -190,9 +197,42 @@ __device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
   }
 }
 
+// What pools as nothing, as stored.
+template <class K, int kVector>
+__device__ __forceinline__ Stored<K, kVector> stored_identity() {
+  Stored<K, kVector> result;
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    result.elements[k] =
+        K::kPooling == Pooling::kMax ? minus_infinity<typename K::Table>() : typename K::Table{};
+  }
+  return result;
+}
+
+// Whether what is absent is pooled as identities, or skipped by predicates: of 16-bit elements the
+// conversions would make that a jump, which costs more.
+template <class K>
+constexpr bool kPoolsAbsent = sizeof(typename K::Table) < sizeof(float);
+
+template <class K, int kVector>
+__device__ __forceinline__ Stored<K, kVector> load_if(bool present,
+                                                      const typename K::Table* address) {
+  Stored<K, kVector> stored;
+  if constexpr (kPoolsAbsent<K>) stored = stored_identity<K, kVector>();
+  if (present) stored = load_pack<kVector>(address);
+  return stored;
+}
+
+// Pools what load_if loaded. The weight of what is absent must be finite.
+template <class K, int kVector>
+__device__ __forceinline__ void accumulate_if(bool present, Accumulator<kVector>& total,
+                                              const Stored<K, kVector>& stored, float weight) {
+  if (kPoolsAbsent<K> || present) accumulate<K>(total, unpack<K, kVector>(stored), weight);
+}
+
 // Pools one round of rows: all loads are in flight before the first is waited for. A thread has
 // kChunks vectors of every row, at columns kStride apart from `column` on; those beyond the row and
-// those of kNoRow are skipped.
+// those of kNoRow are absent.
 template <class K, int kVector, int kChunks, int kStride, int kRows>
 __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
                                            const int (&rows)[kRows], const float (&weights)[kRows],
@@ -201,19 +241,18 @@ __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
   Stored<K, kVector> stored[kRows][kChunks];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    if (rows[r] == kNoRow) continue;
     const auto* address = address_of<K>(feature, rows[r], column);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      if (column + c * kStride < K::kDim) stored[r][c] = load_pack<kVector>(address + c * kStride);
+      const bool present = rows[r] != kNoRow && column + c * kStride < K::kDim;
+      stored[r][c] = load_if<K, kVector>(present, address + c * kStride);
     }
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    if (rows[r] == kNoRow) continue;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      accumulate<K>(totals[c], unpack<K, kVector>(stored[r][c]), weights[r]);
+      accumulate_if<K>(rows[r] != kNoRow, totals[c], stored[r][c], weights[r]);
     }
   }
 }

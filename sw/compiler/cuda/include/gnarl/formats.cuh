@@ -78,6 +78,24 @@ __device__ __forceinline__ Float16 from_float<Float16>(float value) {
 #endif
 }
 
+template <class T>
+__device__ __forceinline__ T minus_infinity();
+
+template <>
+__device__ __forceinline__ float minus_infinity<float>() {
+  return -__int_as_float(0x7f800000);
+}
+
+template <>
+__device__ __forceinline__ Float16 minus_infinity<Float16>() {
+  return {0xfc00u};
+}
+
+template <>
+__device__ __forceinline__ BFloat16 minus_infinity<BFloat16>() {
+  return {0xff80u};
+}
+
 // The widest load or store: 16 bytes.
 template <int kBytes>
 struct Word;
@@ -112,8 +130,8 @@ __device__ __forceinline__ Pack<T, kVector> load_pack(const T* source) {
   return pack;
 }
 
-// kVector elements in stores of kPart, to an address that is a multiple of their size. They stay out
-// of the first-level cache: nobody reads them soon.
+// kVector elements in stores of kPart, to an address that is a multiple of their size. They stay
+// out of the first-level cache: nobody reads them soon.
 template <int kPart, int kVector, class T>
 __device__ __forceinline__ void store_parts(T* target, const float (&values)[kVector]) {
 #pragma unroll

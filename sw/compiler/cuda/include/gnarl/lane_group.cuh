@@ -59,15 +59,18 @@ struct LaneGroup {
                                               const Bag& bag, int longest) {
     const int thread = threadIdx.x % kThreads;
     const int row_of_lane = thread / kLanes;
+#pragma unroll 1
     for (int pass = 0; pass < kChunks; pass += kPassChunks) {
       const int column = (thread % kLanes + pass * kLanes) * kVector;
       Accumulator<kVector> totals[kPassChunks];
 #pragma unroll
       for (int c = 0; c < kPassChunks; ++c) totals[c] = identity<K, kVector>();
       Fetch next = fetch(feature, bag, 0);
+#pragma unroll 1
       for (int first = 0; first < longest; first += kFetched) {
         const Fetch held = next;
         next = fetch(feature, bag, first + kFetched);
+#pragma unroll 1
         for (int at = 0; at < kFetched && first + at < longest; at += kRound) {
           int rows[kUnroll];
           float weights[kUnroll];

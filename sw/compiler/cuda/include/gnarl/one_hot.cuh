@@ -34,6 +34,7 @@ struct OneHot {
         totals[s] = identity<K, kVector>();
         longest = max(longest, bags[s].length);
       }
+#pragma unroll 1
       for (int i = 0; i < longest; ++i) {
         int rows[kSamplesPerThread];
         float weights[kSamplesPerThread];
@@ -49,13 +50,12 @@ struct OneHot {
         Stored<K, kVector> stored[kSamplesPerThread];
 #pragma unroll
         for (int s = 0; s < kSamplesPerThread; ++s) {
-          if (rows[s] != kNoRow) stored[s] = load_stored<K, kVector>(feature, rows[s], column);
+          const auto* address = address_of<K>(feature, rows[s], column);
+          stored[s] = load_if<K, kVector>(rows[s] != kNoRow, address);
         }
 #pragma unroll
         for (int s = 0; s < kSamplesPerThread; ++s) {
-          if (rows[s] != kNoRow) {
-            accumulate<K>(totals[s], unpack<K, kVector>(stored[s]), weights[s]);
-          }
+          accumulate_if<K>(rows[s] != kNoRow, totals[s], stored[s], weights[s]);
         }
       }
 #pragma unroll

@@ -6,12 +6,6 @@
 
 namespace gnarl {
 
-constexpr __host__ __device__ int power_of_two_at_least(int number) {
-  int power = 1;
-  while (power < number) power *= 2;
-  return power;
-}
-
 // The vectors of a row side by side on kLanes lanes of a warp, so that groups of that many lanes
 // combine by shuffles. Lanes past the row's end idle; rows longer than a warp take kTiles turns.
 template <class K, int kVector>

@@ -13,18 +13,14 @@ template <class K, int kBlockThreads, int kVector, int kThreads, int kUnroll>
 struct SubWarpPerSample {
   static constexpr int kSamplesPerBlock = kBlockThreads / kThreads;
 
-  struct Shared {};
+  static constexpr int kLanes = power_of_two_at_least(K::kDim / kVector);  // a row's
+  static constexpr int kRows = kLanes < kThreads ? kThreads / kLanes : 1;
 
-  // As many as fit.
-  static constexpr __host__ __device__ int rows_side_by_side() {
-    int rows = kThreads;
-    while (rows > 1 && kThreads / rows < K::kDim / kVector) rows /= 2;
-    return rows;
-  }
+  struct Shared {};
 
   static __device__ __forceinline__ void run(const FeatureArguments& feature, int block,
                                              int blocks, Shared&) {
-    using Group = LaneGroup<K, kThreads, kVector, rows_side_by_side(), kUnroll>;
+    using Group = LaneGroup<K, kThreads, kVector, kRows, kUnroll>;
     for (int first = block * kSamplesPerBlock; first < feature.batch;
          first += blocks * kSamplesPerBlock) {
       const int sample = first + threadIdx.x / kThreads;
