@@ -54,7 +54,10 @@ class EmulatedEmbedding:
             mapping = map_tasks(program.block_counts, batch.size, values)
         outputs = {
             name: GlobalArray(
-                f"{name} outputs", np.zeros((batch.size, width), TABLE_TYPES[name]), writable=True
+                f"{name} outputs",
+                # What no thread stores shall show.
+                np.full((batch.size, width), np.nan, TABLE_TYPES[name]),
+                writable=True,
             )
             for name, width in program.outputs.widths.items()
         }
