@@ -2,8 +2,10 @@
 //
 // Device memory is host memory of its own, which only this driver's functions reach. Streams are as
 // lazy as CUDA allows: what is put into one happens when somebody waits for it, so a buffer that is
-// written to too early, or a copy that nobody waits for, shows in the results. Whatever is called
-// against the documentation ends with a status that is not success.
+// written to too early, or a copy that nobody waits for, shows in the results. With
+// FAKE_CUDA_EAGER_COPIES, copies happen at once instead, and kernels late. Nothing waits for work
+// that still uses freed memory. Whatever is called against the documentation ends with a status that
+// is not success.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +60,7 @@ using Launched = int (*)(const char* image, const char* kernel, unsigned grid, u
 const int kDevices = std::getenv("FAKE_CUDA_DEVICES") ? atoi(getenv("FAKE_CUDA_DEVICES")) : 2;
 const int kVersion = std::getenv("FAKE_CUDA_VERSION") ? atoi(getenv("FAKE_CUDA_VERSION")) : 99000;
 const Gpu kGpus[] = {{"Fake H200", 9, 0}, {"Tesla T4", 7, 5}};
+const bool kEagerCopies = std::getenv("FAKE_CUDA_EAGER_COPIES");
 const unsigned kOptIn = 48 * 1024;
 
 bool initialised = false;
@@ -116,10 +119,8 @@ int allocate(std::map<uint64_t, size_t>& memory, size_t bytes, uint64_t* address
 int release(std::map<uint64_t, size_t>& memory, uint64_t address) {
   if (contexts.empty()) return kInvalidContext;
   if (!memory.count(address)) return kInvalidValue;
-  drain();  // as cudaFree does
   std::memset(reinterpret_cast<void*>(address), 0xdd, memory[address]);
-  memory.erase(address);
-  std::free(reinterpret_cast<void*>(address));
+  memory.erase(address);  // and stays with the process, so that its addresses are never valid again
   return kSuccess;
 }
 
@@ -230,14 +231,20 @@ DRIVER cuMemcpyDtoH(void* to, uint64_t from, size_t bytes) {
   if (!inside(device_memory, from, bytes)) return kInvalidValue;
   return failure ? failure : copy(reinterpret_cast<uint64_t>(to), from, bytes);
 }
+DRIVER cuStreamSynchronize(void* handle) {
+  auto* stream = static_cast<Stream*>(handle);
+  return streams.count(stream) ? run(stream, stream->work.size()) : int(kInvalidHandle);
+}
 DRIVER cuMemcpyHtoDAsync(uint64_t to, const void* from, size_t bytes, void* stream) {
   const auto source = reinterpret_cast<uint64_t>(from);
   if (!inside(device_memory, to, bytes) || !inside(host_memory, source, bytes)) {
     return kInvalidValue;
   }
-  return put(stream, [=] {
-    return inside(host_memory, source, bytes) ? copy(to, source, bytes) : int(kIllegalAddress);
+  const int status = put(stream, [=] {
+    const bool valid = inside(host_memory, source, bytes) && inside(device_memory, to, bytes);
+    return valid ? copy(to, source, bytes) : int(kIllegalAddress);
   });
+  return kEagerCopies && !status ? cuStreamSynchronize(stream) : status;
 }
 DRIVER cuMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) {
   if (!inside(device_memory, to, bytes) || !inside(device_memory, from, bytes)) {
@@ -257,10 +264,6 @@ DRIVER cuStreamCreate(void** stream, unsigned flags) {
 DRIVER cuStreamDestroy(void* stream) {
   drain();
   return streams.erase(static_cast<Stream*>(stream)) ? kSuccess : kInvalidHandle;
-}
-DRIVER cuStreamSynchronize(void* handle) {
-  auto* stream = static_cast<Stream*>(handle);
-  return streams.count(stream) ? run(stream, stream->work.size()) : int(kInvalidHandle);
 }
 DRIVER cuStreamWaitEvent(void* stream, void* handle, unsigned) {
   auto* event = static_cast<Event*>(handle);

@@ -1,5 +1,5 @@
 """Runs the GPU runtime without a GPU: on a driver that keeps device memory on the host, delays
-everything in streams as long as it may, and runs kernels in the emulation."""
+what is in streams as long as it may, and runs kernels in the emulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ Call = Callable[..., Any]
 def fake_gpus(folder: Path, **environment: str) -> Iterator[Call]:
     """Calls functions of test modules in a process that has the fake driver.
 
-    ``environment`` may set ``FAKE_CUDA_DEVICES`` and ``FAKE_CUDA_VERSION``.
+    ``environment`` may set ``FAKE_CUDA_DEVICES``, ``FAKE_CUDA_VERSION``, and
+    ``FAKE_CUDA_EAGER_COPIES`` for copies that happen at once.
     """
     pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")
     if not shutil.which("c++"):

@@ -39,9 +39,13 @@ FEATURES = (
 )
 
 
-@pytest.fixture(scope="module")
-def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
-    with fake_gpus(tmp_path_factory.mktemp("driver")) as call:
+@pytest.fixture(
+    scope="module", params=[{}, {"FAKE_CUDA_EAGER_COPIES": "1"}], ids=["late", "eager copies"]
+)
+def on_fake(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Call]:
+    with fake_gpus(tmp_path_factory.mktemp("driver"), **request.param) as call:
         yield call
 
 
@@ -197,6 +201,34 @@ def test_staging_waits_for_the_batch_whose_memory_it_takes(on_fake: Call):
     made = program()
     for batch, run in zip(batches(made.model)[-2:], on_fake(_staged_ahead), strict=True):
         assert_golden(made, batch, run.outputs)
+
+
+def _staged_in_vain() -> dict[str, np.ndarray]:
+    """Each takes more memory than the one before; none of it is for workspaces."""
+    made = program_of([Case(FEATURES[0], Schedule.of("one_hot", vector=1, samples_per_thread=1))])
+    runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
+    for size in (5, 50, 100, 200, 400, 800):
+        runner.stage(synthesise_batch(made.model, size, 3))
+    return runner.run(synthesise_batch(made.model, 900, 3)).outputs
+
+
+def test_a_batch_need_not_be_launched(on_fake: Call):
+    assert [array.shape for array in on_fake(_staged_in_vain).values()] == [(900, 8)]
+
+
+def _launched_late() -> list[gpu.GpuRun]:
+    """The second batch takes larger workspaces."""
+    runner = embedding()
+    staged = [runner.stage(batches(runner.program.model)[at]) for at in (0, 3)]
+    for each in staged:
+        runner.launch(each)
+    return [runner.collect(each) for each in staged]
+
+
+def test_a_staged_batch_keeps_its_workspaces(on_fake: Call):
+    made = program()
+    for at, run in zip((0, 3), on_fake(_launched_late), strict=True):
+        assert_golden(made, batches(made.model)[at], run.outputs)
 
 
 def _tables_twice() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
