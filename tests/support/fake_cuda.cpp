@@ -3,8 +3,9 @@
 // Device memory is host memory of its own, which only this driver's functions reach. Streams are as
 // lazy as CUDA allows: what is put into one happens when somebody waits for it, so a buffer that is
 // written to too early, or a copy that nobody waits for, shows in the results. With
-// FAKE_CUDA_EAGER_COPIES, copies happen at once instead, and kernels late. Nothing waits for work
-// that still uses freed memory. Whatever is called against the documentation ends with a status that
+// FAKE_CUDA_EAGER_COPIES, copies happen at once instead, and kernels late. The null stream, which no
+// other waits for, is as lazy: copies from memory that is not pinned return when they have read it,
+// not when they have arrived. Nothing waits for work that still uses freed memory. Whatever is called against the documentation ends with a status that
 // is not success.
 #include <cstdint>
 #include <cstdlib>
@@ -67,6 +68,7 @@ bool initialised = false;
 std::vector<int> contexts;  // the stack of the one thread
 std::map<uint64_t, size_t> device_memory, host_memory;
 std::set<Stream*> streams;
+Stream null_stream;
 std::set<Event*> events;
 std::set<char*> modules;
 unsigned dynamic_shared = kOptIn;
@@ -102,6 +104,7 @@ int pass(Event* event) {
 }
 
 int drain() {
+  run(&null_stream, null_stream.work.size());
   for (Stream* stream : streams) run(stream, stream->work.size());
   return failure;
 }
@@ -118,6 +121,7 @@ int allocate(std::map<uint64_t, size_t>& memory, size_t bytes, uint64_t* address
 
 int release(std::map<uint64_t, size_t>& memory, uint64_t address) {
   if (contexts.empty()) return kInvalidContext;
+  if (failure) return failure;
   if (!memory.count(address)) return kInvalidValue;
   std::memset(reinterpret_cast<void*>(address), 0xdd, memory[address]);
   memory.erase(address);  // and stays with the process, so that its addresses are never valid again
@@ -220,19 +224,30 @@ DRIVER cuMemFreeHost(void* address) {
 }
 DRIVER cuMemsetD8(uint64_t address, unsigned char value, size_t bytes) {
   if (!inside(device_memory, address, bytes)) return kInvalidValue;
-  std::memset(reinterpret_cast<void*>(address), value, bytes);
-  return kSuccess;
+  null_stream.work.push_back([=] {
+    if (!inside(device_memory, address, bytes)) return int(kIllegalAddress);
+    std::memset(reinterpret_cast<void*>(address), value, bytes);
+    return int(kSuccess);
+  });
+  return failure;
 }
 DRIVER cuMemcpyHtoD(uint64_t to, const void* from, size_t bytes) {
   if (!inside(device_memory, to, bytes)) return kInvalidValue;
-  return copy(to, reinterpret_cast<uint64_t>(from), bytes);
+  const auto* begin = static_cast<const char*>(from);
+  null_stream.work.push_back([=, read = std::vector<char>(begin, begin + bytes)] {
+    if (!inside(device_memory, to, bytes)) return int(kIllegalAddress);
+    return copy(to, reinterpret_cast<uint64_t>(read.data()), bytes);
+  });
+  return kEagerCopies ? run(&null_stream, null_stream.work.size()) : failure;
 }
 DRIVER cuMemcpyDtoH(void* to, uint64_t from, size_t bytes) {
   if (!inside(device_memory, from, bytes)) return kInvalidValue;
+  run(&null_stream, null_stream.work.size());
   return failure ? failure : copy(reinterpret_cast<uint64_t>(to), from, bytes);
 }
 DRIVER cuStreamSynchronize(void* handle) {
   auto* stream = static_cast<Stream*>(handle);
+  if (!stream) return run(&null_stream, null_stream.work.size());
   return streams.count(stream) ? run(stream, stream->work.size()) : int(kInvalidHandle);
 }
 DRIVER cuMemcpyHtoDAsync(uint64_t to, const void* from, size_t bytes, void* stream) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from contextlib import suppress
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -91,9 +92,28 @@ class DeviceMemory:
             self.address = int(call("cuMemAlloc", self.size))
             free_with(self, context, "cuMemFree", self.address)
             if zeroed:
-                # Of the null stream, which other streams of this module do not wait for.
                 call("cuMemsetD8", self.address, 0, self.size)
-                call("cuCtxSynchronize")
+                _await_null_stream()
+
+
+def store(address: int, array: np.ndarray) -> None:
+    """Copies an array, C-contiguous, to the current device; it has arrived when this returns."""
+    call("cuMemcpyHtoD", address, array.ctypes.data, array.nbytes)
+    _await_null_stream()
+
+
+def load(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Copies an array from the current device, as it is now: no stream is waited for."""
+    array = np.empty(shape, dtype)
+    if array.nbytes:
+        call("cuMemcpyDtoH", array.ctypes.data, address, array.nbytes)
+    return array
+
+
+def _await_null_stream() -> None:
+    """Copies from memory that is not pinned, and fills, return before the device is done, and
+    streams of this module do not wait for the null stream, in which they are."""
+    call("cuStreamSynchronize", 0)
 
 
 class PinnedMemory:
@@ -157,5 +177,6 @@ def free_with(owner: object, context: Context, function: str, handle: Any) -> No
 
 
 def _release(context: Context, function: str, handle: Any) -> None:
-    with context:
+    # A context that a kernel has broken refuses everything, and says so wherever results are asked.
+    with suppress(GpuError), context:
         call(function, handle)

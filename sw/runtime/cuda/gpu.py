@@ -16,7 +16,16 @@ from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.arguments import require_no_error
-from sw.runtime.cuda.driver import Context, DeviceMemory, Event, PinnedMemory, Stream, call
+from sw.runtime.cuda.driver import (
+    Context,
+    DeviceMemory,
+    Event,
+    PinnedMemory,
+    Stream,
+    call,
+    load,
+    store,
+)
 from sw.runtime.cuda.gpus import require_gpu
 from sw.runtime.cuda.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.staging import ALIGNMENT, Addresses, Staging, lay_out, pack
@@ -48,7 +57,7 @@ def upload(tables: Sequence[np.ndarray], device: int = 0) -> DeviceTables:
     addresses = [memory.address + place for place in places]
     with context:
         for address, table in zip(addresses, tables, strict=True):
-            _store(address, np.ascontiguousarray(table))
+            store(address, np.ascontiguousarray(table))
     return DeviceTables(addresses, memory)
 
 
@@ -154,7 +163,7 @@ class GpuEmbedding:
         self._workspace = DeviceMemory(self._context, 0, zeroed=True)
         self._counts = DeviceMemory(self._context, program.block_counts.nbytes)
         with self._context:
-            _store(self._counts.address, program.block_counts)
+            store(self._counts.address, program.block_counts)
 
     def run(self, batch: Batch, mapping: Mapping = None, *, timed: bool = False) -> GpuRun:
         """Pools a batch that ``check_batch`` accepts; ``timed``: takes every block's times, too.
@@ -249,10 +258,10 @@ class GpuEmbedding:
             slot.end.synchronise()
             if self._checked:
                 error = slot.staged.address + staged._staging.error
-                require_no_error(self.program.model, _fetch(error, (1,), ERROR_RECORD))
+                require_no_error(self.program.model, load(error, (1,), ERROR_RECORD))
             return GpuRun(
                 outputs={
-                    name: _fetch(
+                    name: load(
                         address,
                         (staged.size, self.program.outputs.widths[name]),
                         TABLE_TYPES[name],
@@ -267,7 +276,7 @@ class GpuEmbedding:
                     else staged.mapping_ms
                 ),
                 block_times=(
-                    _fetch(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
+                    load(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
                     if staged.timed
                     else None
                 ),
@@ -311,14 +320,3 @@ def _places(sizes: Sequence[int]) -> tuple[list[int], int]:
 def _with_reserve(size: int) -> int:
     """So that a slightly larger batch needs no new memory."""
     return size + size // 4
-
-
-def _store(address: int, array: np.ndarray) -> None:
-    call("cuMemcpyHtoD", address, array.ctypes.data, array.nbytes)
-
-
-def _fetch(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    array = np.empty(shape, dtype)
-    if array.nbytes:
-        call("cuMemcpyDtoH", array.ctypes.data, address, array.nbytes)
-    return array

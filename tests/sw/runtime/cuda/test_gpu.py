@@ -4,7 +4,9 @@ streams hold happens as late as it may, and kernels run in the emulation."""
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from sw.compiler.frontend.embedding_model import (
 )
 from sw.golden.embedding import pool
 from sw.runtime.cuda import gpu
+from sw.runtime.cuda.driver import GpuError
 from sw.runtime.cuda.task_map import map_tasks
 from tests.support import fake_cuda
 from tests.support.embedding_kernels import Case, program_of
@@ -135,6 +138,22 @@ def test_threads_can_be_mapped_on_the_device(way: Any, on_fake: Call):
         assert run.mapping_ms > 0
 
 
+def _one_hot() -> EmbeddingProgram:
+    """Its feature needs no workspace, for the zeroes of which a device is waited for."""
+    return program_of([Case(FEATURES[0], Schedule.of("one_hot", vector=1, samples_per_thread=1))])
+
+
+def _on_device_at_once() -> dict[str, np.ndarray]:
+    made = _one_hot()
+    runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
+    return runner.run(synthesise_batch(made.model, 300, 3), "device").outputs
+
+
+def test_what_is_uploaded_has_arrived_before_a_kernel_reads_it(on_fake: Call):
+    made = _one_hot()
+    assert_golden(made, synthesise_batch(made.model, 300, 3), on_fake(_on_device_at_once))
+
+
 def _given_mapping() -> tuple[gpu.GpuRun, dict[str, int], int]:
     runner = embedding()
     batch = batches(runner.program.model)[1]
@@ -204,8 +223,8 @@ def test_staging_waits_for_the_batch_whose_memory_it_takes(on_fake: Call):
 
 
 def _staged_in_vain() -> dict[str, np.ndarray]:
-    """Each takes more memory than the one before; none of it is for workspaces."""
-    made = program_of([Case(FEATURES[0], Schedule.of("one_hot", vector=1, samples_per_thread=1))])
+    """Each takes more memory than the one before."""
+    made = _one_hot()
     runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
     for size in (5, 50, 100, 200, 400, 800):
         runner.stage(synthesise_batch(made.model, size, 3))
@@ -262,6 +281,26 @@ def test_checked_kernels_name_an_index_out_of_range_and_go_on(on_fake: Call):
     assert error == "indices of 1 one_hot[6] = 20: must be from 0 to 19"
     made = program()
     assert_golden(made, batches(made.model)[1], run.outputs)
+
+
+def _broken() -> tuple[str, list[str]]:
+    unraisable: list[str] = []
+    sys.unraisablehook = lambda found: unraisable.append(str(found.exc_value))
+    made = _one_hot()
+    tables = [table[:1] for table in synthesise_tables(made.model, 3)]
+    with pytest.raises(GpuError) as caught:
+        gpu.GpuEmbedding(made, tables).run(synthesise_batch(made.model, 300, 3))
+    message = str(caught.value)
+    del caught
+    gc.collect()
+    return message, unraisable
+
+
+def test_a_kernel_that_fails_is_one_error_and_no_more(tmp_path: Path):
+    with fake_gpus(tmp_path) as call:
+        message, unraisable = call(_broken)
+    assert message == "the CUDA driver refused cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
+    assert unraisable == []
 
 
 def _left_over() -> dict[str, int]:
