@@ -36,7 +36,7 @@ class SplitSample(Template):
     name = "split_sample"
     header = "gnarl/split_sample.cuh"
     struct = "gnarl::SplitSample"
-    registers = 54
+    registers = 48
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("parts", (2, 4, 8, 16), "blocks that share a sample, at most"),

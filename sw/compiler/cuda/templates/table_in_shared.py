@@ -48,7 +48,7 @@ class TableInShared(Template):
     name = "table_in_shared"
     header = "gnarl/table_in_shared.cuh"
     struct = "gnarl::TableInShared"
-    registers = 54
+    registers = 47
     parameters = (
         Parameter(
             "capacity",

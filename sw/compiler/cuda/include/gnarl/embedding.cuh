@@ -33,7 +33,7 @@ struct FeatureArguments {
   const void* offsets;   // [batch + 1]: where each sample's bag begins and ends in indices
   const float* weights;  // [values], or null where the kind is not weighted
   void* output;          // [batch, dim] with rows output_stride elements apart
-  void* workspace;       // what the template asked for; zeroes before the first launch
+  void* workspace;       // as the template asked, 16-byte aligned; zeroes, and left as zeroes
   ErrorRecord* error;    // written by checked builds only
   long long rows;
   long long values;

@@ -26,9 +26,10 @@ template <class K>
 struct TableInGlobal {
   const FeatureArguments& feature;
 
+  // Nothing for kNoRow.
   template <int kVector>
   __device__ __forceinline__ Stored<K, kVector> load(int row, int column) const {
-    return load_stored<K, kVector>(feature, row, column);
+    return load_if<K, kVector>(row != kNoRow, address_of<K>(feature, row, column));
   }
 };
 
@@ -44,16 +45,16 @@ __device__ __forceinline__ void pool_rows(const FeatureArguments& feature, const
     const int at = first + u * stride;
     rows[u] = at < end ? load_row<K>(feature, begin + at) : kNoRow;
   }
+#pragma unroll 1
   for (int round = first; round < end; round += kUnroll * stride) {
     Stored<K, kVector> stored[kUnroll];
     float weights[kUnroll];
     int next[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      if (rows[u] != kNoRow) {
-        stored[u] = table.template load<kVector>(rows[u], column);
-        weights[u] = load_weight<K>(feature, begin + round + u * stride);
-      }
+      stored[u] = table.template load<kVector>(rows[u], column);
+      const bool present = rows[u] != kNoRow;
+      weights[u] = present ? load_weight<K>(feature, begin + round + u * stride) : 0.0f;
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
@@ -62,7 +63,7 @@ __device__ __forceinline__ void pool_rows(const FeatureArguments& feature, const
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      if (rows[u] != kNoRow) accumulate<K>(total, unpack<K, kVector>(stored[u]), weights[u]);
+      accumulate_if<K>(rows[u] != kNoRow, total, stored[u], weights[u]);
       rows[u] = next[u];
     }
   }

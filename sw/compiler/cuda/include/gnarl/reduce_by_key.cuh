@@ -8,7 +8,7 @@
 // run; what it has of others is carried to the groups after it, first inside a warp by a segmented
 // scan, then from warp to warp. Bags that cross tiles leave their partials in the workspace, and
 // the last of their tiles to arrive combines these in order. An empty bag belongs to the tile that
-// has its position.
+// has its position. Offsets must begin with 0 and end with the number of indices.
 #pragma once
 
 #include "gnarl/partials.cuh"
@@ -172,6 +172,7 @@ struct ReduceByKey {
                                                    Partials& partials, Shared& shared) {
     const int lane = threadIdx.x % kWarpThreads;
     const int warp = threadIdx.x / kWarpThreads;
+#pragma unroll 1
     for (int turn = 0; turn < Lanes::kTiles; ++turn) {
       const int column = Lanes::column(turn);
       Run run;
@@ -217,20 +218,20 @@ struct ReduceByKey {
       const int begin = static_cast<int>(threadIdx.x) / kLanes * kPitch;
       first_bag = kNone;
       first = rest = identity<K, kVector>();
+#pragma unroll 1
       for (int round = begin; round < begin + kRun; round += kUnroll) {
+        const TableInGlobal<K> table{feature};
         Stored<K, kVector> stored[kUnroll];
         int rows[kUnroll];
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           rows[u] = idle ? kNoRow : shared.rows[round + u];
-          if (rows[u] != kNoRow) stored[u] = load_stored<K, kVector>(feature, rows[u], column);
+          stored[u] = table.template load<kVector>(rows[u], column);
         }
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
-          if (rows[u] != kNoRow) {
-            accumulate<K>(rest, unpack<K, kVector>(stored[u]),
-                          K::kWeighted ? shared.weights[round + u] : 1.0f);
-          }
+          accumulate_if<K>(rows[u] != kNoRow, rest, stored[u],
+                           K::kWeighted ? shared.weights[round + u] : 1.0f);
           const int bag = shared.ends[round + u];
           if (bag == kNone) continue;
           if (first_bag == kNone) {
@@ -303,6 +304,7 @@ struct ReduceByKey {
     const int tiles =
         static_cast<int>((bag.begin + bag.length - 1) / kValues - bag.begin / kValues) + 1;
     if (!arrives_last(&of_bag->arrived, tiles, shared.last)) return;
+#pragma unroll 1
     for (int turn = 0; turn < Lanes::kTiles; ++turn) {
       const int column = Lanes::column(turn);
       Accumulator<kVector> total = identity<K, kVector>();

@@ -58,6 +58,7 @@ struct SplitSample {
     const int share = ceil_div(bag.length, parts);
     const int begin = part * share;
     const int end = min(begin + share, bag.length);
+#pragma unroll 1
     for (int tile = 0; tile < Lanes::kTiles; ++tile) {
       const int column = Lanes::column(tile);
       Accumulator<kVector> total = identity<K, kVector>();

@@ -42,10 +42,12 @@ struct TableInShared {
     Bag next = bag_of(feature, sample_of(block, blocks, 0));
     wait_for_copies();
     __syncthreads();
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       const int sample = sample_of(block, blocks, round);
       const Bag bag = next;
       next = bag_of(feature, sample_of(block, blocks, round + 1));
+#pragma unroll 1
       for (int tile = 0; tile < Lanes::kTiles; ++tile) {
         pool_tile(feature, Table{table}, sample, bag, Lanes::column(tile));
       }
@@ -56,11 +58,12 @@ struct TableInShared {
   struct Table {
     const Element* elements;
 
+    // Nothing for kNoRow.
     template <int kVector_>
     __device__ __forceinline__ Stored<K, kVector_> load(int row, int column) const {
-      Stored<K, kVector_> stored;
+      auto stored = stored_identity<K, kVector_>();
       const Element* source = elements + row * K::kDim + column;
-      stored.word = *reinterpret_cast<const decltype(stored.word)*>(source);
+      if (row != kNoRow) stored.word = *reinterpret_cast<const decltype(stored.word)*>(source);
       return stored;
     }
   };
