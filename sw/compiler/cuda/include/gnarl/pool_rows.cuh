@@ -69,8 +69,8 @@ __device__ __forceinline__ void pool_rows(const FeatureArguments& feature, const
   }
 }
 
-// Room to combine what the warps of a block have pooled, kLanes vectors each. Neighbours are
-// kLanes floats apart, so that lanes side by side use banks side by side.
+// Room to combine what the warps of a block have pooled, kLanes vectors each. Elements of a vector
+// are kLanes floats apart, so that lanes side by side use banks side by side.
 template <int kBlockThreads, int kVector, int kLanes>
 struct WarpTotals {
   static constexpr int kWarps = kBlockThreads / kWarpThreads;

@@ -1,4 +1,5 @@
-// Equal shares of the indices for all threads, wherever bags begin: for bags of very unequal length.
+// Equal shares of the indices for all threads, whatever bags they are of: for bags of very unequal
+// length.
 //
 // kVector  elements of a load
 // kValues  consecutive indices of a tile, which a block takes at a time
@@ -54,7 +55,6 @@ struct ReduceByKey {
     const int tiles = static_cast<int>(max((feature.values + kValues - 1) / kValues, 1LL));
     for (int number = block; number < tiles; number += blocks) {
       Tile tile;
-      tile.number = number;
       tile.begin = static_cast<long long>(number) * kValues;
       tile.end = min(tile.begin + kValues, feature.values);
       tile.last = number == tiles - 1;
@@ -76,7 +76,6 @@ struct ReduceByKey {
 
  private:
   struct Tile {
-    int number;
     long long begin;  // in the feature's indices
     long long end;
     bool last;
