@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -64,7 +65,8 @@ def every_case(name: str, block_threads: int) -> Iterator[Case]:
                 yield Case(feature, schedule)
 
 
-def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> list[Case]:
+@cache
+def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> tuple[Case, ...]:
     """Few cases of template ``name`` with all pairs of choices.
 
     A choice is a value of a parameter or of a field of ``FeatureKind``: any two that the template
@@ -95,7 +97,7 @@ def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> li
             choose(of_triple[triple][:20])
     while missing:
         choose(having[min(missing)][:20])
-    return chosen
+    return tuple(chosen)
 
 
 def _choices(one: Case) -> set[str]:
