@@ -49,7 +49,6 @@ struct BlockSamples {
   static constexpr bool kCombine = kPartials > 1;
 
   static_assert(kTeam % kWarpThreads == 0, "a sample must have whole warps");
-
   static_assert(kStage == 0 || kRound <= kTeam, "a round must fit in a tile");
 
   // Two tiles, of an index and its weight for each thread of the block.
