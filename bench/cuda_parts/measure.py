@@ -15,17 +15,17 @@ from bench.cuda_parts.contenders import Contender, Fused, equal
 from bench.cuda_parts.memory import ColdCache, copy_bandwidth
 from bench.cuda_parts.torch_contenders import TorchContender, embedding_bags, first_line, torchrec
 from bench.cuda_parts.traffic import traffic
-from bench.cuda_parts.uniform import uniform_choices
 from bench.lib.records import Metric, Setting
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, uniform_schedules
+from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, uniform_schedules
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import ScheduleSet
+from sw.compiler.cuda.templates import templates
 from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch, synthesise_tables
 from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
 from sw.compiler.frontend.recflex import load_model
-from sw.golden.embedding import pool
+from sw.golden import embedding as golden
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.cuda.driver import Context
 from sw.runtime.cuda.gpu import DeviceTables, GpuEmbedding, upload
@@ -274,20 +274,17 @@ class _Field:
 
     def _golden(self, batch: Batch) -> Sequence[np.ndarray]:
         if self._wanted is None:
-            self._wanted = golden(self.model, self.tables, batch)
+            self._wanted = golden.embedding_bags(self.model, self.tables, batch)
         return self._wanted
 
 
-def golden(model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch) -> list[np.ndarray]:
-    """For each feature [batch, dim]."""
-    return [
-        pool(
-            table,
-            *(inputs.indices, inputs.offsets, inputs.weights),
-            *(feature.pooling, feature.output_type),
-        )
-        for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
+def uniform_choices(model: EmbeddingModel, config: CudaConfig) -> list[ScheduleSet]:
+    """One schedule for all features, from each template that has any."""
+    found = [
+        choose_uniform(model, config, each.candidates, f"uniform: {each.name}")
+        for each in templates().values()
     ]
+    return [each for each in found if each is not None]
 
 
 def require_gpu_of(device: int) -> GpuInfo:

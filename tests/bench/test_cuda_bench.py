@@ -18,6 +18,8 @@ from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.measure import Job, Measured, multi_hot_share
 from bench.cuda_parts.traffic import Traffic, traffic
 from bench.lib.records import Record, load
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.templates import templates
 from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
 from sw.compiler.frontend.embedding_model import (
     INDEX_TYPES,
@@ -28,6 +30,7 @@ from sw.compiler.frontend.embedding_model import (
     FeatureInputs,
     PoolingFactors,
 )
+from sw.golden import embedding as golden
 from sw.runtime.cuda.driver import GpuError
 from sw.runtime.cuda.gpus import GpuInfo
 from tests.support.fake_cuda import fake_gpus
@@ -135,7 +138,7 @@ def test_embedding_bags_of_pytorch_compute_the_same(monkeypatch: pytest.MonkeyPa
     tables = synthesise_tables(model, 2)
     batch = synthesise_batch(model, 23, 2)
     found = torch_contenders.embedding_bags(model, tables, 0)(batch)()
-    assert equal([each.numpy() for each in found], measure.golden(model, tables, batch))
+    assert equal([each.numpy() for each in found], golden.embedding_bags(model, tables, batch))
 
 
 def test_what_embedding_bags_cannot_say_is_left_out(monkeypatch: pytest.MonkeyPatch):
@@ -144,6 +147,21 @@ def test_what_embedding_bags_cannot_say_is_left_out(monkeypatch: pytest.MonkeyPa
     with pytest.raises(torch_contenders.LeftOut) as caught:
         torch_contenders.embedding_bags(model, [], 0)
     assert str(caught.value) == "feature a: embedding_bag keeps the tables' type"
+
+
+def test_each_template_that_takes_all_features_has_a_uniform_choice():
+    """Not those for short rows or small tables."""
+    short, long = Feature("a", 500, 4), Feature("b", 500, 1024)
+    config = CudaConfig()
+    found = measure.uniform_choices(EmbeddingModel("m", (short,)), config)
+    assert [each.origin for each in found] == [f"uniform: {name}" for name in templates()]
+    found = measure.uniform_choices(EmbeddingModel("m", (short, long)), config)
+    assert [{schedule.template for schedule in each.schedules} for each in found] == [
+        {"block_samples"},
+        {"reduce_by_key"},
+        {"split_sample"},
+        {"warp_per_sample"},
+    ]
 
 
 # Without a GPU.

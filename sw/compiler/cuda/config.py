@@ -15,7 +15,7 @@ from hw.lib.configuration import (
     number_violations,
 )
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.occupancy import maximum_blocks
+from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
@@ -42,6 +42,14 @@ class CudaConfig(TargetConfig):
     block_threads: int = 128
     blocks_per_sm: int = 0
     checked: bool = False
+
+    @property
+    def occupancies(self) -> tuple[int, ...]:
+        """Blocks on a multiprocessor that a choice is among: ``blocks_per_sm``, or those worth
+        trying, most first."""
+        if self.blocks_per_sm:
+            return (self.blocks_per_sm,)
+        return occupancies(self.arch, self.block_threads)
 
     def violations(self) -> list[str]:
         found = choice_violations(self, "arch", ARCHITECTURES)

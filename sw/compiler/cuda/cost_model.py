@@ -7,7 +7,7 @@ times of its blocks, over the blocks that the device runs at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +17,12 @@ from sw.compiler.cuda.block_estimates import block_times, cold_share, estimate
 from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, spread
-from sw.compiler.cuda.occupancy import occupancies, register_limit, shared_limit
+from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, spread
+from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
 from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
 from sw.compiler.frontend.embedding_statistics import FeatureStatistics
-
-_UNIFORM_TEMPLATE = "warp_per_sample"
 
 
 @dataclass(frozen=True)
@@ -97,53 +95,75 @@ def choose_for_groups(
     model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup]
 ) -> ScheduleSet:
     """As ``choose_schedules``, for the groups that ``group_features`` made of the model."""
-    return _best(model, config, groups, _choose, "cost model")
+    best = _best(config, groups, _choose)
+    if best is None:
+        raise _no_room(groups, config.arch, min(config.occupancies))
+    return _schedule_set(model, config, groups, best, "cost model")
 
 
 def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:
     """One schedule for all features in the manner of TorchRec: a warp for each sample.
 
-    A warp takes one row at a time, in the widest vectors that its feature allows. Whatever else the
-    template lets one choose is what the cost model finds best for all features together, and so is
-    the occupancy.
+    A warp takes one row at a time; otherwise as ``choose_uniform``.
     """
-    groups = group_features(model, config.block_threads, None, batch, _warp_per_sample)
-    return _best(model, config, groups, _choose_uniform, "uniform: a warp for each sample")
+    found = choose_uniform(
+        model, config, _one_row_of_a_warp, "uniform: a warp for each sample", batch
+    )
+    assert found is not None, "a warp goes through rows of any length, without shared memory"
+    return found
 
 
-def _warp_per_sample(feature: Feature, block_threads: int) -> tuple[Schedule, ...]:
-    """Of the template's candidates with one row at a time those with the widest vectors."""
-    kind = template(_UNIFORM_TEMPLATE)
-    found = [each for each in kind.candidates(feature, block_threads) if each["rows"] == 1]
-    assert found, "a warp goes through rows of any length"
-    widest = max(each["vector"] for each in found)
-    return tuple(each for each in found if each["vector"] == widest)
+def choose_uniform(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    candidates_of: CandidatesOf,
+    origin: str,
+    batch: int = 256,
+) -> ScheduleSet | None:
+    """One of the candidates for all features, but for its vectors, as wide as each feature allows.
+
+    It is the one, with the occupancy, that the cost model finds best for all features together.
+    ``None`` where no candidate suits all of them.
+    """
+
+    def widest(feature: Feature, block_threads: int) -> Iterable[Schedule]:
+        narrow_first = sorted(candidates_of(feature, block_threads), key=_vector)
+        return {_but_vector(each): each for each in narrow_first}.values()
+
+    groups = group_features(model, config.block_threads, None, batch, widest)
+    best = _best(config, groups, _choose_uniform)
+    return None if best is None else _schedule_set(model, config, groups, best, origin)
+
+
+def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
+    kind = template("warp_per_sample")
+    return (each for each in kind.candidates(feature, block_threads) if each["rows"] == 1)
 
 
 def _best(
-    model: EmbeddingModel,
     config: CudaConfig,
     groups: list[FeatureGroup],
     choose: Callable[[list[FeatureGroup], CudaConfig, int], _Choice | None],
+) -> _Choice | None:
+    """At the configuration's occupancy, or at that of the least latency."""
+    found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
+    choices = [choice for choice in found if choice is not None]
+    return min(choices, key=lambda choice: choice.latency, default=None)
+
+
+def _schedule_set(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    groups: list[FeatureGroup],
+    choice: _Choice,
     origin: str,
 ) -> ScheduleSet:
-    """At the configuration's occupancy, or at that of the least latency."""
-    tried = (
-        [config.blocks_per_sm]
-        if config.blocks_per_sm
-        else occupancies(config.arch, config.block_threads)
-    )
-    found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in tried]
-    choices = [choice for choice in found if choice is not None]
-    if not choices:
-        raise _no_room(groups, config.arch, min(tried))
-    best = min(choices, key=lambda choice: choice.latency)
     return ScheduleSet.of(
-        spread(groups, best.of_group),
+        spread(groups, choice.of_group),
         model=model.digest,
         arch=config.arch,
         block_threads=config.block_threads,
-        blocks_per_sm=best.blocks_per_sm,
+        blocks_per_sm=choice.blocks_per_sm,
         origin=origin,
     )
 
@@ -164,6 +184,11 @@ def _choose_uniform(
         choices.append(_Choice(_latency(groups, costs, schedules), blocks_per_sm, schedules))
     best = min(choices, key=lambda choice: choice.latency, default=None)
     return best if best is not None and math.isfinite(best.latency) else None
+
+
+def _vector(schedule: Schedule) -> int:
+    """1 for schedules of a template that has no such parameter."""
+    return dict(schedule.parameters).get("vector", 1)
 
 
 def _but_vector(schedule: Schedule) -> tuple[tuple[str, int], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from hw.lib.errors import WorkloadError
@@ -15,6 +15,9 @@ from sw.compiler.frontend.embedding_statistics import FeatureStatistics, from_fa
 
 _STEP = 1.25
 """Ratio between numbers that are taken to be different."""
+
+CandidatesOf = Callable[[Feature, int], Iterable[Schedule]]
+"""Schedules that a feature may have, with so many threads in a block."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def group_features(
     block_threads: int,
     statistics: Sequence[FeatureStatistics] | None = None,
     batch: int = 256,
-    candidates_of: Callable[[Feature, int], tuple[Schedule, ...]] = feature_candidates,
+    candidates_of: CandidatesOf = feature_candidates,
 ) -> list[FeatureGroup]:
     """In the order of their first features. Without statistics: what the features' factors say."""
     if statistics is None:
@@ -80,7 +83,7 @@ def group_features(
     for (kind, rows, _), members in numbers.items():
         example, known = model.features[members[0]], statistics[members[0]]
         if (kind, rows) not in candidates:
-            candidates[kind, rows] = candidates_of(example, block_threads)
+            candidates[kind, rows] = tuple(candidates_of(example, block_threads))
         key = (kind, known, candidates[kind, rows])
         if key not in estimates:
             estimates[key] = estimate(example, candidates[kind, rows], known, block_threads, batch)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.feature_groups import FeatureGroup, spread
-from sw.compiler.cuda.occupancy import occupancies
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
@@ -44,13 +43,6 @@ class Tuning:
     _lost: dict[int, str] = field(default_factory=dict, init=False)
     _begin: float = field(default=0.0, init=False)
     _measured: int = field(default=0, init=False)
-
-    @property
-    def occupancies(self) -> tuple[int, ...]:
-        """The one that the configuration asks for, or all that are worth trying."""
-        if self.config.blocks_per_sm:
-            return (self.config.blocks_per_sm,)
-        return occupancies(self.config.arch, self.config.block_threads)
 
     def expect(self, kernels: int) -> None:
         """How many the strategy measures in all; called before any is."""

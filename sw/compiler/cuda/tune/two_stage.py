@@ -25,7 +25,7 @@ def two_stage(tuning: Tuning) -> ScheduleSet:
     """
     ranked = {
         blocks_per_sm: candidates
-        for blocks_per_sm in tuning.occupancies
+        for blocks_per_sm in tuning.config.occupancies
         if all(candidates := _ranked(tuning, blocks_per_sm))
     }
     tuning.expect(len(ranked) * (len(tuning.groups) + 1))

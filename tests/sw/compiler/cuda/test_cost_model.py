@@ -14,7 +14,7 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.block_estimates import cold_share, longest_bag
 from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, rank, uniform_schedules
+from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, rank, uniform_schedules
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import feature_candidates, group_features
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
@@ -204,10 +204,10 @@ def test_models_of_the_paper_share_code(name):
     assert time.process_time() - begin < 3  # 0.5 s on an idle core
 
 
-def test_a_thousand_kinds_of_features_are_chosen_for_all_the_same():
-    features = [Feature(f"f{n}", 1000, 1 + n) for n in range(60)]
-    found = choose_schedules(model(*features), CONFIG)
-    assert len(found.of_feature) == 60
+def test_more_kinds_of_features_than_codes_are_wanted_have_a_code_each():
+    features = [Feature(f"f{n}", 1000, 1 + n) for n in range(MAXIMUM_CODES + 4)]
+    given = model(*features)
+    assert codes(given, choose_schedules(given, CONFIG)) == len(features)
 
 
 class Magic(Template):
@@ -296,6 +296,17 @@ def test_the_uniform_schedule_is_not_slowed_down_on_purpose():
     }
     best = min(cost.values())
     assert cost[found.schedule(0)["unroll"], found.blocks_per_sm] <= 1.1 * best
+
+
+def test_where_no_candidate_suits_all_features_there_is_no_uniform_schedule():
+    """A table is copied to the least capacity that holds it."""
+    small, large = Feature("a", 10, 4), Feature("b", 3000, 4)
+    candidates = template("table_in_shared").candidates
+    assert choose_uniform(model(small, large), CONFIG, candidates, "tables") is None
+    found = choose_uniform(model(small, replace(small, name="b")), CONFIG, candidates, "tables")
+    assert found is not None
+    assert found.origin == "tables"
+    assert found.schedule(0)["vector"] == 4
 
 
 @pytest.mark.parametrize("name", "ABCDE")
