@@ -11,7 +11,8 @@ import numpy as np
 from bench.cuda_parts.memory import ColdCache
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import Batch
-from sw.runtime.cuda.gpu import GpuEmbedding, GpuRun, Mapping
+from sw.runtime.cuda.gpu import GpuEmbedding, GpuRun
+from sw.runtime.cuda.task_map import Mapping
 
 
 class Contender(Protocol):

@@ -87,6 +87,11 @@ class _Code:
         return f"{struct}<gnarl::Kind<{', '.join(arguments)}>, {self.block_threads}{parameters}>"
 
 
+def map_blocks(features: int, block_threads: int) -> int:
+    """Blocks of a launch of ``MAP_KERNEL``."""
+    return -(-features // block_threads)
+
+
 def map_shared_bytes(block_threads: int) -> int:
     """Dynamic shared memory of a block of ``MAP_KERNEL``."""
     return 4 * block_threads + 4

@@ -9,10 +9,10 @@ STRATEGIES = ("two-stage", "separate", "cost-model")
 """How schedules are found: by both stages of RecFlex (IV-A), by measuring each feature alone and
 combining, or without measuring."""
 
-MAPPINGS = ("contiguous", "interleaved", "average", "maximum")
+MAPPINGS = ("contiguous", "interleaved", "device", "average", "maximum")
 """How the blocks of a grid are given to features: as many as the batch needs, in the features'
-order or interleaved by cost; or as many as past batches needed on average or at most (RecFlex,
-VI-D)."""
+order or interleaved by cost, or in the features' order by the device itself; or as many as past
+batches needed on average or at most (RecFlex, VI-D)."""
 
 
 @dataclass(frozen=True, order=True)

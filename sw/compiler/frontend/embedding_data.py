@@ -15,6 +15,7 @@ it is exact in float16 and bfloat16.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -108,8 +109,26 @@ def bag_lengths(factors: PoolingFactors, size: int, random: np.random.Generator)
     return (lengths * present).astype(np.int64)
 
 
-def check_batch(model: EmbeddingModel, batch: Batch) -> None:
-    """Raises ``WorkloadError`` naming feature, position, value and range, if anything is wrong."""
+def check_tables(model: EmbeddingModel, tables: Sequence[np.ndarray]) -> None:
+    """Raises ``WorkloadError`` naming the feature whose table is not as it says."""
+    if len(tables) != len(model.features):
+        raise WorkloadError(
+            f"tables: there are {len(tables)}: must be {len(model.features)}, one for each feature"
+        )
+    for feature, table in zip(model.features, tables, strict=True):
+        shape, type = (feature.rows, feature.dim), TABLE_TYPES[feature.table_type]
+        if table.shape != shape or table.dtype != type:
+            raise WorkloadError(
+                f"table of {feature.name}: is {table.dtype} {list(table.shape)}: must be {type} "
+                f"{list(shape)}"
+            )
+
+
+def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) -> None:
+    """Raises ``WorkloadError`` naming feature, position, value and range, if anything is wrong.
+
+    ``indices``: whether each index is looked at; types, lengths and offsets always are.
+    """
     _require_size(batch.size)
     if len(batch.features) != len(model.features):
         raise WorkloadError(
@@ -119,7 +138,8 @@ def check_batch(model: EmbeddingModel, batch: Batch) -> None:
     for feature, inputs in zip(model.features, batch.features, strict=True):
         _check_vectors(feature, inputs)
         _check_offsets(feature, inputs, batch.size)
-        _check_indices(feature, inputs)
+        if indices:
+            _check_indices(feature, inputs)
 
 
 def _sequence(seed: int, *stream: int) -> np.random.SeedSequence:

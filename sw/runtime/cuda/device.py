@@ -11,12 +11,14 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.frontend.embedding_data import check_batch, check_tables
 from sw.compiler.frontend.embedding_model import Batch
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.emulated import EmulatedEmbedding
 from sw.runtime.cuda.grid import map_batch
 from sw.runtime.cuda.sections import decode
+from sw.runtime.cuda.task_map import Mapping
 from sw.runtime.program import Program
 from sw.runtime.stages import Stages, quiet
 
@@ -66,9 +68,7 @@ class CudaDevice(Compiling):
                 "be of target cuda"
             )
         self.backend = backend or best_backend()
-        self._loaded: (
-            tuple[Program, Sequence[np.ndarray], EmulatedEmbedding | GpuEmbedding] | None
-        ) = None
+        self._loaded: _Loaded | None = None
 
     def run(
         self,
@@ -80,18 +80,21 @@ class CudaDevice(Compiling):
         """Looks a batch up. ``mapping``: one of ``MAPPINGS``.
 
         Tables stay on the device from one run to the next of the same program and list of tables.
-        Raises ``GnarlError`` for a program of another configuration, a GPU that cannot run it, and,
-        with ``checked`` in the configuration or in the emulation, for indices out of range.
+        Raises ``GnarlError`` for a program of another configuration, tables and inputs that are not
+        the program's, a GPU that cannot run it, and, with ``checked`` in the configuration or in
+        the emulation, for indices out of range.
         """
         program.require(self.configuration.config)
         loaded = self._load(program, tables)
+        check_batch(loaded.program.model, batch, indices=False)
         grid = map_batch(loaded.program, batch, mapping)
+        given: Mapping = "device" if mapping == "device" else grid
         with self._stages("simulate"):
             if isinstance(loaded, EmulatedEmbedding):
-                emulated = loaded.run(batch, grid)
+                emulated = loaded.run(batch, given)
                 outputs, counters = emulated.outputs, asdict(emulated.statistics)
             else:
-                timed = loaded.run(batch, grid)
+                timed = loaded.run(batch, given)
                 outputs = timed.outputs
                 counters = {"blocks": len(grid.tasks), "kernel_ns": round(1e6 * timed.kernel_ms)}
         layout = loaded.program.outputs
@@ -106,8 +109,10 @@ class CudaDevice(Compiling):
     ) -> EmulatedEmbedding | GpuEmbedding:
         if self._loaded is None or self._loaded[0] is not program or self._loaded[1] is not tables:
             self._loaded = None  # frees its memory first
+            decoded = decode(program)
+            check_tables(decoded.model, tables)
             with self._stages("build kernel"):
-                self._loaded = (program, tables, self._make(decode(program), tables))
+                self._loaded = (program, tables, self._make(decoded, tables))
         return self._loaded[2]
 
     def _make(

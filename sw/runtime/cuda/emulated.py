@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from sw.compiler.cuda.fusion import KERNEL
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_blocks, map_shared_bytes
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.arguments import feature_arguments, require_no_error
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray, LaunchStatistics
-from sw.runtime.cuda.task_map import TaskMap, map_tasks
+from sw.runtime.cuda.task_map import Mapping, count_blocks, map_tasks
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,12 @@ class EmulatedEmbedding:
             program.kernel.source, program.include, {"GNARL_CHECKED": "1"}, name=program.model.name
         )
 
-    def run(self, batch: Batch, mapping: TaskMap | None = None) -> EmulatedRun:
-        """Raises ``WorkloadError`` for an index out of range."""
+    def run(self, batch: Batch, mapping: Mapping = None) -> EmulatedRun:
+        """Pools a batch that ``check_batch`` accepts, but for what indices are.
+
+        Raises ``WorkloadError`` for an index out of range.
+        """
         program = self.program
-        features = program.model.features
-        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
-        if mapping is None:
-            mapping = map_tasks(program.block_counts, batch.size, values)
         outputs = {
             name: GlobalArray(
                 f"{name} outputs",
@@ -62,56 +62,79 @@ class EmulatedEmbedding:
             for name, width in program.outputs.widths.items()
         }
         error = GlobalArray("error record", np.zeros(1, ERROR_RECORD), writable=True)
-        indices, offsets, weights, workspaces = [], [], [], []
-        for feature, inputs, size in zip(
-            features, batch.features, program.workspace_bytes(batch), strict=True
-        ):
-            indices.append(GlobalArray(f"indices of {feature.name}", inputs.indices))
-            offsets.append(GlobalArray(f"offsets of {feature.name}", inputs.offsets))
-            given = np.empty(0, np.float32) if inputs.weights is None else inputs.weights
-            weights.append(GlobalArray(f"weights of {feature.name}", given))
-            workspaces.append(
-                GlobalArray(
-                    f"workspace of {feature.name}", np.zeros(-(-int(size) // 8), np.int64), True
-                )
-            )
+        inputs = self._inputs(batch)
         arguments = GlobalArray(
             "arguments",
             feature_arguments(
                 program,
                 batch,
                 tables=_addresses(self._tables),
-                indices=_addresses(indices),
-                offsets=_addresses(offsets),
-                weights=_addresses(weights),
                 outputs={name: _address(array) for name, array in outputs.items()},
-                workspaces=_addresses(workspaces),
                 error=_address(error),
+                **{name: _addresses(arrays) for name, arrays in inputs.items()},
             ),
         )
+        tasks, feature_blocks = self._map(batch, mapping, arguments)
         statistics = self._kernels.launch(
             KERNEL,
-            len(mapping.tasks),
+            len(tasks.array),
             program.schedules.block_threads,
             [
                 arguments,
-                GlobalArray("tasks", mapping.tasks.astype(TASK)),
-                GlobalArray("feature blocks", mapping.feature_blocks),
+                tasks,
+                feature_blocks,
                 GlobalArray("block times", np.empty(0, BLOCK_TIME), True),
             ],
-            memory=[
-                *self._tables,
-                *indices,
-                *offsets,
-                *weights,
-                *workspaces,
-                *outputs.values(),
-                error,
-            ],
+            memory=[*self._tables, *chain(*inputs.values()), *outputs.values(), error],
             shared_bytes=program.kernel.shared_bytes,
         )
         require_no_error(program.model, error.array)
         return EmulatedRun({name: array.array for name, array in outputs.items()}, statistics)
+
+    def _inputs(self, batch: Batch) -> dict[str, list[GlobalArray]]:
+        """Arrays of each feature, by their names in ``feature_arguments``."""
+        found: dict[str, list[GlobalArray]] = {
+            name: [] for name in ("indices", "offsets", "weights", "workspaces")
+        }
+        for feature, inputs, size in zip(
+            self.program.model.features,
+            batch.features,
+            self.program.workspace_bytes(batch),
+            strict=True,
+        ):
+            name = feature.name
+            weights = np.empty(0, np.float32) if inputs.weights is None else inputs.weights
+            workspace = np.zeros(-(-int(size) // 8), np.int64)
+            found["indices"].append(GlobalArray(f"indices of {name}", inputs.indices))
+            found["offsets"].append(GlobalArray(f"offsets of {name}", inputs.offsets))
+            found["weights"].append(GlobalArray(f"weights of {name}", weights))
+            found["workspaces"].append(GlobalArray(f"workspace of {name}", workspace, True))
+        return found
+
+    def _map(
+        self, batch: Batch, mapping: Mapping, arguments: GlobalArray
+    ) -> tuple[GlobalArray, GlobalArray]:
+        """The tasks of the grid, and the blocks of each feature."""
+        counts, threads = self.program.block_counts, self.program.schedules.block_threads
+        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        if not isinstance(mapping, str):
+            grid = mapping or map_tasks(counts, batch.size, values)
+            return (
+                GlobalArray("tasks", grid.tasks.astype(TASK)),
+                GlobalArray("feature blocks", grid.feature_blocks),
+            )
+        _, blocks = count_blocks(counts, batch.size, values)
+        # No block has these: what the kernel does not write shall show.
+        tasks = GlobalArray("tasks", np.full(blocks, -1, TASK), True)
+        feature_blocks = GlobalArray("feature blocks", np.full(len(counts), -1, np.int32), True)
+        self._kernels.launch(
+            MAP_KERNEL,
+            map_blocks(len(counts), threads),
+            threads,
+            [GlobalArray("block counts", counts), arguments, tasks, feature_blocks],
+            shared_bytes=map_shared_bytes(threads),
+        )
+        return tasks, feature_blocks
 
 
 def _address(array: GlobalArray) -> int:

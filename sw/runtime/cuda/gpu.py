@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -29,10 +28,7 @@ from sw.runtime.cuda.driver import (
 from sw.runtime.cuda.gpus import require_gpu
 from sw.runtime.cuda.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.staging import ALIGNMENT, Addresses, Staging, lay_out, pack
-from sw.runtime.cuda.task_map import TaskMap, count_blocks, map_tasks
-
-Mapping = TaskMap | Literal["device"] | None
-"""Made before; made on the device; or, ``None``, on the host."""
+from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,14 @@ _HISTORY_SEED = 1_000_003
 
 
 def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
-    """``mapping``: one of ``MAPPINGS``. The past of static ones is synthesised from the model."""
+    """``mapping``: one of ``MAPPINGS``. The past of static ones is synthesised from the model.
+
+    What the device maps itself is contiguous.
+    """
     values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
     if mapping in ("average", "maximum"):
         return arrange(static_blocks(_history(program), mapping))
-    if mapping == "contiguous":
+    if mapping in ("contiguous", "device"):
         return map_tasks(program.block_counts, batch.size, values)
     blocks = map_tasks(program.block_counts, batch.size, values).feature_blocks
     return arrange(blocks, mapping, _block_costs(program, values, blocks))

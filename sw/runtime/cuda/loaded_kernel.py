@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_shared_bytes
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_blocks, map_shared_bytes
 from sw.compiler.cuda.nvrtc import CompiledKernel
 from sw.compiler.cuda.occupancy import blocks_per_sm, shared_padding
 from sw.compiler.cuda.program import EmbeddingProgram
@@ -76,7 +76,7 @@ class LoadedKernel:
 
         ``counts``: address of ``BLOCK_COUNT`` [features].
         """
-        blocks = -(-self._features // self._threads)
+        blocks = map_blocks(self._features, self._threads)
         shared_bytes = map_shared_bytes(self._threads)
         addresses = (counts, arguments, tasks, feature_blocks)
         self._launch(self._map_function, blocks, shared_bytes, stream, addresses)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numba import njit
@@ -40,6 +41,10 @@ class TaskMap:
 
     tasks: np.ndarray
     feature_blocks: np.ndarray
+
+
+Mapping = TaskMap | Literal["device"] | None
+"""Of a launch: made before; made on the device; or, ``None``, on the host."""
 
 
 def map_tasks(

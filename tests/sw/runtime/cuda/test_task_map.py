@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError
-from sw.compiler.cuda.fusion import MAP_KERNEL, map_shared_bytes
+from sw.compiler.cuda.fusion import MAP_KERNEL, map_blocks, map_shared_bytes
 from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, TASK
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
@@ -168,7 +168,7 @@ def test_the_device_makes_the_same_tasks(block_threads: int, features: int) -> N
     blocks = GlobalArray("feature blocks", np.full(features, -1, np.int32), writable=True)
     EmulatedKernels(source, [INCLUDE]).launch(
         MAP_KERNEL,
-        -(-features // block_threads),
+        map_blocks(features, block_threads),
         block_threads,
         [GlobalArray("counts", counts), GlobalArray("arguments", arguments), tasks, blocks],
         shared_bytes=map_shared_bytes(block_threads),
