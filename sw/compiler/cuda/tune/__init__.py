@@ -75,15 +75,11 @@ def tune(
     groups = group_features(model, config.block_threads, from_batches(model, batches), size)
     history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
     if measurer is None or not _measures(strategy, measurer):
-        origin = f"cost model, {history}"
-        if strategy in _MEASURING:
-            origin += f"; there was no GPU for {strategy} tuning"
-        return replace(choose_for_groups(model, config, groups), origin=origin)
-    with (
-        Journal(journal, _identity(model, config, batches, strategy, candidates, seed))
-        if journal is not None
-        else nullcontext()
-    ) as opened:
+        reason = f"; there was no GPU for {strategy} tuning" if strategy in _MEASURING else ""
+        chosen = choose_for_groups(model, config, groups)
+        return replace(chosen, origin=f"cost model, {history}{reason}")
+    identity = _identity(model, config, batches, strategy, candidates, seed)
+    with nullcontext() if journal is None else Journal(journal, identity) as opened:
         return _MEASURING[strategy](
             Tuning(
                 model=model,

@@ -37,8 +37,8 @@ def distribute(
     """Measures all jobs, each once. ``finished`` is called by one thread at a time.
 
     A device that fails leaves its job to the others; ``note`` is told, and ``lost`` has the reason
-    by its number, both before and after. Raises ``DeviceFailure``
-    when none is left, and whatever else a measurer raises; jobs under way are finished first.
+    by its number, both before and after. Raises ``DeviceFailure`` when none is left, and whatever
+    else a measurer raises; jobs under way are finished first.
     """
     if not jobs:
         return

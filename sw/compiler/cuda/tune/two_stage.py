@@ -28,6 +28,7 @@ def two_stage(tuning: Tuning) -> ScheduleSet:
         for blocks_per_sm in tuning.config.occupancies
         if all(candidates := _ranked(tuning, blocks_per_sm))
     }
+    assert ranked, "some schedule of every feature needs no shared memory"
     tuning.expect(len(ranked) * (len(tuning.groups) + 1))
     sets = _local_stage(tuning, ranked)
     everything = tuple(range(len(tuning.model.features)))

@@ -19,6 +19,7 @@ from tests.support.embedding_kernels import (
     every_case,
     program_of,
 )
+from tests.support.kernel_turns import by_turns
 
 NAMES = ("one_hot", "warp_per_sample", "sub_warp_per_sample", "block_samples")
 
@@ -57,13 +58,7 @@ def test_any_numbers_are_within_the_bound() -> None:
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_schedule_of_every_kind(name: str, dim: int) -> None:
-    """Output and index types and weights by turns: all of them with each other are above."""
-    turns: dict[tuple[object, ...], list[Case]] = {}
-    for one in every_case(name, 128):
-        kind = one.feature.kind
-        if kind.dim == dim:
-            turns.setdefault((kind.pooling, kind.table_type, one.schedule), []).append(one)
-    cases = [of_turn[turn % len(of_turn)] for turn, of_turn in enumerate(turns.values())]
+    cases = by_turns(one for one in every_case(name, 128) if one.feature.dim == dim)
     for first in range(0, len(cases), 100):
         check_cases(cases[first : first + 100])
 
