@@ -49,7 +49,9 @@ struct ThreadPerColumn {
         auto total = gnarl::identity<K, 1>();
         for (int i = 0; i < shared.length; ++i) {
           const auto row = gnarl::load_row<K>(feature, bag.begin + i);
-          gnarl::accumulate<K>(total, gnarl::load_vector<K, 1>(feature, row, column),
+          if (row == gnarl::kNoRow) continue;
+          const auto stored = gnarl::load_stored<K, 1>(feature, row, column);
+          gnarl::accumulate<K>(total, gnarl::unpack<K, 1>(stored),
                                gnarl::load_weight<K>(feature, bag.begin + i));
         }
         gnarl::store_pooled<K>(feature, sample, column, total, bag.length);

@@ -171,16 +171,6 @@ __device__ __forceinline__ Accumulator<kVector> unpack(const Stored<K, kVector>&
   return result;
 }
 
-// Loads table[row][column .. column + kVector); zeroes for kNoRow, in checked builds.
-template <class K, int kVector>
-__device__ __forceinline__ Accumulator<kVector> load_vector(const FeatureArguments& feature,
-                                                            int row, int column) {
-#ifdef GNARL_CHECKED
-  if (row == kNoRow) return Accumulator<kVector>{};
-#endif
-  return unpack<K, kVector>(load_stored<K, kVector>(feature, row, column));
-}
-
 // Pools one more looked-up vector.
 template <class K, int kVector>
 __device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
