@@ -41,6 +41,9 @@ class Lookup:
 
         What is in them is not looked at.
         """
+        tables = max(self.compiled.table_of_feature) + 1
+        if len(self.tables) < tables:
+            raise WorkloadError(f"input: has {len(self.tables)} tables: must have {tables}")
         device = self.values.device
         of_feature = map(self.tables.__getitem__, self.compiled.table_of_feature)
         for feature, table in zip(self.compiled.model.features, of_feature, strict=True):
@@ -56,10 +59,40 @@ class Lookup:
                     f"input: {name} are on {tensor.device}, values on {device}: "
                     "must be on one device"
                 )
+        self._check_shapes()
+
+    def _check_shapes(self) -> None:
+        features = self.compiled.model.features
+        type = features[0].index_type
+        _check_tensor("values", self.values, type, "[values]", self.values.dim() == 1)
+        _check_tensor(
+            "offsets",
+            self.offsets,
+            type,
+            f"[{len(features)}, batch + 1]",
+            self.offsets.dim() == 2 and self.offsets.shape[0] == len(features) and self.batch >= 0,
+        )
+        if len(self.counts) != len(features):
+            raise WorkloadError(
+                f"input: has counts of {len(self.counts)} features: must be of {len(features)}"
+            )
+        for feature, count in zip(features, self.counts, strict=True):
+            if count < 0:
+                raise WorkloadError(
+                    f"input: counts of {feature.name} are {count}: must be 0 or more"
+                )
         if sum(self.counts) != len(self.values):
             raise WorkloadError(
                 f"input: has {len(self.values)} values: must be {sum(self.counts)}, the sum of "
                 "all features' counts"
+            )
+        shape = f"[{len(self.values)}]"
+        if self.weights is not None:
+            fits = self.weights.shape == self.values.shape
+            _check_tensor("weights", self.weights, "float32", shape, fits)
+        elif weighted := [feature.name for feature in features if feature.weighted]:
+            raise WorkloadError(
+                f"input: has no weights: must be float32 {shape}, as {weighted[0]} is weighted"
             )
 
     def features(
@@ -117,6 +150,15 @@ class Lookup:
             "weights": 0 if self.weights is None else self.weights.data_ptr(),
             "outputs": [output.data_ptr() for output in outputs],
         }
+
+
+def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:
+    """``shape``: in words, what ``fits`` says whether it is."""
+    if not fits or tensor.dtype != TORCH_TYPES[type]:
+        raise WorkloadError(
+            f"input: {name} are {type_name(tensor.dtype)} {list(tensor.shape)}: "
+            f"must be {type} {shape}"
+        )
 
 
 def check_table(feature: Feature, table: torch.Tensor) -> None:

@@ -229,36 +229,81 @@ def test_a_module_that_was_converted_no_longer_fits_its_kernel() -> None:
         two().half()(VALUES, OFFSETS, weights=WEIGHTS)
 
 
-def test_tensors_on_several_devices() -> None:
+def two_lookup() -> Lookup:
+    """What the operator is given for ``VALUES``: features f and, weighted, g."""
     module = two()
     packed = module._pack(VALUES, OFFSETS, None, WEIGHTS)
     assert packed.weights is not None
-    tables = [table.detach() for table in module.parameters()]
     lookup = Lookup(
         operator_program(module._program),
-        tables,
+        [table.detach() for table in module.parameters()],
         packed.values,
         packed.offsets,
         packed.weights,
         packed.counts,
     )
     lookup.check()
+    return lookup
+
+
+def test_tensors_on_several_devices() -> None:
+    lookup = two_lookup()
+    tables, weights = lookup.tables, lookup.weights
+    assert weights is not None
     for moved, text in (
         (
             {"tables": [tables[0], tables[1].to("meta")]},
             "feature g: table is on meta, values on cpu: must be on one device",
         ),
         (
-            {"offsets": packed.offsets.to("meta")},
+            {"offsets": lookup.offsets.to("meta")},
             "input: offsets are on meta, values on cpu: must be on one device",
         ),
         (
-            {"weights": packed.weights.to("meta")},
+            {"weights": weights.to("meta")},
             "input: weights are on meta, values on cpu: must be on one device",
         ),
     ):
         with refused(text):
             replace(lookup, **moved).check()  # type: ignore[arg-type]
+
+
+def test_tensors_that_are_not_the_programs() -> None:
+    lookup = two_lookup()
+    count = len(lookup.values)
+    for changed, text in (
+        ({"tables": lookup.tables[:1]}, "input: has 1 tables: must have 2"),
+        ({"counts": [count]}, "input: has counts of 1 features: must be of 2"),
+        ({"counts": [-1, count + 1]}, "input: counts of f are -1: must be 0 or more"),
+        (
+            {"counts": [1, 1]},
+            f"input: has {count} values: must be 2, the sum of all features' counts",
+        ),
+        (
+            {"values": lookup.values.int()},
+            f"input: values are int32 [{count}]: must be int64 [values]",
+        ),
+        (
+            {"offsets": lookup.offsets.int()},
+            f"input: offsets are int32 {list(lookup.offsets.shape)}: must be int64 [2, batch + 1]",
+        ),
+        (
+            {"offsets": lookup.offsets[:1]},
+            f"input: offsets are int64 {list(lookup.offsets[:1].shape)}: must be int64 "
+            "[2, batch + 1]",
+        ),
+        (
+            {"offsets": lookup.offsets[:, :0]},
+            "input: offsets are int64 [2, 0]: must be int64 [2, batch + 1]",
+        ),
+        ({"weights": None}, f"input: has no weights: must be float32 [{count}], as g is weighted"),
+        (
+            {"weights": torch.ones(1)},
+            f"input: weights are float32 [1]: must be float32 [{count}]",
+        ),
+    ):
+        with refused(text):
+            replace(lookup, **changed).check()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
