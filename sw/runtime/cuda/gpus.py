@@ -8,6 +8,9 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.nvrtc import nvrtc_version
 from sw.runtime.cuda.driver import GpuError, bindings, call
 
+_SYSTEMS_ON_CHIPS = {"sm_87", "sm_110"}
+"""Of the Tegra line: Jetson Orin and Thor."""
+
 
 @dataclass(frozen=True)
 class GpuInfo:
@@ -72,8 +75,11 @@ def _remedy(gpu: GpuInfo) -> str:
 def runs_on(arch: str, gpu: str) -> bool:
     """Whether machine code for ``arch`` runs on a GPU of architecture ``gpu``.
 
-    It does where the major number is equal, the minor not smaller.
+    It does where the major number is equal, the minor not smaller; to and from a system on a chip
+    only where the two are equal (CUDA C++ Programming Guide, binary compatibility).
     """
+    if {arch, gpu} & _SYSTEMS_ON_CHIPS:
+        return arch == gpu
     (major, minor), (gpu_major, gpu_minor) = _capability(arch), _capability(gpu)
     return major == gpu_major and minor <= gpu_minor
 

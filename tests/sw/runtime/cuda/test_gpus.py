@@ -170,6 +170,10 @@ def test_gpus_too_old_and_too_new(tmp_path: Path):
         ("sm_90", "sm_100", False),
         ("sm_100", "sm_103", True),
         ("sm_100", "sm_120", False),
+        ("sm_120", "sm_121", True),
+        ("sm_87", "sm_87", True),
+        ("sm_87", "sm_89", False),
+        ("sm_86", "sm_87", False),
     ],
 )
 def test_machine_code_runs_on_its_major_architecture(arch: str, gpu: str, runs: bool):
