@@ -19,7 +19,7 @@ from bench.lib.records import Metric, Setting
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, uniform_schedules
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch, synthesise_tables
@@ -30,7 +30,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.cuda.driver import Context
 from sw.runtime.cuda.gpu import DeviceTables, GpuEmbedding, upload
 from sw.runtime.cuda.gpus import GpuInfo, gpus, require_gpu
-from sw.runtime.cuda.task_map import arrange, map_tasks, static_blocks
+from sw.runtime.cuda.grid import static_mapping
 
 OURS = "this project"
 UNIFORM = "uniform, warp per sample"
@@ -64,9 +64,6 @@ MODEL_METRICS = {
 
 _TRIED = 8
 """Batches that decide which uniform schedule is best."""
-_HISTORY = 16
-_HISTORY_SEED = 1_000_003
-"""Past batches that static mappings go by: none that are measured."""
 _AHEAD = 6
 _SYNTHESISERS = 3
 """Batches made beforehand, and processes that make them: some hundred MB in all."""
@@ -129,9 +126,8 @@ def measure(job: Job) -> Measured:
     else:
         field.left_out.append(f"{SEPARATE}: no {separate}")
     contenders[ON_DEVICE] = Fused(ours.embedding, field.cold, "device")
-    history = field.history(ours.embedding.program)
     for name, strategy in ((AVERAGE, "average"), (MAXIMUM, "maximum")):
-        mapping = arrange(static_blocks(history, strategy))
+        mapping = static_mapping(ours.embedding.program, strategy, job.seed)
         contenders[name] = Fused(ours.embedding, field.cold, mapping)
     contenders |= field.others(first)
 
@@ -221,15 +217,6 @@ class _Field:
             return sum(contender.time(batch) for batch in batches)
 
         return min(candidates, key=total)
-
-    def history(self, program: EmbeddingProgram) -> list[np.ndarray]:
-        """Blocks of each feature in past batches."""
-        found = []
-        for number, size in enumerate(batch_sizes(_HISTORY, _HISTORY_SEED)):
-            batch = synthesise_batch(self.model, size, _HISTORY_SEED, number)
-            values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
-            found.append(map_tasks(program.block_counts, size, values).feature_blocks)
-        return found
 
     def others(self, batch: Batch) -> dict[str, Contender]:
         """Those of other projects that are installed, and compute a batch."""

@@ -15,7 +15,7 @@ it is exact in float16 and bfloat16.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -43,7 +43,10 @@ _QUERY_MEAN = 256
 _QUERY_STD = 128
 
 # Streams of random numbers.
-_TABLE, _POPULARITY, _INPUTS, _SIZES = range(4)
+_TABLE, _POPULARITY, _INPUTS, _SIZES, _PAST_SIZES = range(5)
+
+_PAST = 1 << 30
+"""Numbers of past batches begin here."""
 
 # Indices drawn at a time: what fits in a cache.
 _CHUNK = 1 << 15
@@ -74,13 +77,17 @@ def batch_sizes(count: int, seed: int = 0) -> list[int]:
     Queries are log-normal, with the logarithms of 256 and 128 as mean and standard deviation; of
     those that are too large, one of their parts is drawn.
     """
-    random = _stream(seed, _SIZES)
-    queries = np.exp(random.normal(math.log(_QUERY_MEAN), math.log(_QUERY_STD), count))
-    queries = np.maximum(1, np.minimum(queries, 2.0**52)).astype(np.int64)
-    parts = -(-queries // LARGEST_QUERY)
-    last = queries - (parts - 1) * LARGEST_QUERY
-    is_last = random.integers(0, parts) == parts - 1
-    return np.where(is_last, last, LARGEST_QUERY).tolist()
+    return _sizes(count, _stream(seed, _SIZES))
+
+
+def past_batches(model: EmbeddingModel, count: int, seed: int = 0) -> Iterator[Batch]:
+    """Batches of the data set of ``seed`` that are older than its number 0.
+
+    What tuning and static thread mappings go by, so that nothing is measured on what it was made
+    for. Raises ``WorkloadError`` as ``synthesise_batch`` does.
+    """
+    for number, size in enumerate(_sizes(count, _stream(seed, _PAST_SIZES)), _PAST):
+        yield synthesise_batch(model, size, seed, number)
 
 
 def popularities(rows: np.ndarray, key: int) -> np.ndarray:
@@ -140,6 +147,15 @@ def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) ->
         _check_offsets(feature, inputs, batch.size)
         if indices:
             _check_indices(feature, inputs)
+
+
+def _sizes(count: int, random: np.random.Generator) -> list[int]:
+    queries = np.exp(random.normal(math.log(_QUERY_MEAN), math.log(_QUERY_STD), count))
+    queries = np.maximum(1, np.minimum(queries, 2.0**52)).astype(np.int64)
+    parts = -(-queries // LARGEST_QUERY)
+    last = queries - (parts - 1) * LARGEST_QUERY
+    is_last = random.integers(0, parts) == parts - 1
+    return np.where(is_last, last, LARGEST_QUERY).tolist()
 
 
 def _sequence(seed: int, *stream: int) -> np.random.SeedSequence:

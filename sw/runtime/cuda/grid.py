@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch
+from sw.compiler.frontend.embedding_data import past_batches
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.task_map import TaskMap, arrange, map_tasks, static_blocks
 
-HISTORY = 8
+_HISTORY = 16
 """Past batches that static mappings go by."""
-
-_HISTORY_SEED = 1_000_003
-"""Of past batches: none that a run is asked for."""
 
 
 def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
@@ -23,11 +20,20 @@ def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
     """
     values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
     if mapping in ("average", "maximum"):
-        return arrange(static_blocks(_history(program), mapping))
+        return static_mapping(program, mapping)
     if mapping in ("contiguous", "device"):
         return map_tasks(program.block_counts, batch.size, values)
     blocks = map_tasks(program.block_counts, batch.size, values).feature_blocks
     return arrange(blocks, mapping, _block_costs(program, values, blocks))
+
+
+def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> TaskMap:
+    """The same for every batch; ``strategy`` as ``static_blocks`` has it."""
+    past = []
+    for batch in past_batches(program.model, _HISTORY, seed):
+        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        past.append(map_tasks(program.block_counts, batch.size, values).feature_blocks)
+    return arrange(static_blocks(past, strategy))
 
 
 def _block_costs(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarray) -> np.ndarray:
@@ -39,13 +45,3 @@ def _block_costs(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarr
         ]
     )
     return np.maximum(1.0, values * row_bytes / blocks)
-
-
-def _history(program: EmbeddingProgram) -> list[np.ndarray]:
-    """Blocks of each feature in past batches."""
-    history = []
-    for number, size in enumerate(batch_sizes(HISTORY, _HISTORY_SEED)):
-        batch = synthesise_batch(program.model, size, _HISTORY_SEED, number)
-        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
-        history.append(map_tasks(program.block_counts, size, values).feature_blocks)
-    return history

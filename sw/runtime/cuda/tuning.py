@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.tune import tune_to_file
-from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch
+from sw.compiler.frontend.embedding_data import past_batches
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.stages import Stages, quiet
@@ -33,9 +33,9 @@ def tune(
     model = Compiling(configuration, stages=stages).workload(source)
     with stages("synthesise") as advance:
         history = []
-        for number, size in enumerate(batch_sizes(batches, seed)):
-            history.append(synthesise_batch(model, size, seed, number))
-            advance((number + 1) / batches)
+        for batch in past_batches(model, batches, seed):
+            history.append(batch)
+            advance(len(history) / batches)
     failures: list[str] = []
     with stages("tune") as advance:
         found = tune_to_file(

@@ -15,6 +15,7 @@ from sw.compiler.frontend.embedding_data import (
     bag_lengths,
     batch_sizes,
     check_batch,
+    past_batches,
     popularities,
     synthesise_batch,
     synthesise_tables,
@@ -245,6 +246,21 @@ def test_sizes_of_batches() -> None:
     whole += 1 - below(512 * parts[-1] + 1)
     assert abs((sizes == 512).mean() - whole) < error
     assert batch_sizes(0) == []
+
+
+def test_past_batches_are_sound_and_none_of_those_that_come_later() -> None:
+    past = list(past_batches(MODEL, 12, seed=3))
+    for one, again in zip(past, past_batches(MODEL, 5, seed=3), strict=False):
+        assert one.size == again.size
+        assert all(map(same, one.features, again.features))
+    sizes = [batch.size for batch in past]
+    assert sizes != batch_sizes(12, seed=3)
+    assert 1 <= min(sizes) < max(sizes) <= 512
+    for number, batch in enumerate(past):
+        check_batch(MODEL, batch)
+        if batch.size > 8:
+            later = synthesise_batch(MODEL, batch.size, 3, number)
+            assert not same(batch.features[0], later.features[0])
 
 
 # Faults.
