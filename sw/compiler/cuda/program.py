@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from sw.compiler.cuda.fusion import FusedKernel, fuse
-from sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
+from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, OutputLayout, output_layout
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+from sw.compiler.cuda.templates.template import INCLUDE, Template
+from sw.compiler.frontend.embedding_model import TABLE_TYPES, EmbeddingModel
 
 
 @dataclass(frozen=True)
@@ -47,24 +48,54 @@ class EmbeddingProgram:
             counts[number] = (count.units == "values", count.numerator, count.denominator)
         return counts
 
-    def workspace_bytes(self, batch: Batch) -> np.ndarray:
-        """int64 [features]: global memory that each feature's schedule needs for a batch."""
-        return np.array(
-            [
-                template(schedule.template).workspace_bytes(
-                    schedule,
-                    feature,
-                    self.schedules.block_threads,
-                    batch.size,
-                    len(inputs.indices),
-                )
-                for number, (feature, inputs) in enumerate(
-                    zip(self.model.features, batch.features, strict=True)
-                )
-                for schedule in (self.schedules.schedule(number),)
-            ],
-            np.int64,
-        )
+    @cached_property
+    def arguments(self) -> np.ndarray:
+        """``FEATURE_ARGUMENTS`` [features]: what all launches have in common; other fields are 0.
+
+        An output is its distance from the begin of its buffer, bytes.
+        """
+        features, layout = self.model.features, self.outputs
+        found = np.zeros(len(features), FEATURE_ARGUMENTS)
+        found["rows"] = [feature.rows for feature in features]
+        found["feature"] = np.arange(len(features))
+        found["output_stride"] = [layout.widths[type] for type in layout.types]
+        found["output"] = np.array(layout.columns) * [
+            TABLE_TYPES[type].itemsize for type in layout.types
+        ]
+        return found
+
+    @cached_property
+    def buffer_of_feature(self) -> np.ndarray:
+        """int64 [features]: each output's buffer, by its place in ``outputs.widths``."""
+        types = list(self.outputs.widths)
+        return np.array([types.index(type) for type in self.outputs.types])
+
+    def workspace_bytes(self, batch: int, counts: Sequence[int]) -> np.ndarray:
+        """int64 [features]: global memory that each feature's schedule needs.
+
+        ``batch``, ``counts``: samples, and values of each feature.
+        """
+        sizes = np.zeros(len(counts), np.int64)
+        for number in self._with_workspace:
+            schedule = self.schedules.schedule(number)
+            sizes[number] = template(schedule.template).workspace_bytes(
+                schedule,
+                self.model.features[number],
+                self.schedules.block_threads,
+                batch,
+                counts[number],
+            )
+        return sizes
+
+    @cached_property
+    def _with_workspace(self) -> list[int]:
+        """Features that may need one. Most do not, and to ask each for every batch takes long."""
+        return [
+            number
+            for number in range(len(self.model.features))
+            if type(template(self.schedules.schedule(number).template)).workspace_bytes
+            is not Template.workspace_bytes
+        ]
 
 
 def build_program(model: EmbeddingModel, schedules: ScheduleSet) -> EmbeddingProgram:

@@ -7,47 +7,40 @@ from collections.abc import Sequence
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.layouts import FEATURE_ARGUMENTS
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
+from sw.compiler.frontend.embedding_model import EmbeddingModel
 
 
 def feature_arguments(
     program: EmbeddingProgram,
-    batch: Batch,
+    batch: int,
+    counts: Sequence[int] | np.ndarray,
     *,
-    tables: Sequence[int],
-    indices: Sequence[int],
-    offsets: Sequence[int],
-    weights: Sequence[int],
-    outputs: dict[str, int],
-    workspaces: Sequence[int],
+    tables: Sequence[int] | np.ndarray,
+    indices: Sequence[int] | np.ndarray,
+    offsets: Sequence[int] | np.ndarray,
+    weights: Sequence[int] | np.ndarray,
+    outputs: Sequence[int],
+    workspaces: Sequence[int] | np.ndarray,
     error: int,
 ) -> np.ndarray:
-    """``FEATURE_ARGUMENTS`` [features].
+    """``FEATURE_ARGUMENTS`` [features] for so many samples, and values of each feature.
 
     Addresses are the device's: of each feature's table, indices, offsets, weights (0: none) and
-    workspace; of the output buffer of each output type; of the error record.
+    workspace; of each output buffer, in the order of ``program.outputs.widths``; of the error
+    record of checked kernels.
     """
-    features = program.model.features
-    layout = program.outputs
-    table = np.zeros(len(features), FEATURE_ARGUMENTS)
-    table["table"] = tables
-    table["indices"] = indices
-    table["offsets"] = offsets
-    table["weights"] = weights
-    table["workspace"] = workspaces
-    table["error"] = error
-    table["rows"] = [feature.rows for feature in features]
-    table["values"] = [len(inputs.indices) for inputs in batch.features]
-    table["batch"] = batch.size
-    table["feature"] = np.arange(len(features))
-    table["output_stride"] = [layout.widths[type] for type in layout.types]
-    table["output"] = [
-        outputs[feature.output_type] + column * TABLE_TYPES[feature.output_type].itemsize
-        for feature, column in zip(features, layout.columns, strict=True)
-    ]
-    return table
+    found = program.arguments.copy()
+    found["table"] = tables
+    found["indices"] = indices
+    found["offsets"] = offsets
+    found["weights"] = weights
+    found["workspace"] = workspaces
+    found["output"] += np.array(outputs, np.uint64)[program.buffer_of_feature]
+    found["error"] = error
+    found["values"] = counts
+    found["batch"] = batch
+    return found
 
 
 def require_no_error(model: EmbeddingModel, records: np.ndarray) -> None:

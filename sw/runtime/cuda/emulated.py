@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -67,9 +67,10 @@ class EmulatedEmbedding:
             "arguments",
             feature_arguments(
                 program,
-                batch,
+                batch.size,
+                [len(given.indices) for given in batch.features],
                 tables=_addresses(self._tables),
-                outputs={name: _address(array) for name, array in outputs.items()},
+                outputs=_addresses(outputs.values()),
                 error=_address(error),
                 **{name: _addresses(arrays) for name, arrays in inputs.items()},
             ),
@@ -96,11 +97,11 @@ class EmulatedEmbedding:
         found: dict[str, list[GlobalArray]] = {
             name: [] for name in ("indices", "offsets", "weights", "workspaces")
         }
+        sizes = self.program.workspace_bytes(
+            batch.size, [len(inputs.indices) for inputs in batch.features]
+        )
         for feature, inputs, size in zip(
-            self.program.model.features,
-            batch.features,
-            self.program.workspace_bytes(batch),
-            strict=True,
+            self.program.model.features, batch.features, sizes, strict=True
         ):
             name = feature.name
             weights = np.empty(0, np.float32) if inputs.weights is None else inputs.weights
@@ -141,5 +142,5 @@ def _address(array: GlobalArray) -> int:
     return array.array.ctypes.data
 
 
-def _addresses(arrays: Sequence[GlobalArray]) -> list[int]:
+def _addresses(arrays: Iterable[GlobalArray]) -> list[int]:
     return [_address(array) for array in arrays]

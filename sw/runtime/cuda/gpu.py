@@ -27,7 +27,7 @@ from sw.runtime.cuda.driver import (
 )
 from sw.runtime.cuda.gpus import require_gpu
 from sw.runtime.cuda.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.staging import ALIGNMENT, Addresses, Staging, lay_out, pack
+from sw.runtime.cuda.staging import Addresses, Staging, lay_out, pack, places
 from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
 
 
@@ -48,9 +48,9 @@ class DeviceTables:
 def upload(tables: Sequence[np.ndarray], device: int = 0) -> DeviceTables:
     """Copies tables to a device once, for any number of programs."""
     context = Context(device)
-    places, size = _places([table.nbytes for table in tables])
+    begins, size = places([table.nbytes for table in tables])
     memory = DeviceMemory(context, size)
-    addresses = [memory.address + place for place in places]
+    addresses = (memory.address + begins).tolist()
     with context:
         for address, table in zip(addresses, tables, strict=True):
             store(address, np.ascontiguousarray(table))
@@ -198,22 +198,19 @@ class GpuEmbedding:
             blocks = len(tasks.tasks)
         staging = lay_out(program, batch, blocks)
         widths = program.outputs.widths
-        places, outputs = _places(
+        begins, outputs = places(
             [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
         )
         slot = self._slots[0]
         self._slots.rotate(1)
         with self._context:
             slot.reserve(staging.size, outputs)
-            workspaces = self._workspaces(batch)
+            workspaces = self._workspaces(batch.size, values.tolist())
             slot.workspace = self._workspace
             addresses = Addresses(
                 self._tables.addresses,
                 workspaces,
-                {
-                    name: slot.outputs.address + place
-                    for name, place in zip(widths, places, strict=True)
-                },
+                dict(zip(widths, (slot.outputs.address + begins).tolist(), strict=True)),
             )
             base = slot.staged.address
             pack(staging, program, batch, tasks, base, addresses, slot.pinned.array)
@@ -284,13 +281,13 @@ class GpuEmbedding:
             self._kernels[timed] = LoadedKernel(self._context, self.program, compiled)
         return self._kernels[timed]
 
-    def _workspaces(self, batch: Batch) -> list[int]:
+    def _workspaces(self, batch: int, counts: Sequence[int]) -> list[int]:
         """Addresses of features' workspaces: in the same memory for every batch, for the stream's
         kernels run one after the other, and leave zeroes."""
-        places, size = _places(self.program.workspace_bytes(batch).tolist())
+        begins, size = places(self.program.workspace_bytes(batch, counts))
         if size > self._workspace.size:
             self._workspace = DeviceMemory(self._context, _with_reserve(size), zeroed=True)
-        return [self._workspace.address + place for place in places]
+        return (self._workspace.address + begins).tolist()
 
 
 def compile_program(
@@ -304,13 +301,6 @@ def compile_program(
         include=program.include,
         defines={name: "1" for name, wanted in defines.items() if wanted},
     )
-
-
-def _places(sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Where memory of these sizes begins, one behind the other, and the bytes of all."""
-    aligned = [-(-size // ALIGNMENT) * ALIGNMENT for size in sizes]
-    ends = np.cumsum(aligned, dtype=np.int64)
-    return (ends - aligned).tolist(), int(ends[-1])
 
 
 def _with_reserve(size: int) -> int:

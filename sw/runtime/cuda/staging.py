@@ -19,7 +19,7 @@ from sw.runtime.cuda.arguments import feature_arguments
 from sw.runtime.cuda.task_map import TaskMap
 
 ALIGNMENT = 256
-"""Of sections, bytes: no two of them are in one line of a cache."""
+"""Of what stands side by side in memory, bytes: no two of them are in one line of a cache."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,13 @@ def pack(
     """
     arguments = feature_arguments(
         program,
-        batch,
+        batch.size,
+        [len(inputs.indices) for inputs in batch.features],
         tables=addresses.tables,
-        indices=(base + staging.indices).tolist(),
-        offsets=(base + staging.offsets).tolist(),
-        weights=np.where(staging.weights < 0, 0, base + staging.weights).tolist(),
-        outputs=addresses.outputs,
+        indices=base + staging.indices,
+        offsets=base + staging.offsets,
+        weights=np.where(staging.weights < 0, 0, base + staging.weights),
+        outputs=[addresses.outputs[name] for name in program.outputs.widths],
         workspaces=addresses.workspaces,
         error=base + staging.error,
     )
@@ -145,6 +146,13 @@ def pack(
         count = sum(map(len, section.arrays))
         place = np.ndarray(count, section.dtype, buffer=buffer.data, offset=section.at)
         np.concatenate(section.arrays, out=place)
+
+
+def places(sizes: Sequence[int] | np.ndarray) -> tuple[np.ndarray, int]:
+    """Where memory of these sizes begins, one behind the other, int64; and the bytes of all."""
+    aligned = -(-np.array(sizes, np.int64) // ALIGNMENT) * ALIGNMENT
+    ends = np.cumsum(aligned)
+    return ends - aligned, int(ends[-1])
 
 
 def _aligned(size: int) -> int:

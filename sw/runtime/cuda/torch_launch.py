@@ -13,11 +13,9 @@ from sw.runtime.cuda.gpu import compile_program
 from sw.runtime.cuda.gpus import require_gpu
 from sw.runtime.cuda.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.operator_program import operator_program
+from sw.runtime.cuda.staging import places
 from sw.runtime.cuda.torch_extra import torch
 from sw.runtime.cuda.torch_lookup import Lookup
-
-_ALIGNMENT = 256
-"""Of what is copied to the GPU, bytes."""
 
 _workspaces: dict[tuple[int, int], torch.Tensor] = {}
 """By device and stream, whose kernels run one after another and leave zeroes."""
@@ -39,12 +37,12 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
     mapping = packed.tasks(lookup.batch, lookup.counts)
     with torch.cuda.device(device):
         stream = torch.cuda.current_stream(device).cuda_stream
-        places, size = packed.workspaces(lookup.batch, lookup.counts)
+        workspaces, size = packed.workspaces(lookup.batch, lookup.counts)
         arguments = packed.arguments(
             lookup.batch,
             lookup.counts,
             **lookup.addresses(outputs),
-            workspaces=places + _workspace(device, stream, size).data_ptr(),
+            workspaces=workspaces + _workspace(device, stream, size).data_ptr(),
         )
         # PyTorch lends memory out again only when the stream has passed the copy and the kernel.
         staged, begins = _stage([arguments, mapping.tasks, mapping.feature_blocks], device)
@@ -56,12 +54,11 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 
 def _stage(arrays: Sequence[np.ndarray], device: int) -> tuple[torch.Tensor, list[int]]:
     """Bytes on the device, and where in them each array begins."""
-    ends = np.cumsum([-(-array.nbytes // _ALIGNMENT) * _ALIGNMENT for array in arrays])
-    begins = [0, *ends[:-1].tolist()]
-    host = torch.empty(int(ends[-1]), dtype=torch.uint8, pin_memory=True)
+    begins, size = places([array.nbytes for array in arrays])
+    host = torch.empty(size, dtype=torch.uint8, pin_memory=True)
     for begin, array in zip(begins, arrays, strict=True):
         host.numpy()[begin : begin + array.nbytes] = array.view(np.uint8)
-    return host.to(torch.device("cuda", device), non_blocking=True), begins
+    return host.to(torch.device("cuda", device), non_blocking=True), begins.tolist()
 
 
 def _workspace(device: int, stream: int, size: int) -> torch.Tensor:
