@@ -7,15 +7,13 @@ import time
 from tempfile import TemporaryDirectory
 
 from bench.lib.records import Metric
-from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
 from sw.compiler.cuda.nvrtc import nvrtc_version
 from sw.compiler.cuda.occupancy import blocks_per_sm
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.frontend.embedding_model import EmbeddingModel
 from sw.runtime.cuda.gpu import compile_program
-
-_WARP_THREADS = 32
 
 METRICS = {
     "generate_s": Metric("s", "lower"),
@@ -50,7 +48,7 @@ def build(model: EmbeddingModel, schedules: ScheduleSet) -> dict[str, float]:
     shared_bytes = program.kernel.shared_bytes + kernel.shared_bytes
     threads = schedules.block_threads
     blocks = blocks_per_sm(schedules.arch, kernel.registers, shared_bytes, threads)
-    room = ARCHITECTURES[schedules.arch].warps_per_sm * _WARP_THREADS
+    room = ARCHITECTURES[schedules.arch].warps_per_sm * WARP_THREADS
     return {
         "generate_s": generate_s,
         "source_bytes": len(program.kernel.source.encode()),

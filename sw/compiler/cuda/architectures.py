@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+WARP_THREADS = 32
+SECTOR_BYTES = 32
+"""What the caches load and store at least."""
+
 
 @dataclass(frozen=True)
 class Architecture:

@@ -15,14 +15,12 @@ from statistics import NormalDist
 
 import numpy as np
 
+from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
 from sw.compiler.cuda.device_rates import DeviceRates
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import template
 from sw.compiler.frontend.embedding_model import Feature
 from sw.compiler.frontend.embedding_statistics import FeatureStatistics
-
-_WARP_THREADS = 32
-_SECTOR_BYTES = 32
 
 _ISSUES_PER_CYCLE = 4.0
 """Schedulers of a multiprocessor, on every architecture here."""
@@ -161,7 +159,7 @@ def block_times(
     is stored and loaded once for each round of loads.
     """
     rounds = estimates.longest_rounds if longest else estimates.rounds
-    warps = block_threads / _WARP_THREADS
+    warps = block_threads / WARP_THREADS
     spilled = np.maximum(0, estimates.registers - registers_allowed)
     instructions = estimates.instructions + 2 * spilled * warps * np.maximum(1, rounds)
     load = cold * rates.memory_latency + (1 - cold) * rates.cache_latency
@@ -174,5 +172,5 @@ def block_times(
     )
     issuing = resident * instructions / _ISSUES_PER_CYCLE
     cycles_per_byte = cold / rates.memory_bytes_per_cycle + (1 - cold) / _CACHE_BYTES_PER_CYCLE
-    moving = resident * estimates.sectors * _SECTOR_BYTES * cycles_per_byte
+    moving = resident * estimates.sectors * SECTOR_BYTES * cycles_per_byte
     return np.sqrt(waiting**2 + issuing**2 + moving**2) / rates.clock

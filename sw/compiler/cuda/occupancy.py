@@ -8,14 +8,13 @@ units of 128 bytes, 256 on sm_75. Binding kernels to occupancies: RecFlex, IV-A2
 from __future__ import annotations
 
 from hw.lib.errors import CapacityError
-from sw.compiler.cuda.architectures import ARCHITECTURES
+from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
 
 MAXIMUM_REGISTERS = 255
 """Of a thread."""
 
 MAXIMUM_OCCUPANCIES = 9
 
-_WARP = 32
 _PARTITIONS = 4
 _REGISTER_UNIT = 256
 
@@ -37,7 +36,7 @@ def blocks_per_sm(arch: str, registers: int, shared_bytes: int, block_threads: i
     limits = ARCHITECTURES[arch]
     if registers > MAXIMUM_REGISTERS or shared_bytes > limits.shared_per_block:
         return 0
-    of_warp = _up(max(1, registers) * _WARP, _REGISTER_UNIT)
+    of_warp = _up(max(1, registers) * WARP_THREADS, _REGISTER_UNIT)
     warps = limits.registers_per_sm // _PARTITIONS // of_warp * _PARTITIONS
     by_registers = warps // _warps(block_threads)
     allocated = _up(shared_bytes + limits.shared_reserved, _shared_unit(arch))
@@ -50,7 +49,7 @@ def register_limit(arch: str, block_threads: int, blocks: int) -> int:
     where launch bounds ask for them."""
     warps = _up(blocks * _warps(block_threads), _PARTITIONS)
     of_warp = ARCHITECTURES[arch].registers_per_sm // warps
-    return min(MAXIMUM_REGISTERS, of_warp // _REGISTER_UNIT * _REGISTER_UNIT // _WARP)
+    return min(MAXIMUM_REGISTERS, of_warp // _REGISTER_UNIT * _REGISTER_UNIT // WARP_THREADS)
 
 
 def shared_limit(arch: str, blocks: int) -> int:
@@ -96,7 +95,7 @@ def occupancies(arch: str, block_threads: int) -> tuple[int, ...]:
 
 
 def _warps(block_threads: int) -> int:
-    return -(-block_threads // _WARP)
+    return -(-block_threads // WARP_THREADS)
 
 
 def _shared_unit(arch: str) -> int:

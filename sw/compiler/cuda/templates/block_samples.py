@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import (
+    mean_length,
     mean_samples,
     pool_instructions,
     sample_sectors,
     store_instructions,
 )
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -132,7 +133,7 @@ class BlockSamples(Template):
         vector, unroll, stage = schedule["vector"], schedule["unroll"], schedule["stage"]
         geometry = _geometry(schedule, feature, block_threads)
         samples = mean_samples(schedule["samples"], batch)
-        mean = values / batch if batch else 0.0
+        mean = mean_length(batch, values)
         index = (1 + feature.weighted) * (4 if stage == 0 else 2)  # global addresses take two more
         row = index + pool_instructions(feature, vector, geometry.chunks)
         tiles = math.ceil(mean / geometry.team) if stage else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.templates.row_lanes import RowLanes
-from sw.compiler.cuda.templates.template import WARP_THREADS
 from sw.compiler.frontend.embedding_model import Feature
 
 
@@ -40,8 +40,12 @@ def mean_samples(samples: int, batch: float) -> float:
     return batch / max(1, math.ceil(batch / samples))
 
 
+def mean_length(batch: float, values: float) -> float:
+    """Indices of a sample."""
+    return values / batch if batch else 0.0
+
+
 def sample_sectors(feature: Feature, batch: float, values: float) -> float:
     """Sectors for the rows, indices, weights, offset and output of a sample of mean length."""
     rows = RowLanes(feature, 1)
-    mean = values / batch if batch else 0.0
-    return rows.sample_sectors() + mean * rows.row_sectors()
+    return rows.sample_sectors() + mean_length(batch, values) * rows.row_sectors()

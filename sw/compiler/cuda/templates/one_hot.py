@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import (
     mean_samples,
@@ -12,7 +13,6 @@ from sw.compiler.cuda.templates.costs import (
     store_instructions,
 )
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,

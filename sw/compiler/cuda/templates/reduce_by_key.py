@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import (
     combine_instructions,
@@ -13,7 +14,6 @@ from sw.compiler.cuda.templates.costs import (
 )
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sw.compiler.cuda.templates.template import WARP_THREADS
+from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
 from sw.compiler.frontend.embedding_model import INDEX_TYPES, TABLE_TYPES, Feature
-
-SECTOR_BYTES = 32
-"""What the caches load and store at least."""
 
 _FLOAT_BYTES = 4
 

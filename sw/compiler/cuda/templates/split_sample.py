@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import (
     combine_instructions,
+    mean_length,
     round_instructions,
     sample_sectors,
     store_instructions,
 )
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -74,7 +75,7 @@ class SplitSample(Template):
         round_rows = block_threads // lanes.lanes * unroll
         split = self._parts(schedule, longest, round_rows)
         # A sample has `parts` blocks, of which the mean bag keeps so many busy.
-        mean = values / batch if batch else 0.0
+        mean = mean_length(batch, values)
         parts = self._parts(schedule, mean, round_rows)
         busy, shared = parts / schedule["parts"], parts > 1
         of_tile = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
 from sw.compiler.cuda.templates.lane_group import LaneGroup
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,

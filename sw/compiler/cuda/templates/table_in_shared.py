@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import (
     combine_instructions,
+    mean_length,
     mean_samples,
     round_instructions,
     sample_sectors,
@@ -14,7 +16,6 @@ from sw.compiler.cuda.templates.costs import (
 )
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -102,7 +103,7 @@ class TableInShared(Template):
         lanes = RowLanes(feature, vector)
         table, warps = _table_bytes(feature), block_threads // WARP_THREADS
         samples = mean_samples(schedule["samples"], batch)
-        mean = values / batch if batch else 0.0
+        mean = mean_length(batch, values)
         turns = math.ceil(samples * threads / block_threads)
         round_rows = threads // lanes.lanes * _UNROLL
         # Rows come from shared memory, but their indices still from afar, a round ahead.

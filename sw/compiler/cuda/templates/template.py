@@ -23,7 +23,6 @@ INCLUDE = Path(__file__).parent.parent / "include"
 """Where the project's headers are."""
 
 MAXIMUM_VECTOR_BYTES = 16
-WARP_THREADS = 32
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
+from sw.compiler.cuda.templates.costs import mean_length, mean_samples, sample_sectors
 from sw.compiler.cuda.templates.lane_group import LaneGroup
 from sw.compiler.cuda.templates.template import (
-    WARP_THREADS,
     BlockCount,
     Parameter,
     Template,
@@ -60,7 +60,7 @@ class WarpPerSample(Template):
             feature, WARP_THREADS, schedule["vector"], schedule["rows"], schedule["unroll"]
         )
         samples = mean_samples(block_threads // WARP_THREADS, batch)
-        mean = values / batch if batch else 0.0
+        mean = mean_length(batch, values)
         return Work(
             warp_loads=group.passes * group.rounds(longest),
             instructions=samples * group.warp_instructions(mean),
