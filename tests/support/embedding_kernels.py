@@ -233,3 +233,14 @@ def check_cases(cases: Sequence[Case], block_threads: int = 128, *, exact: bool 
         bench.check(bench.batch(1, [pattern]))
     bench.check(bench.batch(0, ["none"]))
     bench.check(bench.batch(2560, ["few", "one", "rare"]))
+
+
+def check_negative_maxima(cases: Sequence[Case]) -> None:
+    """Those of the cases that take maxima: nothing that is not in the bag is taken for greater, no
+    idle thread's start, no zeroes."""
+    bench = Bench(program_of([one for one in cases if one.feature.pooling == "max"]))
+    for table in bench.tables:
+        table[:] = -abs(table) - 1
+    lengths = [2003, 150, 0, 1, 300, 7]
+    inputs = [bench.inputs(feature, lengths) for feature in bench.program.model.features]
+    bench.check(Batch(len(lengths), inputs))

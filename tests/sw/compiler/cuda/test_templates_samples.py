@@ -15,6 +15,7 @@ from tests.support.embedding_kernels import (
     Case,
     case,
     check_cases,
+    check_negative_maxima,
     covering_cases,
     every_case,
     program_of,
@@ -52,6 +53,10 @@ def test_any_number_of_threads(block_threads: int) -> None:
 
 def test_any_numbers_are_within_the_bound() -> None:
     check_cases(few_cases(128), exact=False)
+
+
+def test_maxima_of_negative_numbers() -> None:
+    check_negative_maxima(few_cases(128))
 
 
 @pytest.mark.slow

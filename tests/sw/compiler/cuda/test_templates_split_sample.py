@@ -12,6 +12,7 @@ from tests.support.embedding_kernels import (
     Bench,
     case,
     check_cases,
+    check_negative_maxima,
     covering_cases,
     every_case,
     program_of,
@@ -48,13 +49,7 @@ def test_any_numbers_are_within_the_bound() -> None:
 
 
 def test_maxima_of_negative_numbers() -> None:
-    """Nothing that is not in the bag is taken for greater: no idle thread's start, no zeroes."""
-    bench = Bench(program_of([one for one in FEW if one.feature.pooling == "max"]))
-    for table in bench.tables:
-        table[:] = -abs(table) - 1
-    lengths = [2003, 150, 0, 1, 300, 7]
-    inputs = [bench.inputs(feature, lengths) for feature in bench.program.model.features]
-    bench.check(Batch(len(lengths), inputs))
+    check_negative_maxima(FEW)
 
 
 @pytest.mark.slow
