@@ -314,7 +314,10 @@ def disasm(program: Path) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
 @_output("--waves", help="Write the RTL's signals to this file, in FST format.")
-@_output("--timeline", help="Draw what the machine does, cycle by cycle, to this PNG file.")
+@_output(
+    "--timeline",
+    help="Draw what the machine does, cycle by cycle (cuda: block by block), to this PNG file.",
+)
 def run(
     config: str,
     workload: str | None,

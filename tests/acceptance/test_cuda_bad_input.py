@@ -194,6 +194,19 @@ def test_a_program_that_is_damaged(model: Path, tmp_path: Path) -> None:
     assert refused(tmp_path, truncated).startswith(f"{truncated}: not a program file, or damaged: ")
 
 
+def test_options_that_would_change_nothing(model: Path, tmp_path: Path) -> None:
+    program, schedules = tmp_path / "small.npz", tmp_path / "schedules.json"
+    gnarl("compile", CONFIG, model, "-o", program)
+    schedules.touch()
+    assert refused(tmp_path, program, "--schedules", schedules) == (
+        f"--schedules {schedules}: {program} has schedules of its own: must be left out"
+    )
+    values = write_values(tmp_path / "mine.npz")
+    assert refused(tmp_path, model, "--values", values, "--batch", "3") == (
+        f"--batch 3: {values} has 2 samples: must be left out"
+    )
+
+
 def test_a_program_for_another_architecture(model: Path, tmp_path: Path) -> None:
     program = tmp_path / "small.npz"
     gnarl("compile", "cuda_sm80", model, "-o", program)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
 from sw.compiler.frontend.embedding_files import load_values
@@ -51,20 +52,18 @@ def run_once(
     """See ``sw.runtime.session.run_once``.
 
     Tables and inputs are synthesised from what the model says, but for those that ``values`` has.
-    ``options``: ``schedules``, a file; ``batch``, the samples to synthesise; ``mapping``.
+    ``options``: ``schedules``, a file, but for programs; ``batch``, the samples to synthesise;
+    ``mapping``.
     ``timeline`` shows what each block of the grid does.
 
     Raises ``GnarlError`` for bad input of any kind.
     """
     given = dict(options or {})
-    size, mapping = given.pop("batch", DEFAULT_BATCH), given.pop("mapping", "contiguous")
+    size, mapping = given.pop("batch", None), given.pop("mapping", "contiguous")
     timed = TimedStages(stages)
     device = CudaDevice(configuration, backend, stages=timed)
     path = model_source(source, tensors or {})
-    if is_program(source):
-        program = Program.load(path, configuration.config)
-    else:
-        program = device.compile(path, seed=seed, **given)
+    program = _program(device, path, seed, given)
     compiled = decode(program)
     with timed("synthesise"):
         inputs = _inputs(compiled.model, values, size, seed)
@@ -73,9 +72,8 @@ def run_once(
         verification = verify(compiled.model, inputs.tables, inputs.batch, result.outputs)
     if timeline is not None:
         title = f"{program.workload} on {configuration.name}: samples {inputs.batch.size:,}"
-        draw_grid(
-            compiled, inputs.batch, map_batch(compiled, inputs.batch, mapping), title, timeline
-        )
+        grid = map_batch(compiled, inputs.batch, mapping)
+        draw_grid(compiled, inputs.batch, grid, title, timeline)
     return Report(
         config=configuration.name,
         target=configuration.target.name,
@@ -99,10 +97,24 @@ def run_once(
     )
 
 
-def _inputs(model: EmbeddingModel, values: Path | None, size: int, seed: int) -> _Inputs:
+def _program(device: CudaDevice, path: Path, seed: int, options: Mapping[str, Any]) -> Program:
+    if not is_program(str(path)):
+        return device.compile(path, seed=seed, **options)
+    for name, value in options.items():
+        raise WorkloadError(f"--{name} {value}: {path} has {name} of its own: must be left out")
+    return Program.load(path, device.configuration.config)
+
+
+def _inputs(model: EmbeddingModel, values: Path | None, size: int | None, seed: int) -> _Inputs:
     if values is None:
-        return _Inputs(synthesise_tables(model, seed), synthesise_batch(model, size, seed))
+        size = DEFAULT_BATCH if size is None else size
+        batch = synthesise_batch(model, size, seed)
+        return _Inputs(synthesise_tables(model, seed), batch)
     found = load_values(values, model)
+    if size is not None:
+        raise WorkloadError(
+            f"--batch {size}: {values} has {found.batch.size} samples: must be left out"
+        )
     tables = synthesise_tables(model, seed)
     for number, table in found.tables.items():
         tables[number] = table
