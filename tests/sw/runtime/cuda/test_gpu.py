@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from sw.compiler.frontend.embedding_model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.golden.embedding import pool
+from sw.golden.embedding import embedding_bags
 from sw.runtime.cuda import gpu
 from sw.runtime.cuda.driver import GpuError
 from sw.runtime.cuda.task_map import map_tasks
@@ -67,25 +67,11 @@ def batches(model: EmbeddingModel) -> list[Batch]:
     return [synthesise_batch(model, size, 3, number) for number, size in enumerate(BATCHES)]
 
 
-def golden(model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch) -> list[np.ndarray]:
-    return [
-        pool(
-            table,
-            inputs.indices,
-            inputs.offsets,
-            inputs.weights,
-            feature.pooling,
-            feature.output_type,
-        )
-        for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
-    ]
-
-
 def assert_golden(program: EmbeddingProgram, batch: Batch, outputs: dict[str, np.ndarray]) -> None:
     model, layout = program.model, program.outputs
     tables = synthesise_tables(model, 3)
     for number, (feature, want) in enumerate(
-        zip(model.features, golden(model, tables, batch), strict=True)
+        zip(model.features, embedding_bags(model, tables, batch), strict=True)
     ):
         column = layout.columns[number]
         got = outputs[feature.output_type][:, column : column + feature.dim]
