@@ -10,6 +10,9 @@ from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import EmbeddingModel
 
+TABLE_ALIGNMENT = 16
+"""Of tables, bytes: rows are loaded in vectors of as many."""
+
 
 def feature_arguments(
     program: EmbeddingProgram,

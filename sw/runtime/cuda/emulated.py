@@ -12,7 +12,7 @@ from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_blocks, map_shared_b
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
-from sw.runtime.cuda.arguments import feature_arguments, require_no_error
+from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments, require_no_error
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray, LaunchStatistics
 from sw.runtime.cuda.task_map import Mapping, count_blocks, map_tasks
 
@@ -39,7 +39,7 @@ class EmulatedEmbedding:
     def __init__(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> None:
         self.program = program
         self._tables = [
-            GlobalArray(f"table of {feature.name}", np.ascontiguousarray(table))
+            GlobalArray(f"table of {feature.name}", _aligned(np.ascontiguousarray(table)))
             for feature, table in zip(program.model.features, tables, strict=True)
         ]
         self._kernels = EmulatedKernels(
@@ -136,6 +136,11 @@ class EmulatedEmbedding:
             shared_bytes=map_shared_bytes(threads),
         )
         return tasks, feature_blocks
+
+
+def _aligned(table: np.ndarray) -> np.ndarray:
+    """As an upload would have it; NumPy's own memory is."""
+    return table.copy() if table.ctypes.data % TABLE_ALIGNMENT else table
 
 
 def _address(array: GlobalArray) -> int:

@@ -13,11 +13,9 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_model import INDEX_TYPES, MAXIMUM_BATCH
-from sw.runtime.cuda.arguments import feature_arguments
+from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments
 from sw.runtime.cuda.staging import places
 from sw.runtime.cuda.task_map import TaskMap, map_tasks
-
-_TABLE_ALIGNMENT = 16
 
 
 class PackedLaunch:
@@ -68,11 +66,11 @@ class PackedLaunch:
         is not aligned.
         """
         of_feature = np.array(tables, np.uint64)[self._table_of_feature]
-        if (skewed := of_feature % np.uint64(_TABLE_ALIGNMENT)).any():
+        if (skewed := of_feature % np.uint64(TABLE_ALIGNMENT)).any():
             feature = self._program.model.features[int(np.argmax(skewed != 0))]
             raise WorkloadError(
                 f"feature {feature.name}: table begins {int(skewed.max())} bytes past a multiple "
-                f"of {_TABLE_ALIGNMENT}: must begin at one, as a clone does"
+                f"of {TABLE_ALIGNMENT}: must begin at one, as a clone does"
             )
         begins = np.cumsum(counts, dtype=np.int64) - counts
         return feature_arguments(

@@ -77,6 +77,13 @@ def test_a_gpu_maps_threads_where_it_is_asked_to(tmp_path: Path) -> None:
             assert result.counters["kernel_ns"] > 0
 
 
+def test_tables_may_begin_anywhere_in_memory() -> None:
+    skewed = np.frombuffer(bytearray(4 + TABLES[0].nbytes), np.float32, offset=4).reshape(100, 4)
+    skewed[:] = TABLES[0]
+    device = CudaDevice("cuda_sm90", "emulation")
+    assert_golden(device.run(device.compile(MODEL), [skewed, TABLES[1]], BATCH))
+
+
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
