@@ -151,7 +151,7 @@ def pack_mapping(
             )
         rows.append(row)
         parts.append(indices.reshape(-1))
-        if any(layout.weighted):
+        if weighted:
             part = _weights(feature, key, indices, weights or {}, has_weights)
             weight_parts.append(part.reshape(-1))
     return PackedInputs(
