@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.cuda_parts.contenders import equal, split
 from bench.cuda_parts.measure import OURS, UNIFORM, our_schedules
 from bench.cuda_parts.models import models
@@ -119,7 +117,7 @@ def measure(job: Job) -> dict[str, Any]:
     times = []
     for _ in range(_REPEATS):  # the first translates the mapping to machine code
         begin = time.perf_counter()
-        values = np.array([len(inputs.indices) for inputs in large.features], np.int64)
+        values = large.counts
         mapping = map_tasks(program.block_counts, large.size, values)
         times.append(time.perf_counter() - begin)
     return {

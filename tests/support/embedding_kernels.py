@@ -175,7 +175,7 @@ class Bench:
     def mapping(self, batch: Batch, factor: float) -> TaskMap:
         """A thread mapping with ``factor`` times the blocks that the schedules want, or one."""
         counts = self.program.block_counts.copy()
-        values = np.array([len(inputs.indices) for inputs in batch.features])
+        values = batch.counts
         units = np.where(counts["per_value"] != 0, values, batch.size)
         wanted = np.maximum(1, -(-units * counts["numerator"] // counts["denominator"]))
         counts["per_value"] = 0

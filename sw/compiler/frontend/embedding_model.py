@@ -234,3 +234,8 @@ class Batch:
 
     size: int
     features: Sequence[FeatureInputs]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64 [features]: indices of each. Counted anew every time."""
+        return np.array([len(inputs.indices) for inputs in self.features], np.int64)

@@ -68,7 +68,7 @@ class EmulatedEmbedding:
             feature_arguments(
                 program,
                 batch.size,
-                [len(given.indices) for given in batch.features],
+                batch.counts,
                 tables=_addresses(self._tables),
                 outputs=_addresses(outputs.values()),
                 error=_address(error),
@@ -97,9 +97,7 @@ class EmulatedEmbedding:
         found: dict[str, list[GlobalArray]] = {
             name: [] for name in ("indices", "offsets", "weights", "workspaces")
         }
-        sizes = self.program.workspace_bytes(
-            batch.size, [len(inputs.indices) for inputs in batch.features]
-        )
+        sizes = self.program.workspace_bytes(batch.size, batch.counts.tolist())
         for feature, inputs, size in zip(
             self.program.model.features, batch.features, sizes, strict=True
         ):
@@ -117,14 +115,13 @@ class EmulatedEmbedding:
     ) -> tuple[GlobalArray, GlobalArray]:
         """The tasks of the grid, and the blocks of each feature."""
         counts, threads = self.program.block_counts, self.program.schedules.block_threads
-        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
         if not isinstance(mapping, str):
-            grid = mapping or map_tasks(counts, batch.size, values)
+            grid = mapping or map_tasks(counts, batch.size, batch.counts)
             return (
                 GlobalArray("tasks", grid.tasks.astype(TASK)),
                 GlobalArray("feature blocks", grid.feature_blocks),
             )
-        _, blocks = count_blocks(counts, batch.size, values)
+        _, blocks = count_blocks(counts, batch.size, batch.counts)
         # No block has these: what the kernel does not write shall show.
         tasks = GlobalArray("tasks", np.full(blocks, -1, TASK), True)
         feature_blocks = GlobalArray("feature blocks", np.full(len(counts), -1, np.int32), True)

@@ -187,7 +187,7 @@ class GpuEmbedding:
         """Maps threads and begins to copy the inputs to the device."""
         program = self.program
         begin = time.perf_counter()
-        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        values = batch.counts
         tasks = mapping if isinstance(mapping, TaskMap) else None
         if mapping is None:
             tasks = map_tasks(program.block_counts, batch.size, values)

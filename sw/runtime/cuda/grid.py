@@ -18,7 +18,7 @@ def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
 
     What the device maps itself is contiguous.
     """
-    values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+    values = batch.counts
     if mapping in ("average", "maximum"):
         return static_mapping(program, mapping)
     if mapping in ("contiguous", "device"):
@@ -31,7 +31,7 @@ def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> T
     """The same for every batch; ``strategy`` as ``static_blocks`` has it."""
     past = []
     for batch in past_batches(program.model, _HISTORY, seed):
-        values = np.array([len(inputs.indices) for inputs in batch.features], np.int64)
+        values = batch.counts
         past.append(map_tasks(program.block_counts, batch.size, values).feature_blocks)
     return arrange(static_blocks(past, strategy))
 

@@ -158,9 +158,8 @@ def _launch(
     in the same company.
     """
     inputs = kernel.batch(batch)
-    values = np.array([len(each.indices) for each in inputs.features], np.int64)
     order = "interleaved" if kernel.candidates else "contiguous"
-    mapping = map_tasks(kernel.program.block_counts, batch.size, values, order)
+    mapping = map_tasks(kernel.program.block_counts, batch.size, inputs.counts, order)
     staged = embedding.stage(inputs, mapping)
     embedding.launch(staged, timed=timed)
     run = embedding.collect(staged, fetch=False)

@@ -130,7 +130,7 @@ def _operations(model: EmbeddingModel, batch: Batch) -> int:
 
 
 def _statistics(program: Program, batch: Batch) -> dict[str, int]:
-    lookups = sum(len(inputs.indices) for inputs in batch.features)
+    lookups = int(batch.counts.sum())
     return {**program.statistics, "batch": batch.size, "lookups": lookups}
 
 

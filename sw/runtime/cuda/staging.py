@@ -127,7 +127,7 @@ def pack(
     arguments = feature_arguments(
         program,
         batch.size,
-        [len(inputs.indices) for inputs in batch.features],
+        batch.counts,
         tables=addresses.tables,
         indices=base + staging.indices,
         offsets=base + staging.offsets,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from sw.compiler.cuda.config import CudaConfig
@@ -132,7 +131,7 @@ def test_candidates_run_side_by_side_amid_padding_that_fills_the_device():
     assert chosen.blocks_per_sm == job.blocks_per_sm
     batch = kernel.batch(BATCHES[0])
     assert all(inputs is BATCHES[0].features[1] for inputs in batch.features[:5])
-    values = np.array([len(inputs.indices) for inputs in batch.features])
+    values = batch.counts
     blocks = map_tasks(kernel.program.block_counts, batch.size, values).feature_blocks[5:].sum()
     assert blocks >= 1.5 * 132 * job.blocks_per_sm
 

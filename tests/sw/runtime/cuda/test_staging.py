@@ -60,7 +60,7 @@ def test_everything_has_a_place_of_its_own(size: int):
 def test_the_kernel_finds_all_of_it(size: int):
     """In the emulation, with nothing but the buffer, tables and outputs in memory."""
     batch = synthesise_batch(MODEL, size, 5)
-    values = np.array([len(inputs.indices) for inputs in batch.features])
+    values = batch.counts
     mapping = map_tasks(PROGRAM.block_counts, size, values)
     staging = lay_out(PROGRAM, batch, len(mapping.tasks))
     words = np.full(staging.size // 8, -1)  # so that the buffer is aligned
