@@ -76,19 +76,8 @@ class EmulatedEmbedding:
             ),
         )
         tasks, feature_blocks = self._map(batch, mapping, arguments)
-        statistics = self._kernels.launch(
-            KERNEL,
-            len(tasks.array),
-            program.schedules.block_threads,
-            [
-                arguments,
-                tasks,
-                feature_blocks,
-                GlobalArray("block times", np.empty(0, BLOCK_TIME), True),
-            ],
-            memory=[*self._tables, *chain(*inputs.values()), *outputs.values(), error],
-            shared_bytes=program.kernel.shared_bytes,
-        )
+        memory = [*self._tables, *chain(*inputs.values()), *outputs.values(), error]
+        statistics = launch(self._kernels, program, arguments, tasks, feature_blocks, memory)
         require_no_error(program.model, error.array)
         return EmulatedRun({name: array.array for name, array in outputs.items()}, statistics)
 
@@ -133,6 +122,29 @@ class EmulatedEmbedding:
             shared_bytes=map_shared_bytes(threads),
         )
         return tasks, feature_blocks
+
+
+def launch(
+    kernels: EmulatedKernels,
+    program: EmbeddingProgram,
+    arguments: GlobalArray,
+    tasks: GlobalArray,
+    feature_blocks: GlobalArray,
+    memory: Sequence[GlobalArray],
+) -> LaunchStatistics:
+    """Runs the program's fused kernel, which takes no times.
+
+    ``memory`` is what the arguments have addresses of; the others are the kernel's parameters.
+    """
+    no_times = GlobalArray("block times", np.empty(0, BLOCK_TIME), True)
+    return kernels.launch(
+        KERNEL,
+        len(tasks.array),
+        program.schedules.block_threads,
+        [arguments, tasks, feature_blocks, no_times],
+        memory=memory,
+        shared_bytes=program.kernel.shared_bytes,
+    )
 
 
 def _aligned(table: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from sw.compiler.cuda.fusion import KERNEL
-from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
+from sw.compiler.cuda.layouts import ERROR_RECORD
 from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.emulated import launch
 from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.operator_program import operator_program
 from sw.runtime.cuda.torch_arrays import to_array
@@ -22,7 +22,6 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 
     Raises ``GnarlError`` for indices out of range, and whatever else a kernel must not do.
     """
-    program = lookup.compiled.program
     packed = lookup.launch()
     mapping = packed.tasks(lookup.batch, lookup.counts)
     places, size = packed.workspaces(lookup.batch, lookup.counts)
@@ -39,23 +38,18 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
     if lookup.weights is not None:
         inputs["weights"] = lookup.weights
     tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
-    emulated_kernels(lookup.compiled.text).launch(
-        KERNEL,
-        len(mapping.tasks),
-        program.schedules.block_threads,
+    launch(
+        emulated_kernels(lookup.compiled.text),
+        lookup.compiled.program,
+        GlobalArray("arguments", arguments),
+        GlobalArray("tasks", mapping.tasks),
+        GlobalArray("feature blocks", mapping.feature_blocks),
         [
-            GlobalArray("arguments", arguments),
-            GlobalArray("tasks", mapping.tasks),
-            GlobalArray("feature blocks", mapping.feature_blocks),
-            GlobalArray("block times", np.empty(0, BLOCK_TIME), True),
-        ],
-        memory=[
             *(GlobalArray(name, to_array(tensor)) for name, tensor in (tables | inputs).items()),
             *(GlobalArray("outputs", to_array(output), True) for output in outputs),
             GlobalArray("workspace", workspace, True),
             GlobalArray("error record", error, True),
         ],
-        shared_bytes=program.kernel.shared_bytes,
     )
     require_no_error(lookup.compiled.model, error)
 

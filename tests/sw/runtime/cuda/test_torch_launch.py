@@ -18,8 +18,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.bindings")
 
 from hw.lib.errors import GnarlError  # noqa: E402
-from sw.compiler.cuda.fusion import KERNEL  # noqa: E402
-from sw.compiler.cuda.layouts import BLOCK_TIME, FEATURE_ARGUMENTS, TASK  # noqa: E402
+from sw.compiler.cuda.layouts import FEATURE_ARGUMENTS, TASK  # noqa: E402
 from sw.compiler.cuda.templates import templates  # noqa: E402
 from sw.compiler.frontend.embedding_data import (  # noqa: E402
     synthesise_batch,
@@ -31,7 +30,7 @@ from sw.compiler.frontend.embedding_model import (  # noqa: E402
     PoolingFactors,
 )
 from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda import torch_launch  # noqa: E402
+from sw.runtime.cuda import emulated, torch_launch  # noqa: E402
 from sw.runtime.cuda.emulation import GlobalArray  # noqa: E402
 from sw.runtime.cuda.operator_program import operator_program  # noqa: E402
 from sw.runtime.cuda.torch_arrays import from_array, to_array  # noqa: E402
@@ -89,24 +88,19 @@ class Kernel:
         tensors: list[Any] = [*lookup.tables, lookup.values, lookup.offsets, lookup.weights]
         (workspace,) = torch_launch._workspaces.values()
         written = [*self.outputs, workspace]
-        emulated_kernels(lookup.compiled.text).launch(
-            KERNEL,
-            blocks,
-            lookup.compiled.schedules.block_threads,
+        emulated.launch(
+            emulated_kernels(lookup.compiled.text),
+            lookup.compiled.program,
+            GlobalArray("arguments", _at(arguments, features, FEATURE_ARGUMENTS)),
+            GlobalArray("tasks", _at(tasks, blocks, TASK)),
+            GlobalArray("feature blocks", _at(feature_blocks, features, np.dtype(np.int32))),
             [
-                GlobalArray("arguments", _at(arguments, features, FEATURE_ARGUMENTS)),
-                GlobalArray("tasks", _at(tasks, blocks, TASK)),
-                GlobalArray("feature blocks", _at(feature_blocks, features, np.dtype(np.int32))),
-                GlobalArray("block times", np.empty(0, BLOCK_TIME), True),
-            ],
-            memory=[
                 *(GlobalArray(f"input {n}", to_array(each)) for n, each in enumerate(tensors)),
                 *(
                     GlobalArray(f"output {n}", to_array(each), True)
                     for n, each in enumerate(written)
                 ),
             ],
-            shared_bytes=lookup.compiled.program.kernel.shared_bytes,
         )
         assert not workspace.any()
 
