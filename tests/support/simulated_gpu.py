@@ -85,6 +85,9 @@ class SimulatedGpus:
     def devices(self) -> int:
         return self._devices
 
+    def products(self) -> str:
+        return "simulated"
+
     def prepare(self, jobs: Sequence[Job]) -> None:
         self.prepared += jobs
 

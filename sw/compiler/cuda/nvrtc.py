@@ -109,7 +109,7 @@ def compile_kernel(
             f"NVRTC {_version_text()} does not compile for {arch}: "
             f"must be one of {', '.join(supported_architectures())}"
         )
-    headers = [text for folder in include for text in _headers(folder)]
+    headers = [text for folder in include for text in header_texts(folder)]
     options = [f"-D{name}={value}" for name, value in sorted(defines.items())]
     digest = digest_of(
         "nvrtc", _version_text(), arch, _STANDARD, kernel, *options, *headers, source
@@ -210,7 +210,7 @@ def _figures(log: str, kernel: str) -> tuple[int, int, int]:
     return registers, number(r"(\d+) bytes spill stores") or 0, number(r"(\d+) bytes smem") or 0
 
 
-def _headers(folder: Path) -> list[str]:
+def header_texts(folder: Path) -> list[str]:
     """Names and texts of the files in a folder and below."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return [

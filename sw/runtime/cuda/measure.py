@@ -83,6 +83,10 @@ class GpuMeasurer:
     def devices(self) -> int:
         return len(self._numbers)
 
+    def products(self) -> str:
+        found = gpus()
+        return ", ".join(sorted({found[number].name for number in self._numbers}))
+
     def prepare(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
             self._compiled[job_key(job)] = self._compilers.submit(self._compile, job)

@@ -15,7 +15,9 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_for_groups
 from sw.compiler.cuda.feature_groups import group_features
+from sw.compiler.cuda.nvrtc import header_texts
 from sw.compiler.cuda.schedule import STRATEGIES, ScheduleSet
+from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.tune.journal import Journal, journal_path
 from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
 from sw.compiler.cuda.tune.separate import separate
@@ -23,6 +25,7 @@ from sw.compiler.cuda.tune.tuning import Progress, Tuning
 from sw.compiler.cuda.tune.two_stage import two_stage
 from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
 from sw.compiler.frontend.embedding_statistics import from_batches
+from sw.runtime.build_cache import digest_of
 
 _MEASURING: dict[str, Callable[[Tuning], ScheduleSet]] = {
     "two-stage": two_stage,
@@ -79,6 +82,7 @@ def tune(
         chosen = choose_for_groups(model, config, groups)
         return replace(chosen, origin=f"cost model, {history}{reason}")
     identity = _identity(model, config, batches, strategy, candidates, seed)
+    identity["GPUs"] = measurer.products()
     with nullcontext() if journal is None else Journal(journal, identity) as opened:
         return _MEASURING[strategy](
             Tuning(
@@ -155,6 +159,7 @@ def _identity(
     seed: int,
 ) -> dict[str, str]:
     """What a journal is for."""
+    folders = dict.fromkeys(template.include for template in templates().values())
     digest = hashlib.sha256()
     for batch in batches:
         digest.update(batch.size.to_bytes(8, "little"))
@@ -167,4 +172,5 @@ def _identity(
         "candidates": str(candidates),
         "seed": str(seed),
         "batches": digest.hexdigest(),
+        "headers": digest_of(*(text for folder in folders for text in header_texts(folder))),
     }

@@ -74,6 +74,9 @@ class Measurer(Protocol):
     def devices(self) -> int:
         """GPUs to measure on, numbered from 0."""
 
+    def products(self) -> str:
+        """Names of the GPUs: times of others cannot be compared with theirs."""
+
     def prepare(self, jobs: Sequence[Job]) -> None:
         """Told once what will be asked for, in this order, so that kernels can be compiled ahead.
 

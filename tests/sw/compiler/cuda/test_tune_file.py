@@ -159,6 +159,22 @@ def test_a_tuning_on_other_batches_is_another(tmp_path):
         tune_to_file(MODEL, CONFIG, batches(MODEL, seed=1), output, measurer=SimulatedGpus(MODEL))
 
 
+def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monkeypatch):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(3))
+    other = SimulatedGpus(MODEL)
+    monkeypatch.setattr(other, "products", lambda: "another")
+    with refused(
+        f"{journal_path(output)}: line 1: GPUs = simulated: must be another: delete the file to "
+        "begin anew, or tune to another"
+    ):
+        run(output, other)
+    monkeypatch.setattr("sw.compiler.cuda.tune.header_texts", lambda folder: ["changed"])
+    with pytest.raises(Exception, match="line 1: headers = "):
+        run(output, SimulatedGpus(MODEL))
+
+
 def test_without_measuring_there_is_no_journal_and_an_older_one_stays(tmp_path):
     output = tmp_path / "schedules.json"
     with pytest.raises(Interrupted):
