@@ -189,6 +189,7 @@ DRIVER cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 38: *value = 1 << 16; return kSuccess;
     case 75: *value = kGpus[device].major; return kSuccess;
     case 76: *value = kGpus[device].minor; return kSuccess;
+    case 97: *value = (kGpus[device].major == 9 ? 227 : 48) * 1024; return kSuccess;
     default: return kInvalidValue;
   }
 }

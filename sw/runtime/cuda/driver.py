@@ -63,6 +63,12 @@ def call(function: str, *arguments: Any) -> Any:
     return results[0] if results else None
 
 
+def device_attribute(device: int, name: str) -> int:
+    """An attribute of the device of that number; ``name`` is the driver's, after its prefix."""
+    kind = getattr(bindings().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+    return int(call("cuDeviceGetAttribute", kind, call("cuDeviceGet", device)))
+
+
 class Context:
     """A device's primary context: what is inside ``with`` runs on that device."""
 

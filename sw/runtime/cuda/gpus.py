@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.nvrtc import nvrtc_version
-from sw.runtime.cuda.driver import GpuError, bindings, call
+from sw.runtime.cuda.driver import GpuError, call, device_attribute
 
 _SYSTEMS_ON_CHIPS = {"sm_87", "sm_110"}
 """Of the Tegra line: Jetson Orin and Thor."""
@@ -95,17 +95,12 @@ def _gpus() -> list[GpuInfo]:
 
 def _describe(number: int) -> GpuInfo:
     device = call("cuDeviceGet", number)
-
-    def attribute(name: str) -> int:
-        kind = getattr(bindings().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(call("cuDeviceGetAttribute", kind, device))
-
-    major = attribute("COMPUTE_CAPABILITY_MAJOR")
-    minor = attribute("COMPUTE_CAPABILITY_MINOR")
+    major = device_attribute(number, "COMPUTE_CAPABILITY_MAJOR")
+    minor = device_attribute(number, "COMPUTE_CAPABILITY_MINOR")
     return GpuInfo(
         name=call("cuDeviceGetName", 256, device).rstrip(b"\0").decode(),
         arch=f"sm_{major}{minor}",
-        multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
+        multiprocessors=device_attribute(number, "MULTIPROCESSOR_COUNT"),
         memory=int(call("cuDeviceTotalMem", device)),
-        l2=attribute("L2_CACHE_SIZE"),
+        l2=device_attribute(number, "L2_CACHE_SIZE"),
     )

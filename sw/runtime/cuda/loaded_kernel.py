@@ -12,7 +12,14 @@ from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_blocks, map_shared_b
 from sw.compiler.cuda.nvrtc import CompiledKernel
 from sw.compiler.cuda.occupancy import blocks_per_sm, shared_padding
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.driver import Context, bindings, call, free_with
+from sw.runtime.cuda.driver import (
+    Context,
+    GpuError,
+    bindings,
+    call,
+    device_attribute,
+    free_with,
+)
 
 
 class LoadedKernel:
@@ -21,6 +28,9 @@ class LoadedKernel:
     shared_bytes
         dynamic shared memory of every block: what the kernel uses, and where its registers would
         let more blocks run at a time than ``blocks_per_sm``, as much more as prevents that.
+
+    Raises ``GpuError`` where the kernel uses more than the GPU gives a block: architectures that
+    run each other's machine code differ in that.
     """
 
     def __init__(
@@ -31,11 +41,18 @@ class LoadedKernel:
         self._threads = schedules.block_threads
         self._features = len(program.model.features)
         self.shared_bytes = program.kernel.shared_bytes
+        limit = device_attribute(context.device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if self.shared_bytes > limit:
+            raise GpuError(
+                f"kernels for {compiled.arch} need {self.shared_bytes:,} bytes of shared memory a "
+                f"block, GPU {context.device} has {limit:,}: compile for its own architecture"
+            )
         occupancy = (compiled.arch, compiled.registers, self.shared_bytes, self._threads)
         if blocks_per_sm(*occupancy) > schedules.blocks_per_sm:
-            self.shared_bytes = shared_padding(
+            padded = shared_padding(
                 compiled.arch, self._threads, schedules.blocks_per_sm, self.shared_bytes
             )
+            self.shared_bytes = min(padded, limit)
         attribute = bindings().CUfunction_attribute
         image = np.frombuffer(compiled.cubin, np.uint8)
         with context:

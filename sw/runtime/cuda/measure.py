@@ -156,7 +156,7 @@ class GpuMeasurer:
 def _launch(
     embedding: GpuEmbedding, kernel: TuningKernel, batch: Batch, *, timed: bool = False
 ) -> tuple[GpuRun, np.ndarray]:
-    """A launch, and for timed ones the sum of block times of each feature, in ns.
+    """A launch, and for timed ones the sum of block times of each feature, in cycles.
 
     Blocks of all features are mixed, where candidates are to be compared, so that all of them run
     in the same company.

@@ -18,7 +18,8 @@ class Outcome:
     """What became of a job.
 
     times
-        ns: of a local job's candidates, or the one of a fused kernel; none if it failed.
+        of a local job's candidates, in cycles, or the one of a fused kernel, in ns; none if it
+        failed.
     failure
         why it failed, or empty.
     """

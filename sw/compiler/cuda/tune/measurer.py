@@ -84,7 +84,8 @@ class Measurer(Protocol):
         """
 
     def local(self, device: int, job: LocalJob) -> list[float]:
-        """For each candidate the sum of its blocks' times over all batches, in ns; see eq. (3, 5).
+        """For each candidate the sum of its blocks' times over all batches, in cycles; see
+        eq. (3, 5).
 
         By the device's clock, all candidates and the padding in one launch for each batch.
         """

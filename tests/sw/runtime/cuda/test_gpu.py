@@ -311,3 +311,21 @@ def test_shared_memory_binds_kernels_to_their_occupancy(on_fake: Call):
     launch = on_fake(_occupancy)
     assert launch["block"] == 128
     assert launch["shared"] > 228 * 1024 // 2 - 1024  # two do not fit
+
+
+def _too_much_shared_memory() -> str:
+    table = Feature("small", 1000, 16)  # 64,000 bytes
+    schedule = Schedule.of("table_in_shared", capacity=64, vector=4, threads=4, samples=64)
+    made = program_of([Case(table, schedule)], arch="sm_75")
+    with pytest.raises(GpuError) as caught:
+        gpu.GpuEmbedding(made, synthesise_tables(made.model), device=1).run(
+            synthesise_batch(made.model, 3)
+        )
+    return str(caught.value)
+
+
+def test_a_gpu_with_less_shared_memory_than_its_architecture_is_refused(on_fake: Call):
+    assert on_fake(_too_much_shared_memory) == (
+        "kernels for sm_75 need 65,536 bytes of shared memory a block, GPU 1 has 49,152: compile "
+        "for its own architecture"
+    )

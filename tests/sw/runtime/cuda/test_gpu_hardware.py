@@ -124,8 +124,8 @@ def test_events_and_times_of_blocks():
     times = run.block_times
     assert times is not None
     assert (times["end"] >= times["begin"]).all()
-    span_ms = 1e-6 * float(times["end"].max() - times["begin"].min())
-    assert 0 < span_ms < 2 * run.kernel_ms + 0.1
+    cycles = float((times["end"] - times["begin"]).max())
+    assert 0 < cycles < 3e6 * (run.kernel_ms + 0.1)  # no GPU's clock is faster than 3 GHz
     plain = embedding.run(batch)
     assert 0 < plain.kernel_ms < 1000
     assert plain.block_times is None

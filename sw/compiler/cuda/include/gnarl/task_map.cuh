@@ -19,20 +19,14 @@ struct Task {
   int block;
 };
 
-// When a block ran, by the device's clock, in nanoseconds; for the tuner.
+// When a block ran, by its multiprocessor's clock, in cycles; for the tuner.
 struct BlockTime {
   unsigned long long begin;
   unsigned long long end;
 };
 
 __device__ __forceinline__ unsigned long long device_clock() {
-#ifdef GNARL_EMULATION
-  return gnarl_emulation_globaltimer();
-#else
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-#endif
+  return static_cast<unsigned long long>(clock64());
 }
 
 // Notes when its block began and ended, in timed builds; elsewhere it is nothing.
