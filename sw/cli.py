@@ -6,16 +6,27 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Never, TypeVar
+from typing import Any, Never
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from hw.lib.errors import GnarlError, WorkloadError
+from sw.cli_options import (
+    configuration_argument,
+    input_file,
+    no_reassociate_option,
+    output_option,
+    overrides_option,
+    schedules_option,
+    seed_option,
+    target_options,
+    tensors_option,
+)
 from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
+from sw.compiler.frontend.embedding_model import MAXIMUM_BATCH
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import (
     NamedConfiguration,
@@ -27,8 +38,6 @@ from sw.targets import TARGETS, Frontend
 BAD_INPUT = 2
 DIFFERENT = 1
 INTERRUPTED = 130
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _Gnarl(click.Group):
@@ -70,71 +79,6 @@ def _refuse(text: str) -> int:
     return BAD_INPUT
 
 
-def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuses a file whose folder is not there before any work is done for it."""
-    if path is not None and not path.parent.is_dir():
-        raise click.BadParameter(f"{path.parent}: no such folder.", context, parameter)
-    return path
-
-
-def _named(
-    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, str]:
-    """Texts ``NAME=PATH`` by name."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise click.BadParameter(f"{text}: must be NAME=PATH.", context, parameter)
-        if name in found:
-            raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)
-        found[name] = path
-    return found
-
-
-def _output(*names: str, **attributes: Any) -> Callable[[Command], Command]:
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option(*names, type=kind, callback=_writable, **attributes)
-
-
-_input_file = click.Path(path_type=Path, exists=True, dir_okay=False)
-_configuration = click.argument("config")
-_overrides = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Override a field of the configuration; may be given again.",
-)
-_seed = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="For the compiler's choices, and input values that the workload's file lacks.",
-)
-_no_reassociate = click.option(
-    "--no-reassociate",
-    is_flag=True,
-    help="Combine the operands of a sum or product from left to right, as they stand (dpu).",
-)
-_tensors = click.option(
-    "--tensor",
-    "tensors",
-    multiple=True,
-    metavar="NAME=PATH",
-    callback=_named,
-    help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam).",
-)
-
-
-_schedules = click.option(
-    "--schedules",
-    type=_input_file,
-    help="Schedules that `gnarl tune` found; without, the cost model chooses (cuda).",
-)
-
-
 @click.group("gnarl", cls=_Gnarl, invoke_without_command=True)
 @click.version_option(package_name="gnarl")
 @click.pass_context
@@ -164,9 +108,9 @@ def configs() -> None:
 
 
 @main.command()
-@_configuration
+@configuration_argument
 @click.argument("workload", required=False)
-@_overrides
+@overrides_option
 @click.option(
     "-o",
     "--output",
@@ -199,9 +143,9 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
 
 
 @main.command()
-@_configuration
+@configuration_argument
 @click.argument("workload", required=False)
-@_overrides
+@overrides_option
 def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     """Check a configuration's Verilog with verilator --lint-only -Wall.
 
@@ -224,14 +168,14 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 
 
 @main.command("compile")
-@_configuration
+@configuration_argument
 @click.argument("workload", required=False)
-@_output("-o", "--output", help="The program file to write.")
-@_output("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
-@_overrides
-@_seed
-@_no_reassociate
-@_schedules
+@output_option("-o", "--output", help="The program file to write.")
+@output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
+@overrides_option
+@seed_option
+@no_reassociate_option
+@schedules_option
 def compile_(
     config: str,
     workload: str | None,
@@ -261,7 +205,7 @@ def compile_(
             raise WorkloadError(f"{path}: is the workload itself: must be another file")
     frontend: Frontend = configuration.target.part("runtime")
     compiling = Compiling(configuration, stages=ConsoleStages(_stderr()))
-    options = _options(configuration, no_reassociate, schedules=schedules)
+    options = target_options(configuration, no_reassociate, schedules=schedules)
     program = compiling.compile(frontend.source(source, {}), seed=seed, **options)
     drawn = frontend.dot(program) if dot is not None else ""
     if output is not None:
@@ -271,7 +215,7 @@ def compile_(
 
 
 @main.command()
-@click.argument("program", type=_input_file)
+@click.argument("program", type=input_file)
 def disasm(program: Path) -> None:
     """Print the instructions of a program file, or its CUDA source.
 
@@ -285,10 +229,10 @@ def disasm(program: Path) -> None:
 
 
 @main.command()
-@_configuration
+@configuration_argument
 @click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
-@_tensors
-@_overrides
+@tensors_option
+@overrides_option
 @click.option(
     "--backend",
     type=click.Choice(list(dict.fromkeys(name for t in TARGETS.values() for name in t.backends))),
@@ -297,15 +241,15 @@ def disasm(program: Path) -> None:
 )
 @click.option(
     "--values",
-    type=_input_file,
+    type=input_file,
     help="New input values: JSON of names and numbers, or a workload of the same structure; for "
     "cuda an .npz file of FEATURE.indices, .offsets, .weights and .table.",
 )
-@_seed
-@_no_reassociate
-@_schedules
+@seed_option
+@no_reassociate_option
+@schedules_option
 @click.option(
-    "--batch", type=click.IntRange(1, 2**20), help="Samples to look up, by default 64 (cuda)."
+    "--batch", type=click.IntRange(1, MAXIMUM_BATCH), help="Samples to look up, by default 64 (cuda)."
 )
 @click.option(
     "--mapping",
@@ -313,8 +257,8 @@ def disasm(program: Path) -> None:
     help="How blocks of the grid are given to features, by default contiguous (cuda).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
-@_output("--waves", help="Write the RTL's signals to this file, in FST format.")
-@_output(
+@output_option("--waves", help="Write the RTL's signals to this file, in FST format.")
+@output_option(
     "--timeline",
     help="Draw what the machine does, cycle by cycle (cuda: block by block), to this PNG file.",
 )
@@ -364,7 +308,7 @@ def run(
         values=values,
         tensors=tensors,
         seed=seed,
-        options=_options(
+        options=target_options(
             configuration, no_reassociate, schedules=schedules, batch=batch, mapping=mapping
         ),
         waves=waves,
@@ -379,10 +323,10 @@ def run(
 
 
 @main.command()
-@_configuration
+@configuration_argument
 @click.argument("model")
-@_output("-o", "--output", required=True, help="The schedules' file to write.")
-@_overrides
+@output_option("-o", "--output", required=True, help="The schedules' file to write.")
+@overrides_option
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
@@ -405,7 +349,7 @@ def run(
     show_default=True,
     help="Schedules of each feature to measure: the best by the cost model.",
 )
-@_seed
+@seed_option
 def tune(
     config: str,
     model: str,
@@ -508,20 +452,6 @@ def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> Nam
     frontend: Frontend = configuration.target.part("runtime")
     device = Device(configuration, backend="model")
     return device.hardware(device.compile(frontend.source(given, {})))
-
-
-def _options(
-    configuration: NamedConfiguration, no_reassociate: bool = False, **given: Any
-) -> dict[str, Any]:
-    """The target's own options among those given; refuses the others."""
-    target = configuration.target
-    if no_reassociate and "reassociate" not in target.options:
-        raise click.UsageError(f"--no-reassociate: target {target.name} never reorders.")
-    options = {name: value for name, value in given.items() if value is not None}
-    for name in options:
-        if name not in target.options:
-            raise click.UsageError(f"--{name}: target {target.name} has no use for it.")
-    return options | ({"reassociate": False} if no_reassociate else {})
 
 
 def _stderr() -> Console:
