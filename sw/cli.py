@@ -249,7 +249,9 @@ def disasm(program: Path) -> None:
 @no_reassociate_option
 @schedules_option
 @click.option(
-    "--batch", type=click.IntRange(1, MAXIMUM_BATCH), help="Samples to look up, by default 64 (cuda)."
+    "--batch",
+    type=click.IntRange(1, MAXIMUM_BATCH),
+    help="Samples to look up, by default 64 (cuda).",
 )
 @click.option(
     "--mapping",
