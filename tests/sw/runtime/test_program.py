@@ -240,7 +240,7 @@ def test_another_archive_is_refused(tmp_path: Path):
             {"statistics": {"blocks": "1"}},
             "statistics.blocks in manifest.json is '1': must be a whole number",
         ),
-        ({"target": "gpu"}, "target 'gpu': there are dpu, sam"),
+        ({"target": "gpu"}, "target 'gpu': there are dpu, sam, cuda"),
         (
             {"config": {"banks": 8}},
             "data_rows of the configuration is None: must be a whole number",
