@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hw.lib.errors import GnarlError, ProgramError
+from hw.lib.errors import ConfigError, GnarlError, ProgramError
 from sw.golden.words import from_words
 from sw.runtime.backend import BACKENDS, Backend
 from sw.runtime.compiling import Compiling
@@ -36,6 +36,8 @@ class Device(Compiling):
     stages
         told how far work is.
 
+    Raises ``ConfigError`` for targets that are not behind the host port.
+
     Close it, or use it in a ``with`` block, so that waves are complete.
     """
 
@@ -50,6 +52,14 @@ class Device(Compiling):
         if backend not in BACKENDS:
             raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
         super().__init__(configuration, stages=stages)
+        target = self.configuration.target
+        if not target.build:
+            raise ConfigError(
+                [
+                    f"{self.configuration.name}: target {target.name} has no host port: "
+                    f"its devices are in {target.run.rpartition('.')[0]}"
+                ]
+            )
         self.backend = backend
         self._runtime: Runtime = self.configuration.target.part("runtime")
         self._waves = waves

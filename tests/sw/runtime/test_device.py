@@ -13,7 +13,7 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES
-from hw.lib.errors import GnarlError, ProgramError, WorkloadError
+from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from sw.compiler.frontend.dag_workload import DagWorkload
 from sw.compiler.frontend.generate import random_dag
 from sw.runtime.backend import BACKENDS
@@ -176,6 +176,12 @@ def test_a_value_that_the_format_does_not_hold_is_named(
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(ValueError, match="^no backend 'fpga'; there are rtl, model$"):
         Device(CONFIG, "fpga")
+
+
+def test_a_target_without_a_host_port() -> None:
+    text = "cuda_sm90: target cuda has no host port: its devices are in sw.runtime.cuda"
+    with pytest.raises(ConfigError, match=f"^{text}$"):
+        Device("cuda_sm90")
 
 
 def test_the_model_has_no_waves(tmp_path: Path) -> None:
