@@ -58,6 +58,6 @@ def draw_grid(
     axes.set_ylabel("KiB of rows looked up")
     axes.set_title(title)
     axes.margins(y=0.05)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)

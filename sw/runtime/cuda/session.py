@@ -71,7 +71,7 @@ def run_once(
     with timed("verify"):
         verification = verify(compiled.model, inputs.tables, inputs.batch, result.outputs)
     if timeline is not None:
-        title = f"{program.workload} on {configuration.name}: samples {inputs.batch.size:,}"
+        title = f"{program.workload} on {configuration.name}, {inputs.batch.size:,} samples"
         grid = map_batch(compiled, inputs.batch, mapping)
         draw_grid(compiled, inputs.batch, grid, title, timeline)
     return Report(
