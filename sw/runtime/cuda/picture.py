@@ -57,7 +57,7 @@ def draw_grid(
     axes.set_xlabel("block of the grid, in launch order")
     axes.set_ylabel("KiB of rows looked up")
     axes.set_title(title)
-    axes.margins(y=0.05)
+    axes.set_ylim(0, 1.05 * base.max() or 1)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120)
