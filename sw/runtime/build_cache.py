@@ -40,7 +40,10 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
-    """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them."""
+    """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
+
+    What it writes besides goes, and all of it if ``make`` raises or is interrupted.
+    """
     cache = cache_folder()
     entry = cache / digest
     paths = [entry / name for name in keep]
@@ -51,9 +54,12 @@ def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> 
                 folder = cache / f"{digest}.work"
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
-                make(folder)
-                for path in folder.iterdir():
-                    if path.name not in keep:
-                        shutil.rmtree(path) if path.is_dir() else path.unlink()
-                folder.rename(entry)
+                try:
+                    make(folder)
+                    for path in folder.iterdir():
+                        if path.name not in keep:
+                            shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    folder.rename(entry)
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
     return paths

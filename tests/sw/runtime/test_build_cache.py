@@ -1,0 +1,50 @@
+"""Built files are kept by digest: made once, whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sw.runtime.build_cache import cached, digest_of
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GNARL_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def write(folder: Path) -> None:
+    (folder / "kept").write_text("kept")
+    (folder / "other").mkdir()
+    (folder / "other" / "scratch").write_text("scratch")
+
+
+def test_an_entry_is_made_once_and_holds_what_is_kept() -> None:
+    (path,) = cached("abc", write, keep=("kept",))
+    assert path.read_text() == "kept"
+    assert [each.name for each in path.parent.iterdir()] == ["kept"]
+
+    def never(folder: Path) -> None:
+        raise AssertionError("made twice")
+
+    assert cached("abc", never, keep=("kept",)) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_fails_or_is_interrupted_leaves_nothing(
+    cache: Path, error: type[BaseException]
+) -> None:
+    def fail(folder: Path) -> None:
+        write(folder)
+        raise error
+
+    with pytest.raises(error):
+        cached("abc", fail, keep=("kept",))
+    assert [each.name for each in cache.iterdir()] == ["abc.lock"]
+    assert cached("abc", write, keep=("kept",))[0].exists()
+
+
+def test_digests_tell_sequences_apart() -> None:
+    assert len({digest_of(*parts) for parts in [("ab",), ("a", "b"), ("", "ab"), ()]}) == 4
