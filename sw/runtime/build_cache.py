@@ -42,7 +42,8 @@ def _locked(path: Path) -> Iterator[None]:
 def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 
-    What it writes besides goes, and all of it if ``make`` raises or is interrupted.
+    What it writes besides goes, and all of it when it is interrupted. If it raises anything else
+    its folder stays until the next try, for errors to refer to.
     """
     cache = cache_folder()
     entry = cache / digest
@@ -60,6 +61,7 @@ def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> 
                         if path.name not in keep:
                             shutil.rmtree(path) if path.is_dir() else path.unlink()
                     folder.rename(entry)
-                finally:
+                except KeyboardInterrupt:
                     shutil.rmtree(folder, ignore_errors=True)
+                    raise
     return paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,18 +33,27 @@ def test_an_entry_is_made_once_and_holds_what_is_kept() -> None:
     assert cached("abc", never, keep=("kept",)) == [path]
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_what_fails_or_is_interrupted_leaves_nothing(
-    cache: Path, error: type[BaseException]
-) -> None:
-    def fail(folder: Path) -> None:
+def failing(error: type[BaseException]) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
         write(folder)
         raise error
 
-    with pytest.raises(error):
-        cached("abc", fail, keep=("kept",))
+    return make
+
+
+def test_what_is_interrupted_leaves_nothing(cache: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        cached("abc", failing(KeyboardInterrupt), keep=("kept",))
     assert [each.name for each in cache.iterdir()] == ["abc.lock"]
     assert cached("abc", write, keep=("kept",))[0].exists()
+
+
+def test_what_fails_can_be_looked_at_until_the_next_try(cache: Path) -> None:
+    with pytest.raises(ValueError):
+        cached("abc", failing(ValueError), keep=("kept",))
+    assert (cache / "abc.work" / "other" / "scratch").exists()
+    assert cached("abc", write, keep=("kept",))[0].exists()
+    assert not (cache / "abc.work").exists()
 
 
 def test_digests_tell_sequences_apart() -> None:
