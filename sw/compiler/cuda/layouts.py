@@ -44,6 +44,9 @@ _STRUCTS = {
     "BlockTime": BLOCK_TIME,
 }
 
+_AND = " &&\n              "
+"""Between conditions, each on a line of its own."""
+
 
 def layout_checks() -> Iterator[str]:
     """C++ lines that refuse to compile where a struct differs from its layout here."""
@@ -53,7 +56,8 @@ def layout_checks() -> Iterator[str]:
         for field in layout.names or ():
             offset = layout.fields[field][1]  # type: ignore[index]
             conditions.append(f"__builtin_offsetof({struct}, {field}) == {offset}")
-        yield f'static_assert({" && ".join(conditions)}, "host and device disagree on {name}");'
+        yield f"static_assert({_AND.join(conditions)},"
+        yield f'              "host and device disagree on {name}");'
 
 
 @dataclass(frozen=True)
