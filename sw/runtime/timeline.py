@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sw.runtime.atomic import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SPANS = 120
 """The picture shows averages over spans of cycles, at most so many."""
@@ -17,7 +21,7 @@ _SPANS = 120
 _SIZE = (11, 5.5)
 """Inches."""
 
-_PALETTE = ("#1f6f8b", "#4da3bd", "#99cbd9", "#e09f3e", "#7a9e5f", "#b56576", "#d9d9d9", "#f2f2f2")
+PALETTE = ("#1f6f8b", "#4da3bd", "#99cbd9", "#e09f3e", "#7a9e5f", "#b56576", "#d9d9d9", "#f2f2f2")
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,8 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
 
     busy = 100 * span_means(activity.busy, edges) / activity.capacity
     mean = 100 * float(activity.busy.mean()) / activity.capacity
-    above.stairs(busy, edges, fill=True, color=_PALETTE[1], alpha=0.85)
-    above.axhline(mean, color=_PALETTE[3], linestyle="--", linewidth=1.2)
+    above.stairs(busy, edges, fill=True, color=PALETTE[1], alpha=0.85)
+    above.axhline(mean, color=PALETTE[3], linestyle="--", linewidth=1.2)
     above.annotate(
         f"mean {mean:.0f} %",
         (1.01, mean),
@@ -77,7 +81,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
     above.set_title(title, loc="left", fontsize=11)
 
     floor = np.zeros(len(edges) - 1)
-    for (kind, issued), color in zip(activity.kinds.items(), cycle(_PALETTE), strict=False):
+    for (kind, issued), color in zip(activity.kinds.items(), cycle(PALETTE), strict=False):
         top = floor + 100 * span_means(issued, edges)
         count = int(np.count_nonzero(issued))
         label = f"{kind} {100 * count / cycles:.0f} %"
@@ -85,7 +89,12 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         floor = top
     below.set(xlabel="cycle", ylabel="% of cycles", ylim=(0, 100), xlim=(0, cycles))
     below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    for axes in (above, below):
+    save_figure(figure, path)
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Writes a PNG, whole or not at all, with all axes in the style of the project's pictures."""
+    for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
         axes.set_axisbelow(True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.templates import templates
 from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
-from sw.runtime.atomic import atomic_path
 from sw.runtime.cuda.task_map import TaskMap
+from sw.runtime.timeline import PALETTE, save_figure, span_edges, span_means
 
-_COLUMNS = 600
-"""Of the picture; blocks that share one are averaged."""
+_HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
+"""Of templates: neighbours in the palette are shades of one colour."""
 
 
 def draw_grid(
@@ -20,7 +22,8 @@ def draw_grid(
 ) -> None:
     """Writes a PNG: bytes of rows that each block looks up, in launch order, by template.
 
-    A feature's bytes are taken to be spread evenly over its blocks.
+    A feature's bytes are taken to be spread evenly over its blocks. Large grids are averaged over
+    spans of blocks. A template has the same colour in every picture.
     """
     from matplotlib.figure import Figure
 
@@ -32,32 +35,26 @@ def draw_grid(
         ],
         np.float64,
     )
-    templates = [program.schedules.schedule(number).template for number in range(len(features))]
+    used = np.array(
+        [program.schedules.schedule(number).template for number in range(len(features))]
+    )
     of_block = grid.tasks["feature"]
     per_block = (looked_up / grid.feature_blocks)[of_block]
-    width = -(-len(of_block) // _COLUMNS)
-    columns = np.arange(len(of_block)) // width
-    sizes = np.bincount(columns)
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    template_of_block = used[of_block]
+    edges = span_edges(len(of_block))
+    figure = Figure(figsize=(11, 4), layout="constrained")
     axes = figure.subplots()
-    base = np.zeros(len(sizes))
-    for name in dict.fromkeys(templates):
-        chosen = np.array([template == name for template in templates])[of_block]
-        height = np.bincount(columns, per_block * chosen, len(sizes)) / sizes / 1024
-        axes.bar(
-            np.arange(len(sizes)) * width,
-            height,
-            width,
-            bottom=base,
-            align="edge",
-            label=f"{name}: {chosen.sum():,} blocks",
-        )
-        base += height
-    axes.set_xlim(0, len(of_block))
-    axes.set_xlabel("block of the grid, in launch order")
-    axes.set_ylabel("KiB of rows looked up")
-    axes.set_title(title)
-    axes.set_ylim(0, 1.05 * base.max() or 1)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=120)
+    floor = np.zeros(len(edges) - 1)
+    for name, color in zip(templates(), cycle(_HUES), strict=False):
+        chosen = template_of_block == name
+        if not chosen.any():
+            continue
+        top = floor + span_means(per_block * chosen, edges) / 1024
+        label = f"{name}: {np.count_nonzero(chosen):,} blocks"
+        axes.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
+        floor = top
+    axes.set(xlabel="block of the grid, in launch order", ylabel="KiB of rows looked up")
+    axes.set(xlim=(0, len(of_block)), ylim=(0, 1.05 * floor.max() or 1))
+    axes.set_title(title, loc="left", fontsize=11)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    save_figure(figure, path)
