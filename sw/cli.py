@@ -59,6 +59,8 @@ class _Gnarl(click.Group):
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             status = _refuse(f"gnarl: {place}{error.strerror or error}")
+        except MemoryError as error:
+            status = _refuse(f"gnarl: this machine has too little memory: {error}")
         except (KeyboardInterrupt, click.Abort):
             click.echo("gnarl: interrupted", err=True)
             status = INTERRUPTED

@@ -59,7 +59,11 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         ),
         (
             {"f0_table": np.zeros((50, 4), np.int8)},
-            "f0.table: is int8: must be float32 or float32",
+            "f0.table: is int8: must be float32",
+        ),
+        (
+            {"f0_weights": np.ones(2, np.float32)},
+            "f0.weights: the feature is not weighted: must be left out",
         ),
         (
             {"f9_indices": np.array([1])},
@@ -93,6 +97,19 @@ def test_a_dimension_beyond_the_limit(tmp_path: Path) -> None:
     (model / "table_config.txt").write_text("50,4\n20,5000\n30,3\n")
     assert refused(tmp_path, model) == (
         f"{model}/table_config.txt:2: dim = 5000: must be from 1 to 4096"
+    )
+
+
+def test_tables_beyond_the_memory(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_: object) -> None:
+        raise MemoryError("Unable to allocate 8.00 TiB")
+
+    monkeypatch.setattr("sw.runtime.cuda.session.synthesise_tables", none_left)
+    assert (
+        refused(tmp_path, model)
+        == "this machine has too little memory: Unable to allocate 8.00 TiB"
     )
 
 

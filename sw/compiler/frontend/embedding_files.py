@@ -73,6 +73,10 @@ def _inputs(feature: Feature, arrays: dict[str, np.ndarray]) -> FeatureInputs:
             raise WorkloadError(f"{key}: is missing")
         return arrays[key]
 
+    if not feature.weighted and f"{feature.name}.weights" in arrays:
+        raise WorkloadError(
+            f"{feature.name}.weights: the feature is not weighted: must be left out"
+        )
     weights = part("weights").astype(np.float32) if feature.weighted else None
     return FeatureInputs(
         _whole(f"{feature.name}.indices", part("indices"), feature),
@@ -102,6 +106,9 @@ def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
         raise WorkloadError(f"{name}: has shape {list(array.shape)}: must be {shape}")
     if feature.table_type == "bfloat16" and array.dtype == np.uint16:
         return np.ascontiguousarray(array).view(wanted)
-    if array.dtype not in (wanted, np.dtype(np.float32)):
-        raise WorkloadError(f"{name}: is {array.dtype}: must be {wanted} or float32")
+    taken = dict.fromkeys((wanted, np.dtype(np.float32)))
+    if array.dtype not in taken:
+        raise WorkloadError(
+            f"{name}: is {array.dtype}: must be {' or '.join(type.name for type in taken)}"
+        )
     return np.ascontiguousarray(array.astype(wanted))

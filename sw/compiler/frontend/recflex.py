@@ -92,7 +92,7 @@ def _shapes(path: Path) -> list[tuple[int, int]]:
     shapes = []
     for place, fields in _lines(path):
         if len(fields) != 2:
-            raise WorkloadError(f"{place}: {len(fields)} fields: must be rows,dim")
+            raise WorkloadError(f"{place}: {short(','.join(fields))!r}: must be rows,dim")
         rows = _whole("rows", fields[0], MAXIMUM_ROWS, place)
         shapes.append((rows, _whole("dim", fields[1], MAXIMUM_DIM, place)))
     if not shapes:

@@ -79,8 +79,9 @@ def test_models_of_the_paper(name: str, features: int, multi_hot: int) -> None:
 @pytest.mark.parametrize(
     ("tables", "error"),
     [
-        ("9,4,1", ":1: 3 fields: must be rows,dim"),
-        ("9,4\n9", ":2: 1 fields: must be rows,dim"),
+        ("9,4,1", ":1: '9,4,1': must be rows,dim"),
+        ("9,4\n9", ":2: '9': must be rows,dim"),
+        ("# rows,dim,name\n9,4", ":1: '# rows,dim,name': must be rows,dim"),
         ("nine,4", ":1: 'nine' is no whole number"),
         ("9,4\n\n1_0,4", ":3: '1_0' is no whole number"),
         ("9,4.0", ":1: '4.0' is no whole number"),
