@@ -49,5 +49,10 @@ def tune(
             progress=lambda done, total, left: advance(done / max(1, total)),
             note=failures.append,
         )
-    text = f"{len(found.schedules)} schedules for {len(model.features)} features: {found.origin}"
+    schedules = _count(len(found.schedules), "schedule")
+    text = f"{schedules} for {_count(len(model.features), 'feature')}: {found.origin}"
     return "; ".join([text, *failures])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number:,} {what}s"
