@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from sw.compiler.cuda.templates.template import (
 from sw.compiler.frontend.embedding_model import Feature
 from sw.runtime.cuda.emulation import EmulationError
 from tests.support.embedding_kernels import Bench, Case, case, check_cases, program_of
+
+MANUAL = Path(__file__).parents[4] / "docs" / "cuda.md"
 
 HEADER = """\
 // A block for each sample, a thread for each column: kThreads of them.
@@ -127,6 +131,27 @@ def test_it_runs_alone_and_beside_the_projects_own(custom: ThreadPerColumn) -> N
         case("split_sample", vector=4, parts=4, unroll=2),
     ]
     check_cases([*own, *others])
+
+
+def test_the_manuals_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manual = MANUAL.read_text().split("### A template of one's own")[1]
+    header = re.findall(r"```cpp\n(.*?)```", manual, re.DOTALL)[0]
+    module = re.findall(r"```python\n(.*?)```", manual, re.DOTALL)[0]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/columns.cuh").write_text(header)
+    (tmp_path / "mine.py").write_text(module)
+    monkeypatch.setattr(import_module("sw.compiler.cuda.templates.template"), "_TEMPLATES", {})
+    runpy.run_path(str(tmp_path / "mine.py"))
+    for feature in (
+        Feature("f", 20, 100, "mean", "bfloat16"),
+        Feature("f", 20, 200, "max"),
+        Feature("f", 20, 32, weighted=True),
+    ):
+        schedules = list(template("columns").candidates(feature, 128))
+        assert [schedule["unroll"] for schedule in schedules] == [1, 2, 4]
+        check_cases([Case(feature, schedule) for schedule in schedules])
+    short = Feature("f", 20, 31)
+    assert not list(template("columns").candidates(short, 128))
 
 
 def test_it_is_listed_and_found_by_name(custom: ThreadPerColumn) -> None:
