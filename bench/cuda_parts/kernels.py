@@ -34,7 +34,7 @@ from bench.lib.records import Metric, Record, installed, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, cells, geometric_mean, mark
 from bench.lib.tables import Cells
-from sw.runtime.cuda.driver import GpuError
+from sw.runtime.cuda.driver import ON_THE_CPU, GpuError
 from sw.runtime.cuda.gpus import GpuInfo
 
 BENCH = "cuda.kernels"
@@ -61,7 +61,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
     try:
         gpu = require_gpu_of(0)
     except GpuError as error:
-        request.console.print(f"{BENCH}: left out: {error}", style="yellow", soft_wrap=True)
+        reason = str(error).removesuffix(f": {ON_THE_CPU}")
+        request.console.print(f"{BENCH}: left out: {reason}", style="yellow", soft_wrap=True)
         return [], True
     batches = _QUICK_BATCHES if request.quick else request.options["batches"]
     jobs = [
