@@ -326,6 +326,11 @@ def test_a_folder_that_cannot_be_written(graph: Path, tmp_path: Path) -> None:
     assert refusal("rtl", CONFIG, "-o", tmp_path / "file" / "below").startswith("gnarl")
 
 
+def heed_interrupts() -> None:
+    """Shells start what runs in the background with interrupts ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     source, output = tmp_path / "big.mtx", tmp_path / "big.npz"
@@ -334,7 +339,9 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signa
     header = f"%%MatrixMarket matrix coordinate real general\n{size} {size} {len(lines)}\n"
     source.write_text(header + "\n".join(lines) + "\n")
     command = [*COMMAND, "compile", CONFIG, source, "-o", output]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as process:
         time.sleep(2)
         process.send_signal(number)
         _, error = process.communicate(timeout=60)
