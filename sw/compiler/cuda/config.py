@@ -6,7 +6,7 @@ Source of the parameters: RecFlex, section IV.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hw.lib.configuration import (
     TargetConfig,
@@ -14,8 +14,12 @@ from hw.lib.configuration import (
     flag_violations,
     number_violations,
 )
+from hw.lib.errors import ConfigError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
+
+if TYPE_CHECKING:
+    from sw.targets import Configuration
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
@@ -60,3 +64,10 @@ class CudaConfig(TargetConfig):
             most = maximum_blocks(self.arch, self.block_threads)
             found += number_violations(self, [("blocks_per_sm", 0, most)])
         return found + flag_violations(self, ["checked"])
+
+
+def require_cuda(name: str, config: Configuration | CudaConfig) -> CudaConfig:
+    """``config``, called ``name``, if it is the CUDA target's. Raises ``ConfigError`` if not."""
+    if not isinstance(config, CudaConfig):
+        raise ConfigError([f"{name}: is of target {config.target}: must be of target cuda"])
+    return config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.frontend.embedding_data import check_batch, check_tables
 from sw.compiler.frontend.embedding_model import Batch
@@ -62,11 +62,8 @@ class CudaDevice(Compiling):
         stages: Stages = quiet,
     ) -> None:
         super().__init__(configuration, stages=stages)
-        if self.configuration.target.name != "cuda":
-            raise WorkloadError(
-                f"{self.configuration.name}: is of target {self.configuration.target.name}: must "
-                "be of target cuda"
-            )
+        config = require_cuda(self.configuration.name, self.configuration.config)
+        self._checked = config.checked
         self.backend = backend or best_backend()
         self._loaded: _Loaded | None = None
 
@@ -122,8 +119,7 @@ class CudaDevice(Compiling):
             return EmulatedEmbedding(program, tables)
         from sw.runtime.cuda.gpu import GpuEmbedding
 
-        checked = self.configuration.config.to_dict()["checked"]
-        return GpuEmbedding(program, tables, checked=checked)
+        return GpuEmbedding(program, tables, checked=self._checked)
 
 
 def best_backend() -> str:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError, WorkloadError
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.config import CudaConfig, require_cuda
 from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, PoolingFactors
@@ -264,9 +264,7 @@ def _rename_tables(module: torch.nn.Module, state: dict[str, Any], prefix: str, 
 
 def _settings(config: CudaConfig | str) -> CudaConfig:
     found = load_configuration(config).config if isinstance(config, str) else config
-    if not isinstance(found, CudaConfig):
-        raise ConfigError([f"{config}: is of target {found.target}: must be of target cuda"])
-    return found
+    return require_cuda(str(config), found)
 
 
 def _schedules(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.tune import tune_to_file
 from sw.compiler.frontend.embedding_data import past_batches
 from sw.runtime.compiling import Compiling
@@ -28,8 +28,7 @@ def tune(
     Historical batches are synthesised from what the model says. Raises ``GnarlError`` for bad
     input of any kind, and where no device is left to measure on.
     """
-    config = configuration.config
-    assert isinstance(config, CudaConfig)
+    config = require_cuda(configuration.name, configuration.config)
     model = Compiling(configuration, stages=stages).workload(source)
     with stages("synthesise") as advance:
         history = []
