@@ -49,10 +49,10 @@ lint: $(STAMP)  ## ruff check, ruff format --check, mypy
 	$(BIN)/mypy
 
 docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
-	$(BIN)/python -m hw.dpu.manual
-	$(BIN)/python -m hw.sam.manual
-	$(BIN)/python -m sw.compiler.cuda.manual
-	$(BIN)/python -m sw.manual
+	$(BIN)/python -m sw.manual.dpu
+	$(BIN)/python -m sw.manual.sam
+	$(BIN)/python -m sw.manual.cuda
+	$(BIN)/python -m sw.manual.pages
 
 clean:  ## remove build/; .venv stays
 	rm -rf build

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel, Feature, FeatureInputs
 from sw.runtime.cuda.device import CudaDevice
+from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
 
 model = EmbeddingModel(
     "shop",

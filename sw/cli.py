@@ -26,7 +26,6 @@ from sw.cli_options import (
     tensors_option,
 )
 from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
-from sw.compiler.frontend.embedding_model import MAXIMUM_BATCH
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import (
     NamedConfiguration,
@@ -34,6 +33,7 @@ from sw.runtime.configuration import (
     load_configuration,
 )
 from sw.targets import TARGETS, Frontend
+from sw.workloads.embedding.model import MAXIMUM_BATCH
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -127,7 +127,7 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
 
     Example: gnarl rtl dpu_d3_b64 --set registers=64 -o build/more_registers
     """
-    from sw.runtime.atomic import write_text
+    from sw.program.atomic import write_text
     from sw.runtime.verilog import verilog
 
     configuration = _hardware(config, overrides, workload)
@@ -195,7 +195,7 @@ def compile_(
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
     """
-    from sw.runtime.atomic import write_text
+    from sw.program.atomic import write_text
     from sw.runtime.compiling import Compiling
 
     if output is None and dot is None:
@@ -223,7 +223,7 @@ def disasm(program: Path) -> None:
 
     Example: gnarl disasm circuit.npz
     """
-    from sw.runtime.program import Program
+    from sw.program.program import Program
 
     loaded = Program.load(program)
     for line in TARGETS[loaded.target].part("runtime").listing(loaded):

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from sw.program.program import Program
+    from sw.program.rows import Rows
     from sw.runtime.example import Example
-    from sw.runtime.program import Program
     from sw.runtime.report import Chart
     from sw.runtime.result import Outputs, Result
-    from sw.runtime.rows import Rows
     from sw.runtime.timeline import Activity
     from sw.runtime.verify import Verification
 
@@ -142,7 +142,7 @@ class Target:
     compile
         ``compile(workload, config, *, seed=0, progress=None, **options) -> Program``.
     schema
-        ``sw.runtime.sections.Schema`` of its programs.
+        ``sw.program.schema.Schema`` of its programs.
     runtime
         the module that is a ``Runtime``, or a ``Frontend`` where there is no host port.
     build
@@ -199,7 +199,7 @@ TARGETS: dict[str, Target] = {
         build="hw.dpu.top:build",
         memory_map="hw.dpu.memory_map:memory_map",
         compile="sw.compiler.dpu:compile",
-        schema="sw.runtime.dpu_sections:DPU_SCHEMA",
+        schema="sw.compiler.dpu.sections:DPU_SCHEMA",
         model="sw.runtime.dpu:model",
         runtime="sw.runtime.dpu",
         options=("reassociate",),
@@ -210,8 +210,8 @@ TARGETS: dict[str, Target] = {
         build="hw.sam.top:build",
         memory_map="hw.sam.memory_map:memory_map",
         compile="sw.compiler.sam.compile:compile",
-        schema="sw.runtime.sam_sections:SAM_SCHEMA",
-        model="sw.runtime.model.sam:model",
+        schema="sw.compiler.sam.sections:SAM_SCHEMA",
+        model="sw.runtime.sam.model.interpreter:model",
         runtime="sw.runtime.sam",
         own_workload="expression",
         filled_in=("expression", "graph"),
@@ -221,7 +221,7 @@ TARGETS: dict[str, Target] = {
         name="cuda",
         configuration="sw.compiler.cuda.config:CudaConfig",
         compile="sw.compiler.cuda.compile:compile",
-        schema="sw.runtime.cuda.sections:CUDA_SCHEMA",
+        schema="sw.compiler.cuda.sections:CUDA_SCHEMA",
         runtime="sw.runtime.cuda.frontend",
         run="sw.runtime.cuda.session:run_once",
         backends=("cuda", "emulation"),

@@ -10,9 +10,9 @@ import numpy as np
 
 from bench.cuda_parts.memory import ColdCache
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_model import Batch
-from sw.runtime.cuda.gpu import GpuEmbedding, GpuRun
+from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun
 from sw.runtime.cuda.task_map import Mapping
+from sw.workloads.embedding.model import Batch
 
 
 class Contender(Protocol):

@@ -23,12 +23,12 @@ from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import uniform_schedules
 from sw.compiler.cuda.program import build_program
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.recflex import load_model
 from sw.golden import embedding as golden
 from sw.runtime.configuration import load_configuration
-from sw.runtime.cuda.emulated import EmulatedEmbedding
+from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.runtime.cuda.task_map import map_tasks
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda.emulation"
 

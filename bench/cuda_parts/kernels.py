@@ -34,8 +34,8 @@ from bench.lib.records import Metric, Record, installed, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, cells, geometric_mean, mark
 from bench.lib.tables import Cells
-from sw.runtime.cuda.driver import ON_THE_CPU, GpuError
-from sw.runtime.cuda.gpus import GpuInfo
+from sw.runtime.cuda.gpu.driver import ON_THE_CPU, GpuError
+from sw.runtime.cuda.gpu.gpus import GpuInfo
 
 BENCH = "cuda.kernels"
 

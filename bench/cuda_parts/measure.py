@@ -22,15 +22,15 @@ from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, unifor
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_data import batch_sizes, synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
-from sw.compiler.frontend.recflex import load_model
 from sw.golden import embedding as golden
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.cuda.driver import Context
-from sw.runtime.cuda.gpu import DeviceTables, GpuEmbedding, upload
-from sw.runtime.cuda.gpus import GpuInfo, gpus, require_gpu
+from sw.runtime.cuda.gpu.driver import Context
+from sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
+from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
 from sw.runtime.cuda.grid import static_mapping
+from sw.workloads.embedding.data import batch_sizes, synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import Batch, EmbeddingModel
+from sw.workloads.embedding.recflex import load_model
 
 OURS = "this project"
 UNIFORM = "uniform, warp per sample"

@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 
 from sw.compiler.cuda.nvrtc import compile_kernel
-from sw.runtime.cuda.driver import Context, DeviceMemory, Event, Stream, call, free_with
-from sw.runtime.cuda.gpus import GpuInfo
+from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, call, free_with
+from sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _COPY_BYTES = 1 << 31
 _COPIES = 10

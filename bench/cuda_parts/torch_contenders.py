@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.cuda_parts.memory import ColdCache
 from hw.lib.errors import GnarlError
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 class LeftOut(GnarlError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
+from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_model import EmbeddingModel
-from sw.compiler.frontend.recflex import load_model
 from sw.runtime.configuration import load_configuration
+from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.growth"
 

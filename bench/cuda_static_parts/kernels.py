@@ -17,8 +17,8 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.frontend.recflex import load_model
 from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.kernels"
 

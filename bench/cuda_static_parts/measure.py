@@ -12,8 +12,8 @@ from sw.compiler.cuda.nvrtc import nvrtc_version
 from sw.compiler.cuda.occupancy import blocks_per_sm
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.frontend.embedding_model import EmbeddingModel
-from sw.runtime.cuda.gpu import compile_program
+from sw.runtime.cuda.gpu.embedding import compile_program
+from sw.workloads.embedding.model import EmbeddingModel
 
 METRICS = {
     "generate_s": Metric("s", "lower"),

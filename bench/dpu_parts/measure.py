@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.lib.records import Metric, Setting
-from sw.compiler.frontend.generate import random_dag
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
+from sw.workloads.dag.generate import random_dag
 
 METRICS = {
     "operations": Metric("operations", "none"),

@@ -16,8 +16,8 @@ from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import mark
 from bench.lib.tables import Cells
-from sw.compiler.frontend.generate import random_dag
 from sw.runtime.configuration import load_configuration
+from sw.workloads.dag.generate import random_dag
 
 BENCH = "dpu.scaling"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import GnarlError
-from sw.runtime.atomic import write_text
+from sw.program.atomic import write_text
 from sw.runtime.configuration import NamedConfiguration
 
 VERSION = 1

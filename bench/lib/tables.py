@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from bench.lib.records import Record, ResultsError
-from sw.runtime.atomic import write_text
+from sw.program.atomic import write_text
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.compiler.frontend.tensor import Tensor
-from sw.compiler.frontend.tensor_files import load_tensor
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.workload import Operand
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.tensor_files import load_tensor
 
 MATRICES = ("bcsstm02", "lp_scsd1")
 

@@ -12,8 +12,8 @@ from cocotb_tests.lib.host_port import CocotbPort, use_driver
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import instruction_word_bits
 from hw.dpu.memory_map import memory_map
+from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
 from sw.runtime.host import HostDriver, Status
-from sw.runtime.model.dpu import ModelError, ModelResult, run
 
 Result = TypeVar("Result")
 

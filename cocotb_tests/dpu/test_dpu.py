@@ -17,8 +17,8 @@ from hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from hw.lib.memory_map import Register
+from sw.runtime.dpu.model.interpreter import ModelError, run
 from sw.runtime.host import Status
-from sw.runtime.model.dpu import ModelError, run
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)

@@ -9,9 +9,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.compressed_lookup import CompressedLookup
-from hw.sam.intersect import Intersect
-from hw.sam.ports import ReadPort
+from hw.sam.blocks.compressed_lookup import CompressedLookup
+from hw.sam.blocks.intersect import Intersect
+from hw.sam.memory.ports import ReadPort
 from hw.sam.queue import Queue
 from hw.sam.token import token_stream
 from tests.support import sam_cases as cases

@@ -16,12 +16,12 @@ from hw.lib.memory_map import Register
 from hw.sam.memory_map import memory_map
 from hw.sam.top import build
 from sw.compiler.sam.compile import compile
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden.words import from_words
+from sw.program.rows import Rows
 from sw.runtime.host import HostDriver, Status
-from sw.runtime.rows import Rows
 from sw.runtime.sam.image import Operands, image, operands, result, result_rows
+from sw.workloads.tensor.parser import parse
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)

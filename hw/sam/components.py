@@ -12,37 +12,37 @@ from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError
 from hw.lib.function import Function, check_function
-from hw.sam.alu import Alu
-from hw.sam.array_vals import ArrayVals
-from hw.sam.bitvector_expand import BitvectorExpand
-from hw.sam.bitvector_intersect import BitvectorIntersect
-from hw.sam.bitvector_lookup import BitvectorLookup
-from hw.sam.bitvector_union import BitvectorUnion
-from hw.sam.bitvector_writer import BitvectorWriter
 from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE, REPSIG
-from hw.sam.compressed_lookup import CompressedLookup
-from hw.sam.compressed_writer import CompressedWriter
+from hw.sam.blocks.alu import Alu
+from hw.sam.blocks.array_vals import ArrayVals
+from hw.sam.blocks.bitvector_expand import BitvectorExpand
+from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
+from hw.sam.blocks.bitvector_lookup import BitvectorLookup
+from hw.sam.blocks.bitvector_union import BitvectorUnion
+from hw.sam.blocks.bitvector_writer import BitvectorWriter
+from hw.sam.blocks.compressed_lookup import CompressedLookup
+from hw.sam.blocks.compressed_writer import CompressedWriter
+from hw.sam.blocks.crd_drop import CrdDrop
+from hw.sam.blocks.crd_hold import CrdHold
+from hw.sam.blocks.crd_to_point import CrdToPoint
+from hw.sam.blocks.dense_lookup import DenseLookup
+from hw.sam.blocks.dense_writer import DenseWriter
+from hw.sam.blocks.function_block import FunctionBlock
+from hw.sam.blocks.intersect import Intersect
+from hw.sam.blocks.locate import Locate
+from hw.sam.blocks.parallelizer import Parallelizer
+from hw.sam.blocks.point_to_crd import PointToCrd
+from hw.sam.blocks.reduce import Reduce
+from hw.sam.blocks.repeat import Repeat
+from hw.sam.blocks.repeat_signal_generator import RepeatSignalGenerator
+from hw.sam.blocks.root import Root
+from hw.sam.blocks.serializer import Serializer
+from hw.sam.blocks.sparse_accumulator import SparseAccumulator
+from hw.sam.blocks.union import Union
+from hw.sam.blocks.val_drop import ValDrop
+from hw.sam.blocks.value_writer import ValueWriter
 from hw.sam.config import SamConfig
-from hw.sam.crd_drop import CrdDrop
-from hw.sam.crd_hold import CrdHold
-from hw.sam.crd_to_point import CrdToPoint
-from hw.sam.dense_lookup import DenseLookup
-from hw.sam.dense_writer import DenseWriter
-from hw.sam.function_block import FunctionBlock
 from hw.sam.graph import Block, Graph
-from hw.sam.intersect import Intersect
-from hw.sam.locate import Locate
-from hw.sam.parallelizer import Parallelizer
-from hw.sam.point_to_crd import PointToCrd
-from hw.sam.reduce import Reduce
-from hw.sam.repeat import Repeat
-from hw.sam.repeat_signal_generator import RepeatSignalGenerator
-from hw.sam.root import Root
-from hw.sam.serializer import Serializer
-from hw.sam.sparse_accumulator import SparseAccumulator
-from hw.sam.union import Union
-from hw.sam.val_drop import ValDrop
-from hw.sam.value_writer import ValueWriter
 
 _FEW_IN_FLIGHT = 8
 """More than a local memory ever has under way, and room for stops among them."""

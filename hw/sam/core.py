@@ -12,13 +12,13 @@ from hw.sam.config import SamConfig
 from hw.sam.control import Control
 from hw.sam.counters import Counters
 from hw.sam.datapath import Datapath
-from hw.sam.fabric import Fabric, configuration_layout
+from hw.sam.fabric.fabric import Fabric, configuration_layout
 from hw.sam.fault import FaultRecorder
 from hw.sam.graph_datapath import GraphDatapath
-from hw.sam.local_memory import LocalArrays
+from hw.sam.memory.local_memory import LocalArrays
+from hw.sam.memory.shared_memory import SharedArrays
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, arrays_of, memory_map
 from hw.sam.settings import Settings
-from hw.sam.shared_memory import SharedArrays
 from hw.sam.unit import all_settings
 
 

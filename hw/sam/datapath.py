@@ -9,8 +9,8 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.arrays import array_ports
 from hw.sam.config import SamConfig
+from hw.sam.memory.arrays import array_ports
 from hw.sam.memory_map import arrays_of
 from hw.sam.unit import Unit, all_settings
 

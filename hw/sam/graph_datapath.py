@@ -11,9 +11,9 @@ from hw.lib.errors import ConfigError
 from hw.sam.components import check_block, component, input_widths, skips
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
+from hw.sam.fabric.network import Fork
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import units_of
-from hw.sam.network import Fork
 from hw.sam.queue import Queue
 from hw.sam.unit import WRITERS
 

@@ -11,8 +11,8 @@ from hw.lib.errors import ConfigError
 from hw.lib.memory_map import MemoryMap, Window
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
-from hw.sam.fabric_encoding import WORD_BITS as FABRIC_WORD_BITS
-from hw.sam.fabric_encoding import fabric_units, fields, pool
+from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
+from hw.sam.fabric.encoding import fabric_units, fields, pool
 from hw.sam.unit import Unit, all_settings, unit_of
 
 if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.lib.machine import Machine
 from hw.sam.config import SamConfig
 from hw.sam.core import Core
-from hw.sam.fabric import check_fabric
+from hw.sam.fabric.fabric import check_fabric
 from hw.sam.graph_datapath import check_graph
 from hw.sam.memory_map import memory_map
 

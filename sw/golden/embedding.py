@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse
 
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch, EmbeddingModel
+from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel
 
 # What is worked on at a time: look-ups, and elements of tables.
 _LOOKUPS = 1 << 20

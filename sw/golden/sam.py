@@ -20,8 +20,10 @@ import numpy as np
 
 from hw.lib.errors import CapacityError
 from hw.lib.operation import Operation
-from sw.compiler.frontend.tensor import DENSE_LIMIT, Tensor
-from sw.compiler.sam.expression import (
+from sw.golden.arithmetic import arithmetic
+from sw.golden.sums import run_totals
+from sw.golden.words import to_words
+from sw.workloads.tensor.expression import (
     Access,
     Add,
     Call,
@@ -32,10 +34,8 @@ from sw.compiler.sam.expression import (
     Statement,
     Sub,
 )
-from sw.compiler.sam.storage import TensorFormat
-from sw.golden.arithmetic import arithmetic
-from sw.golden.sums import run_totals
-from sw.golden.words import to_words
+from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
 
 def evaluate(

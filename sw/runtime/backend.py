@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
+from sw.program.rows import MachineRun, Rows, Wanted, row_spans
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host import HostDriver, HostError
-from sw.runtime.rows import MachineRun, Rows, Wanted, row_spans
 from sw.runtime.simulator import Simulator
 from sw.runtime.stages import Stages
 from sw.runtime.verilog import module_name, verilog

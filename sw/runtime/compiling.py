@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.program import Program
 from sw.runtime.stages import Stages, quiet
 from sw.targets import Frontend
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from hw.lib.errors import ConfigError, GnarlError, ProgramError
 from sw.golden.words import from_words
+from sw.program.program import Program
+from sw.program.rows import Rows
 from sw.runtime.backend import BACKENDS, Backend
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.program import Program
 from sw.runtime.result import Result
-from sw.runtime.rows import Rows
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.verify import Verification
 from sw.targets import Runtime
@@ -30,7 +30,7 @@ class Device(Compiling):
     backend
         ``rtl``, the Verilated simulator, built at the first run or taken from the cache; or
         ``model``, the interpreter of the program. Both count the same cycles on a DPU; on SAM the
-        model leaves some things out, see ``sw.runtime.model.sam_timing``.
+        model leaves some things out, see ``sw.runtime.sam.model.timing``.
     waves
         file for the RTL's signals, in FST format.
     stages

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import WorkloadError
-from sw.runtime.atomic import atomic_path
+from sw.program.atomic import atomic_path
+from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.device import Device
-from sw.runtime.program import Program
 from sw.runtime.report import Report
 from sw.runtime.result import Result
 from sw.runtime.stages import Stages, TimedStages, quiet

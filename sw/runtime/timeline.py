@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sw.runtime.atomic import atomic_path
+from sw.program.atomic import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

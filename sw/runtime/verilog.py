@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hw.lib.errors import ConfigError
-from sw.runtime.atomic import write_text
-from sw.runtime.build_cache import cache_folder
+from sw.program.atomic import write_text
+from sw.program.cache import cache_folder
 from sw.runtime.configuration import NamedConfiguration
 
 _HARDWARE = Path(__file__).parents[2] / "hw"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from sw.compiler.cuda.layouts import BLOCK_COUNT
-from sw.compiler.frontend.generate import random_dag
 from sw.runtime.cuda.task_map import arrange, map_tasks
 from sw.runtime.device import Device
+from sw.workloads.dag.generate import random_dag
 
 
 def main() -> None:

@@ -142,7 +142,7 @@ def test_schedules_that_are_damaged(tmp_path: Path) -> None:
 def test_no_driver_for_the_gpu(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sw.runtime.cuda import driver
+    from sw.runtime.cuda.gpu import driver
 
     if not isinstance(start_error(driver), str):
         pytest.skip("this machine has a GPU")

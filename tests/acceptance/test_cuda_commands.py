@@ -108,7 +108,7 @@ def test_disasm_prints_the_fused_kernel(model: Path, tmp_path: Path) -> None:
 def test_tuning_without_a_gpu_says_so_and_its_file_is_used(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sw.runtime.cuda.measure.gpus", lambda: [])
+    monkeypatch.setattr("sw.runtime.cuda.gpu.measure.gpus", lambda: [])
     schedules = tmp_path / "schedules.json"
     result = gnarl("tune", CONFIG, model, "-o", schedules, "--batches", "2")
     assert result.exit_code == 0, result.stderr

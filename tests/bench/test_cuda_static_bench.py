@@ -14,7 +14,7 @@ from bench.cuda_static_parts.measure import METRICS
 from bench.lib.records import Setting, load, records
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.fusion import fuse
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
+from sw.workloads.embedding.model import EmbeddingModel, Feature
 
 pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
 

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from bench.dpu import main
 from bench.dpu_parts import points, readme, scaling, table
 from bench.lib.records import Record, Setting, load, records
-from sw.compiler.frontend.generate import grid_factor, probabilistic_circuit
 from sw.runtime.configuration import load_configuration
+from sw.workloads.dag.generate import grid_factor, probabilistic_circuit
 
 FIELDS = {
     *("name", "bench", "labels", "metric", "value", "unit", "direction", "spread", "config"),

@@ -16,11 +16,11 @@ from bench.sam_parts import readme, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
 from bench.sam_parts.kernels import HALF_FULL, KERNELS
 from bench.sam_parts.measure import METRICS
-from sw.compiler.frontend.fibertree_files import save_fibertree
-from sw.compiler.frontend.tensor import Tensor
-from sw.compiler.sam.parser import parse
-from sw.compiler.sam.storage import store
 from sw.compiler.sam.suite import SUITE
+from sw.workloads.tensor.fibertree_files import save_fibertree
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.storage import store
+from sw.workloads.tensor.tensor import Tensor
 
 Run = Callable[..., Result]
 

@@ -12,12 +12,12 @@ import numpy as np
 from hw.lib.errors import ConfigError, WorkloadError
 from hw.lib.memory_map import MemoryMap
 from sw.golden.words import to_words
+from sw.program.program import Program
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.program.schema import Schema, Section
 from sw.runtime.example import Example
-from sw.runtime.program import Program
 from sw.runtime.report import Chart
 from sw.runtime.result import Outputs, Result
-from sw.runtime.rows import MachineRun, Rows, Wanted
-from sw.runtime.sections import Schema, Section
 from sw.runtime.timeline import Activity
 from sw.runtime.verify import Verification, compare
 from sw.targets import Target

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from sw.compiler.dpu.dag import Dag, Op
-from sw.compiler.frontend.builder import DagBuilder
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag, Op
 
 OPERATIONS = (Op.ADD, Op.MUL, Op.MAX, Op.MIN)
 

@@ -12,7 +12,10 @@ import numpy as np
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import (
+from sw.golden.embedding import bound, pool
+from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from sw.runtime.cuda.task_map import TaskMap, map_tasks
+from sw.workloads.embedding.model import (
     INDEX_TYPES,
     POOLINGS,
     TABLE_TYPES,
@@ -21,9 +24,6 @@ from sw.compiler.frontend.embedding_model import (
     Feature,
     FeatureInputs,
 )
-from sw.golden.embedding import bound, pool
-from sw.runtime.cuda.emulated import EmulatedEmbedding
-from sw.runtime.cuda.task_map import TaskMap, map_tasks
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
 

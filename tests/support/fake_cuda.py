@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _ILLEGAL_ADDRESS = 700
@@ -68,7 +68,8 @@ def _driver() -> ctypes.CDLL:
 
 
 def _install() -> None:
-    assert "sw.runtime.cuda.gpu" not in sys.modules  # has imported the function that is replaced
+    # It would have imported the function that is replaced.
+    assert "sw.runtime.cuda.gpu.embedding" not in sys.modules
     from sw.compiler.cuda import nvrtc
 
     nvrtc.compile_kernel = _compile  # type: ignore[assignment]

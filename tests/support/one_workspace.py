@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.runtime.cuda import emulated
-from sw.runtime.cuda.emulation import GlobalArray
+from sw.runtime.cuda.emulation import embedding as emulated
+from sw.runtime.cuda.emulation.kernels import GlobalArray
 
 
 class OneWorkspace:

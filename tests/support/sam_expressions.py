@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from sw.compiler.frontend.tensor import Tensor
+from sw.workloads.tensor.tensor import Tensor
 
 LEVELS = "dsb"
 # All are finite for numbers of a few units: what is missing times infinity is not told from zero

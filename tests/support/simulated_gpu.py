@@ -19,8 +19,8 @@ from sw.compiler.cuda.tune.measurer import (
     JobFailure,
     LocalJob,
 )
-from sw.compiler.frontend.embedding_data import synthesise_batch
-from sw.compiler.frontend.embedding_model import (
+from sw.workloads.embedding.data import synthesise_batch
+from sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

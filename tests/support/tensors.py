@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sw.compiler.frontend.tensor import Tensor
+from sw.workloads.tensor.tensor import Tensor
 
 
 def same(one: Tensor, other: Tensor) -> bool:

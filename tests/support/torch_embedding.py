@@ -13,13 +13,13 @@ import torch
 
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel, Feature
-from sw.runtime.cuda.embedding_bag_modules import (
+from sw.runtime.cuda.torch.arrays import from_array
+from sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
 )
-from sw.runtime.cuda.fused_embedding_bags import FusedEmbeddingBags
-from sw.runtime.cuda.torch_arrays import from_array
+from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
+from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 torch.set_num_threads(1)  # more would spin while other tests need the cores
 

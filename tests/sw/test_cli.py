@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from hw.dpu.config import DpuConfig
 from sw.cli import main
+from sw.program.program import Program
 from sw.runtime.configuration import configuration_names
-from sw.runtime.program import Program
 
 CONFIG = "dpu_d1_b8"
 

@@ -19,8 +19,8 @@ from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
 from sw.compiler.cuda.device_rates import DeviceRates
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import Feature
-from sw.compiler.frontend.embedding_statistics import FeatureStatistics
+from sw.workloads.embedding.model import Feature
+from sw.workloads.embedding.statistics import FeatureStatistics
 
 _ISSUES_PER_CYCLE = 4.0
 """Schedulers of a multiprocessor, on every architecture here."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.frontend.embedding_model import FeatureKind
+from sw.workloads.embedding.model import FeatureKind
 
 MAXIMUM_CODES = 96
 """Branches that a choice keeps to where it can."""

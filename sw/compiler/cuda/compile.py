@@ -9,9 +9,9 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.program import build_program
-from sw.compiler.frontend.embedding_model import EmbeddingModel
-from sw.runtime.cuda.sections import encode
-from sw.runtime.program import Program
+from sw.compiler.cuda.sections import encode
+from sw.program.program import Program
+from sw.workloads.embedding.model import EmbeddingModel
 
 
 def compile(

@@ -21,8 +21,8 @@ from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_fe
 from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
-from sw.compiler.frontend.embedding_statistics import FeatureStatistics
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.embedding.statistics import FeatureStatistics
 
 
 @dataclass(frozen=True)

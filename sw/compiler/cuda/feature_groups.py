@@ -10,8 +10,8 @@ from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, FeatureKind
-from sw.compiler.frontend.embedding_statistics import FeatureStatistics, from_factors
+from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
+from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
 
 _STEP = 1.25
 """Ratio between numbers that are taken to be different."""

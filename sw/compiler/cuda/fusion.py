@@ -16,7 +16,7 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.layouts import layout_checks
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, FeatureKind
+from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 KERNEL = "gnarl_fused_embedding_bags"
 """Name of the kernel: (arguments, tasks, feature_blocks, block_times)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.frontend.embedding_model import EmbeddingModel
+from sw.workloads.embedding.model import EmbeddingModel
 
 FEATURE_ARGUMENTS = np.dtype(
     [

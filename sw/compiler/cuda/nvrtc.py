@@ -1,6 +1,6 @@
 """From CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through cuda-core.
 
-What was compiled lies in the cache of ``sw.runtime.build_cache``, by the digest of source, headers,
+What was compiled lies in the cache of ``sw.program.cache``, by the digest of source, headers,
 options and compiler.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL
-from sw.runtime.build_cache import cached, digest_of
+from sw.program.cache import cached, digest_of
 
 _STANDARD = "c++17"
 _IMPORTING = threading.Lock()

@@ -14,7 +14,7 @@ from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, OutputLayou
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import template
 from sw.compiler.cuda.templates.template import INCLUDE, Template
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, EmbeddingModel
+from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel
 
 
 @dataclass(frozen=True)

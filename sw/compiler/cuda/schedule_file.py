@@ -15,9 +15,9 @@ from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.occupancy import maximum_blocks
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template, templates
-from sw.compiler.frontend.embedding_model import EmbeddingModel
-from sw.compiler.frontend.text_file import read_text, short
-from sw.runtime.atomic import write_text
+from sw.program.atomic import write_text
+from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.text_file import read_text, short
 
 VERSION = 1
 """Of the format; rises when a field changes its meaning or goes."""

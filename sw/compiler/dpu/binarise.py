@@ -8,9 +8,9 @@ import numpy as np
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
-from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.jit import compiled
 from sw.compiler.dpu.simplify import needed_nodes
+from sw.workloads.dag.dag import Dag, Op
 
 
 @dataclass(frozen=True)

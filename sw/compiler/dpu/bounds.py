@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.jit import compiled
+from sw.workloads.dag.dag import Dag
 
 
 def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:

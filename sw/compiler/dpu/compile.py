@@ -13,18 +13,18 @@ from hw.dpu.assembly import assemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction_word_bits
 from hw.lib.errors import CapacityError
+from sw.compiler.dpu import sections as dpu_sections  # as a module: it imports this package
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.bounds import lower_bounds
-from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from sw.compiler.dpu.simplify import simplify
-from sw.runtime import dpu_sections  # as a module: it imports this package
-from sw.runtime.program import Program
+from sw.program.program import Program
+from sw.workloads.dag.dag import Dag, Op
 
 if TYPE_CHECKING:  # frontends import the compiler's input format
-    from sw.compiler.frontend.dag_workload import DagWorkload
+    from sw.workloads.dag.workload import DagWorkload
 
 SEARCHED_OPERATIONS = 400_000
 """Operations scheduled, over all policies that are tried."""

@@ -10,6 +10,8 @@ from typing import Any
 
 from numba import njit
 
+from sw.workloads.dag import dag
+
 _compile: Any = njit(cache=True, nogil=True)
 _compile_inner: Any = njit(  # type: ignore[call-overload]
     cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -38,7 +40,7 @@ def _forget_stale(folder: Path) -> None:
     Numba compiles a function again when the function's own file changes, but not when another file
     does whose functions were compiled into it.
     """
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = [Path(dag.__file__), *sorted(Path(__file__).parent.glob("*.py"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     mark = folder / "sources.sha256"
     if mark.is_file() and mark.read_text() == digest:

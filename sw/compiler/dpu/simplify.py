@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.jit import compiled
+from sw.workloads.dag.dag import Dag, Op
 
 
 def simplify(dag: Dag) -> Dag:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.sam.expression import Access, Statement
-from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
+from sw.workloads.tensor.expression import Access, Statement
+from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
 

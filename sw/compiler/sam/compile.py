@@ -12,11 +12,11 @@ from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
+from sw.compiler.sam.sections import encode
 from sw.compiler.sam.verify import verify
 from sw.compiler.sam.workload import SamWorkload
-from sw.runtime.program import Program
-from sw.runtime.sam_sections import encode
+from sw.program.program import Program
+from sw.workloads.tensor.parser import parse
 
 
 def compile(
@@ -34,7 +34,7 @@ def compile(
     graph = _graph(workload, config)
     configuration = np.zeros(0, np.uint32)
     if config.fabric is not None:
-        from hw.sam.fabric_encoding import encode as encode_fabric
+        from hw.sam.fabric.encoding import encode as encode_fabric
 
         encoded = encode_fabric(graph, config)
         graph, configuration = encoded.graph, encoded.words
@@ -64,7 +64,7 @@ def resolve(config: SamConfig) -> SamConfig:
     Raises ``ConfigError`` that begins with the field, for a fabric that cannot be, too.
     """
     if config.fabric is not None:
-        from hw.sam.fabric_encoding import pool
+        from hw.sam.fabric.encoding import pool
 
         pool(config)
     if not config.expression or config.graph is not None or config.fabric is not None:

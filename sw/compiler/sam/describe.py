@@ -10,8 +10,8 @@ import networkx as nx
 from hw.lib.errors import WorkloadError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
-from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 from sw.compiler.sam.streams import trace
+from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}

@@ -23,8 +23,8 @@ from sw.compiler.sam.passes import (
     mark_skips,
     remove_unused,
 )
-from sw.compiler.sam.storage import LEVEL_FORMATS, TensorFormat
 from sw.compiler.sam.verify import verify
+from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 
 @dataclass(frozen=True)

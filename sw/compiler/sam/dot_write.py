@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
 from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.expression import Statement
-from sw.compiler.sam.storage import TensorFormat
 from sw.compiler.sam.streams import trace
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.storage import TensorFormat
 
 _STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
 JOINERS = ("intersect", "union", "bitvectorintersect", "bitvectorunion")

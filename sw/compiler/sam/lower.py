@@ -17,17 +17,6 @@ from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.check import check_order, stored_indices
-from sw.compiler.sam.expression import (
-    Access,
-    Add,
-    Call,
-    Constant,
-    Expression,
-    Mul,
-    Neg,
-    Statement,
-    Sub,
-)
 from sw.compiler.sam.iteration import (
     All,
     Coordinates,
@@ -44,6 +33,17 @@ from sw.compiler.sam.iteration import (
 from sw.compiler.sam.nest import Loop, Nest, Walker
 from sw.compiler.sam.parallelize import parallelize
 from sw.compiler.sam.passes import clean
+from sw.workloads.tensor.expression import (
+    Access,
+    Add,
+    Call,
+    Constant,
+    Expression,
+    Mul,
+    Neg,
+    Statement,
+    Sub,
+)
 
 
 def lower(statement: Statement, skip: bool = True) -> Graph:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hw.sam.graph import Graph
-from sw.compiler.frontend.tensor import Tensor
-from sw.compiler.sam.expression import Statement
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)

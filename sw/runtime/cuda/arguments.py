@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_model import EmbeddingModel
+from sw.workloads.embedding.model import EmbeddingModel
 
 TABLE_ALIGNMENT = 16
 """Of tables, bytes: rows are loaded in vectors of as many."""

@@ -11,19 +11,19 @@ import numpy as np
 
 from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_data import check_batch, check_tables
-from sw.compiler.frontend.embedding_model import Batch
+from sw.compiler.cuda.sections import decode
+from sw.program.program import Program
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.cuda.emulated import EmulatedEmbedding
+from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.runtime.cuda.grid import map_batch
-from sw.runtime.cuda.sections import decode
 from sw.runtime.cuda.task_map import Mapping
-from sw.runtime.program import Program
 from sw.runtime.stages import Stages, quiet
+from sw.workloads.embedding.data import check_batch, check_tables
+from sw.workloads.embedding.model import Batch
 
 if TYPE_CHECKING:
-    from sw.runtime.cuda.gpu import GpuEmbedding
+    from sw.runtime.cuda.gpu.embedding import GpuEmbedding
 
     _Loaded = tuple[Program, Sequence[np.ndarray], EmulatedEmbedding | GpuEmbedding]
 
@@ -117,13 +117,13 @@ class CudaDevice(Compiling):
     ) -> EmulatedEmbedding | GpuEmbedding:
         if self.backend == "emulation":
             return EmulatedEmbedding(program, tables)
-        from sw.runtime.cuda.gpu import GpuEmbedding
+        from sw.runtime.cuda.gpu.embedding import GpuEmbedding
 
         return GpuEmbedding(program, tables, checked=self._checked)
 
 
 def best_backend() -> str:
     """``cuda`` if there is a GPU, else ``emulation``."""
-    from sw.runtime.cuda.gpus import gpus
+    from sw.runtime.cuda.gpu.gpus import gpus
 
     return "cuda" if gpus() else "emulation"

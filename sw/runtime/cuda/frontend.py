@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.frontend.embedding_model import EmbeddingModel
-from sw.compiler.frontend.recflex import load_model
-from sw.runtime.atomic import write_text
-from sw.runtime.cuda.sections import source_of
+from sw.compiler.cuda.sections import source_of
+from sw.program.atomic import write_text
+from sw.program.program import Program
 from sw.runtime.example import Example
-from sw.runtime.program import Program
+from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.recflex import load_model
 
 _EXAMPLE_FEATURES = ("one-hot,16,1.0", "multi-hot,8,20,10,50,0.8", "multi-hot-static,4,50,0.5")
 _EXAMPLE_TABLES = ((1024, 4), (4096, 8), (1024, 16), (2048, 32), (4096, 64), (1024, 128), (999, 7))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_data import past_batches
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.task_map import TaskMap, arrange, map_tasks, static_blocks
+from sw.workloads.embedding.data import past_batches
+from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 _HISTORY = 16
 """Past batches that static mappings go by."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Batch
 from sw.runtime.cuda.task_map import TaskMap
 from sw.runtime.timeline import PALETTE, save_figure, span_edges, span_means
+from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
 """Of templates: neighbours in the palette are shades of one colour."""

@@ -12,20 +12,20 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_files import load_values
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+from sw.compiler.cuda.sections import decode
+from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.device import CudaDevice, EmbeddingResult
 from sw.runtime.cuda.frontend import source as model_source
 from sw.runtime.cuda.grid import map_batch
 from sw.runtime.cuda.picture import draw_grid
-from sw.runtime.cuda.sections import decode
 from sw.runtime.cuda.verify import verify
-from sw.runtime.program import Program
 from sw.runtime.report import Chart, Report
 from sw.runtime.session import is_program
 from sw.runtime.stages import Stages, TimedStages, quiet
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.files import load_values
+from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 DEFAULT_BATCH = 64
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.tune import tune_to_file
-from sw.compiler.frontend.embedding_data import past_batches
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.stages import Stages, quiet
+from sw.workloads.embedding.data import past_batches
 
 
 def tune(

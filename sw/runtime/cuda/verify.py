@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel, Feature
 from sw.golden.embedding import bound, exact_in_any_order, pool, pool_float64
 from sw.runtime.verify import Verification, max_relative_error
+from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 
 def verify(

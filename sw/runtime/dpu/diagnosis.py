@@ -9,8 +9,8 @@ import numpy as np
 from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES, Opcode
-from sw.runtime.program import Program
-from sw.runtime.rows import Rows
+from sw.program.program import Program
+from sw.program.rows import Rows
 
 
 def written_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:

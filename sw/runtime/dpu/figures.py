@@ -13,7 +13,7 @@ from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError, WorkloadError
-from sw.runtime.program import Program
+from sw.program.program import Program
 from sw.runtime.report import Chart
 from sw.runtime.result import Result
 from sw.runtime.timeline import Activity

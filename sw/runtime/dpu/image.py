@@ -10,9 +10,9 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import instruction_word_bits
 from hw.lib.errors import WorkloadError
 from sw.golden.words import to_words
-from sw.runtime.program import Program
+from sw.program.program import Program
+from sw.program.rows import Rows
 from sw.runtime.result import Outputs
-from sw.runtime.rows import Rows
 
 Inputs = Sequence[float] | np.ndarray | Mapping[str, float]
 

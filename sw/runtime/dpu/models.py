@@ -7,21 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from hw.dpu.config import DpuConfig
+from sw.compiler.dpu.sections import dag_of
 from sw.golden.dpu import evaluate
 from sw.golden.dpu import reference as reference_values
+from sw.program.program import Program
+from sw.program.rows import MachineRun, Rows, Wanted
 from sw.runtime.dpu.image import Inputs, input_values, operands
-from sw.runtime.dpu_sections import dag_of
-from sw.runtime.model.dpu import run
-from sw.runtime.program import Program
+from sw.runtime.dpu.model.interpreter import run
 from sw.runtime.result import Result
-from sw.runtime.rows import MachineRun, Rows, Wanted
 from sw.runtime.verify import Verification, compare
 
 
 def model(config: DpuConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
     """Runs the instructions of ``image`` on the interpreter; the ``wanted`` rows at the end.
 
-    Raises as ``sw.runtime.model.dpu.run`` does.
+    Raises as ``sw.runtime.dpu.model.interpreter.run`` does.
     """
     stream = np.ascontiguousarray(image["instructions"].words, "<u4").view(np.uint8).reshape(-1)
     data = np.zeros((config.data_rows, config.banks), np.uint32)

@@ -13,12 +13,12 @@ import numpy as np
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import WorkloadError
 from sw.compiler.dpu import compile as compile_dag
-from sw.compiler.frontend.generate import random_dag, write_examples
-from sw.compiler.frontend.rebind import values_from_file
-from sw.compiler.frontend.workload import DagWorkload, from_networkx, load
-from sw.runtime.dpu_sections import dag_of
+from sw.compiler.dpu.sections import dag_of
+from sw.program.program import Program
 from sw.runtime.example import Example
-from sw.runtime.program import Program
+from sw.workloads.dag.generate import random_dag, write_examples
+from sw.workloads.dag.load import DagWorkload, from_networkx, load
+from sw.workloads.dag.rebind import values_from_file
 
 
 def workload(source: Any, seed: int = 0) -> DagWorkload:

@@ -9,12 +9,12 @@ import numpy as np
 from hw.sam.graph import Block
 from hw.sam.token import PAYLOAD_BITS, Kind
 from sw.compiler.sam.dot_write import write_dot
-from sw.runtime.program import Program
+from sw.compiler.sam.sections import graph_of, statement_of
+from sw.program.program import Program
+from sw.program.rows import Rows
 from sw.runtime.report import Chart
 from sw.runtime.result import Result
-from sw.runtime.rows import Rows
 from sw.runtime.sam.image import Operands
-from sw.runtime.sam_sections import graph_of, statement_of
 from sw.runtime.timeline import Activity
 
 _SUMMING = ("reduce", "spaccumulator")

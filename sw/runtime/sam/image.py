@@ -15,10 +15,17 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import settings_rows
 from hw.sam.unit import settings_of
-from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.sam.check import check_shapes
-from sw.compiler.sam.expression import Statement
-from sw.compiler.sam.storage import (
+from sw.compiler.sam.sections import graph_of, statement_of
+from sw.compiler.sam.workload import Operand, operand
+from sw.golden.words import to_words
+from sw.program.program import Program
+from sw.program.rows import Rows
+from sw.runtime.result import Outputs
+from sw.runtime.sam.model.interpreter import run_image
+from sw.runtime.sam.model.streams import ModelRun
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,
@@ -27,14 +34,7 @@ from sw.compiler.sam.storage import (
     restore,
     store,
 )
-from sw.compiler.sam.workload import Operand, operand
-from sw.golden.words import to_words
-from sw.runtime.model.sam import run_image
-from sw.runtime.model.sam_streams import ModelRun
-from sw.runtime.program import Program
-from sw.runtime.result import Outputs
-from sw.runtime.rows import Rows
-from sw.runtime.sam_sections import graph_of, statement_of
+from sw.workloads.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sw.compiler.sam.sections import statement_of
 from sw.golden.sam import evaluate, reference
 from sw.golden.words import from_words
-from sw.runtime.program import Program
+from sw.program.program import Program
 from sw.runtime.result import Result
 from sw.runtime.sam.image import entry_names, operands
-from sw.runtime.sam_sections import statement_of
 from sw.runtime.verify import Verification, compare
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.frontend.tensor_files import load_tensor
-from sw.compiler.frontend.text_file import read_text
 from sw.compiler.sam.dot_read import read_dot
 from sw.compiler.sam.examples import examples as sam_examples
 from sw.compiler.sam.examples import write_operands
-from sw.compiler.sam.parser import parse
-from sw.compiler.sam.storage import TensorFormat
+from sw.compiler.sam.sections import statement_of
 from sw.compiler.sam.workload import Operand, SamWorkload, operand
+from sw.program.program import Program
 from sw.runtime.example import Example
-from sw.runtime.program import Program
-from sw.runtime.sam_sections import statement_of
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.tensor_files import load_tensor
+from sw.workloads.text_file import read_text
 
 GRAPH_SUFFIXES = (".gv", ".dot")
 

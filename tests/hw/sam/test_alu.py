@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.formats import parse_format
-from hw.sam.alu import OPERATIONS, Alu
 from hw.sam.block_types import ALU_OPERATIONS
+from hw.sam.blocks.alu import OPERATIONS, Alu
 from hw.sam.token import DONE, EMPTY, Kind, format_stream, kind_of, parse_stream, payload_of
 from sw.golden.arithmetic import arithmetic
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words

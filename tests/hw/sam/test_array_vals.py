@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.array_vals import ArrayVals
+from hw.sam.blocks.array_vals import ArrayVals
 from hw.sam.token import EMPTY, format_stream, parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.bitvector_intersect import BitvectorIntersect
-from hw.sam.bitvector_union import BitvectorUnion
+from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
+from hw.sam.blocks.bitvector_union import BitvectorUnion
 from hw.sam.token import EMPTY, format_stream, parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.verilog import to_verilog
-from hw.sam.bitvector_writer import BitvectorWriter
+from hw.sam.blocks.bitvector_writer import BitvectorWriter
 from hw.sam.token import DONE, Kind, kind_of, parse_stream, stop
 from sw.runtime.lint import lint
 from tests.support.sam_nested import depths, fibers, stalls, stream, trees

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.verilog import to_verilog
-from hw.sam.compressed_writer import CompressedWriter
+from hw.sam.blocks.compressed_writer import CompressedWriter
 from hw.sam.token import parse_stream
 from sw.runtime.lint import lint
 from tests.support.sam_nested import depths, fibers, stalls, stream, trees

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.crd_drop import CrdDrop
+from hw.sam.blocks.crd_drop import CrdDrop
 from hw.sam.token import DONE, format_stream, parse_stream, stop
 from tests.support.sam_nested import (
     LEVELS_THAT_DISAGREE,

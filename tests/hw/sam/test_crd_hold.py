@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.crd_hold import CrdHold
+from hw.sam.blocks.crd_hold import CrdHold
 from hw.sam.token import format_stream, parse_stream
 from tests.support.sam_nested import (
     LEVELS_THAT_DISAGREE,

@@ -5,7 +5,7 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.crd_to_point import CrdToPoint
+from hw.sam.blocks.crd_to_point import CrdToPoint
 from hw.sam.token import DONE, Kind, format_stream, parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block

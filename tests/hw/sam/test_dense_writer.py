@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hw.lib.verilog import to_verilog
-from hw.sam.dense_writer import DenseWriter
+from hw.sam.blocks.dense_writer import DenseWriter
 from hw.sam.token import parse_stream
 from sw.runtime.lint import lint
 from tests.support.sam_writers import run_writer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sam.fabric_encoding import Encoded, encode
+from hw.sam.fabric.encoding import Encoded, encode
 from hw.sam.graph import Graph
 from hw.sam.memory_map import ErrorCause, settings_rows, units_of
 from sw.runtime.host import AcceleratorError, HostDriver

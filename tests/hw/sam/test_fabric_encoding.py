@@ -6,12 +6,12 @@ import pytest
 from hw.lib.errors import CapacityError, ConfigError, ProgramError
 from hw.sam.block_types import BLOCK_TYPES
 from hw.sam.config import SamConfig
-from hw.sam.fabric_encoding import UNIT_TYPES, decode, encode, fields, pool
+from hw.sam.fabric.encoding import UNIT_TYPES, decode, encode, fields, pool
 from hw.sam.graph import Graph
 from hw.sam.memory_map import memory_map, settings_rows
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
+from sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, graph, small
 
 SMALL = {"root": 1, "fiberlookup": 2, "intersect": 1, "arrayvals": 2, "alu": 1} | {

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.intersect import Intersect
+from hw.sam.blocks.intersect import Intersect
 from hw.sam.token import DONE, Kind, format_stream, kind_of, pack, parse_stream, payload_of
 from tests.support.sam_nested import (
     LANES_THAT_DISAGREE,

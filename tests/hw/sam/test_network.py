@@ -5,7 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hw.sam.network import Fork
+from hw.sam.fabric.network import Fork
 from hw.sam.token import pack, unpack
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.parallelizer import Parallelizer
+from hw.sam.blocks.parallelizer import Parallelizer
 from hw.sam.token import DONE, EMPTY, Kind, format_stream, kind_of, parse_stream
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block

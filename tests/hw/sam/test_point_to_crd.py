@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.point_to_crd import PointToCrd
+from hw.sam.blocks.point_to_crd import PointToCrd
 from hw.sam.token import DONE, format_stream, parse_stream
 from tests.support.sam_nested import stalls, stream
 from tests.support.sam_streams import run_block

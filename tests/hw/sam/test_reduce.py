@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hw.lib.formats import parse_format
 from hw.sam.block_types import REDUCTIONS as OF_GRAPHS
-from hw.sam.reduce import REDUCTIONS, Reduce
+from hw.sam.blocks.reduce import REDUCTIONS, Reduce
 from hw.sam.token import DONE, format_stream, parse_stream, payload_of, stop
 from sw.golden.arithmetic import arithmetic
 from tests.support.sam_nested import depths, fibers, mapped, stalls, stream, trees, words

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.repeat_signal_generator import RepeatSignalGenerator
+from hw.sam.blocks.repeat_signal_generator import RepeatSignalGenerator
 from hw.sam.token import DONE, format_stream, parse_stream, stop
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sam.root import Root
+from hw.sam.blocks.root import Root
 from hw.sam.token import format_stream
 from tests.support.sam_streams import run_block
 

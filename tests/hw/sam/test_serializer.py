@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.parallelizer import Parallelizer
-from hw.sam.serializer import Serializer
+from hw.sam.blocks.parallelizer import Parallelizer
+from hw.sam.blocks.serializer import Serializer
 from hw.sam.token import DONE, Kind, format_stream, kind_of, parse_stream, stop
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hw.sam.shared_memory import SharedArrays, places
+from hw.sam.memory.shared_memory import SharedArrays, places
 from tests.hw.sam.arrays import (
     ARRAYS,
     COORDINATES,

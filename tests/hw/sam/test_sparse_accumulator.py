@@ -15,7 +15,7 @@ from hw.lib.formats import parse_format
 from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
-from hw.sam.sparse_accumulator import SparseAccumulator
+from hw.sam.blocks.sparse_accumulator import SparseAccumulator
 from hw.sam.token import EMPTY, format_stream, parse_stream, payload_of, stop
 from sw.golden.arithmetic import arithmetic
 from sw.runtime.lint import lint

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.sam.blocks.union import Union
 from hw.sam.token import EMPTY, format_stream, parse_stream
-from hw.sam.union import Union
 from tests.support.sam_nested import (
     LANES_THAT_DISAGREE,
     depths,

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.formats import parse_format
+from hw.sam.blocks.val_drop import ValDrop
 from hw.sam.token import EMPTY, format_stream, parse_stream
-from hw.sam.val_drop import ValDrop
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
 

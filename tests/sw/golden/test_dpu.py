@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.dpu.isa import PeOp
-from sw.compiler.dpu.dag import Dag, Op
 from sw.golden.arithmetic import arithmetic
 from sw.golden.dpu import evaluate, reference
 from sw.golden.words import to_words
+from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import dags
 from tests.support.dags import evaluate as evaluate_node_by_node
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_model import (
+from sw.golden import embedding
+from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import (
     INDEX_TYPES,
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
     PoolingFactors,
 )
-from sw.golden import embedding
-from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool
 
 F32 = np.float32
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError
-from sw.compiler.frontend.tensor import Tensor
-from sw.compiler.sam.parser import parse
 from sw.golden.sam import evaluate, reference
 from sw.golden.words import from_words, to_words
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.tensor import Tensor
 
 
 def dense(

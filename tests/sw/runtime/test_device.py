@@ -14,13 +14,13 @@ import pytest
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES
 from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
-from sw.compiler.frontend.dag_workload import DagWorkload
-from sw.compiler.frontend.generate import random_dag
+from sw.program.program import Program
+from sw.program.rows import MachineRun, Rows
 from sw.runtime.backend import BACKENDS
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
-from sw.runtime.program import Program
-from sw.runtime.rows import MachineRun, Rows
+from sw.workloads.dag.generate import random_dag
+from sw.workloads.dag.workload import DagWorkload
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
 
 CONFIG = "dpu_d1_b8"

@@ -10,10 +10,10 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES
-from sw.compiler.frontend.generate import random_dag
 from sw.runtime.device import Device
 from sw.runtime.dpu import activity
 from sw.runtime.timeline import Activity, draw_timeline, span_edges, span_means
+from sw.workloads.dag.generate import random_dag
 
 ACTIVITY = Activity(
     "PEs", 4, np.array([0, 4, 2, 0]), {"exec": np.array([0, 1, 1, 0], bool), "nop": np.zeros(4)}

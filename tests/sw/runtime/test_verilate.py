@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.build_cache import cache_folder
+from sw.program.cache import cache_folder
 from sw.runtime.verilate import BuildError, build
 
 VERILOG = """module half(input [7:0] a, output [7:0] o);

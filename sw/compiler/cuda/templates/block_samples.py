@@ -22,7 +22,7 @@ from sw.compiler.cuda.templates.template import (
     register,
     vector_refusal,
 )
-from sw.compiler.frontend.embedding_model import INDEX_TYPES, Feature
+from sw.workloads.embedding.model import INDEX_TYPES, Feature
 
 _MOST_IN_FLIGHT = 32
 """Elements that a thread loads at a time: more would not fit in its registers."""

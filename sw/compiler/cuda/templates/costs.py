@@ -6,7 +6,7 @@ import math
 
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.templates.row_lanes import RowLanes
-from sw.compiler.frontend.embedding_model import Feature
+from sw.workloads.embedding.model import Feature
 
 
 def pool_instructions(feature: Feature, vector: int, chunks: int = 1) -> float:

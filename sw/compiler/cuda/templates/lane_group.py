@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from sw.compiler.cuda.templates.costs import pool_instructions, store_instructions
-from sw.compiler.frontend.embedding_model import Feature
+from sw.workloads.embedding.model import Feature
 
 _MOST_IN_FLIGHT = 32
 """Elements of a lane."""

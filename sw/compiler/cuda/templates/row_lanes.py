@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
-from sw.compiler.frontend.embedding_model import INDEX_TYPES, TABLE_TYPES, Feature
+from sw.workloads.embedding.model import INDEX_TYPES, TABLE_TYPES, Feature
 
 _FLOAT_BYTES = 4
 

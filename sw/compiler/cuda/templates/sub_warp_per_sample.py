@@ -16,7 +16,7 @@ from sw.compiler.cuda.templates.template import (
     register,
     vector_refusal,
 )
-from sw.compiler.frontend.embedding_model import Feature
+from sw.workloads.embedding.model import Feature
 
 _MOST_VECTORS = 4
 """Of a row for each lane; with more, other templates are right."""

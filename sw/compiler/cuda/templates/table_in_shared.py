@@ -23,7 +23,7 @@ from sw.compiler.cuda.templates.template import (
     register,
     vector_refusal,
 )
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Feature
+from sw.workloads.embedding.model import TABLE_TYPES, Feature
 
 _KIB = 1024
 _BANKS_BYTES = 128

@@ -17,7 +17,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.frontend.embedding_model import TABLE_TYPES, Feature
+from sw.workloads.embedding.model import TABLE_TYPES, Feature
 
 INCLUDE = Path(__file__).parent.parent / "include"
 """Where the project's headers are."""

@@ -14,7 +14,7 @@ from sw.compiler.cuda.templates.template import (
     register,
     vector_refusal,
 )
-from sw.compiler.frontend.embedding_model import Feature
+from sw.workloads.embedding.model import Feature
 
 
 class WarpPerSample(Template):

@@ -23,9 +23,9 @@ from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
 from sw.compiler.cuda.tune.separate import separate
 from sw.compiler.cuda.tune.tuning import Progress, Tuning
 from sw.compiler.cuda.tune.two_stage import two_stage
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
-from sw.compiler.frontend.embedding_statistics import from_batches
-from sw.runtime.build_cache import digest_of
+from sw.program.cache import digest_of
+from sw.workloads.embedding.model import Batch, EmbeddingModel
+from sw.workloads.embedding.statistics import from_batches
 
 _MEASURING: dict[str, Callable[[Tuning], ScheduleSet]] = {
     "two-stage": two_stage,
@@ -121,7 +121,7 @@ def tune_to_file(
     journal = journal_path(output)
     with ExitStack() as closing:
         if measurer is None and strategy in _MEASURING:
-            from sw.runtime.cuda.measure import find_measurer
+            from sw.runtime.cuda.gpu.measure import find_measurer
 
             found_here = find_measurer(model, config, batches, devices)
             measurer = found_here and closing.enter_context(found_here)

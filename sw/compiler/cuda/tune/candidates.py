@@ -11,7 +11,7 @@ from sw.compiler.cuda.cost_model import choose_for_groups, rank_group
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import FeatureGroup
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.frontend.embedding_model import EmbeddingModel, FeatureKind
+from sw.workloads.embedding.model import EmbeddingModel, FeatureKind
 
 _DOUBTFUL = 2.0
 """How many times the cost of its best candidate the cost model may be wrong about a template."""

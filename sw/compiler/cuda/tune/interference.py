@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.tune.measurer import FusedJob, Job
-from sw.compiler.frontend.embedding_model import Batch, EmbeddingModel
+from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)

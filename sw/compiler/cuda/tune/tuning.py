@@ -12,7 +12,7 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
 from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key
-from sw.compiler.frontend.embedding_model import EmbeddingModel
+from sw.workloads.embedding.model import EmbeddingModel
 
 Progress = Callable[[int, int, float | None], None]
 """Called with the kernels that are measured, those of the whole tuning, and the seconds left, or

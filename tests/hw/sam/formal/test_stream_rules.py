@@ -10,11 +10,11 @@ from __future__ import annotations
 import pytest
 
 from hw.lib.formats import parse_format
-from hw.sam.crd_drop import CrdDrop
-from hw.sam.intersect import Intersect
-from hw.sam.reduce import Reduce
-from hw.sam.repeat import Repeat
-from hw.sam.union import Union
+from hw.sam.blocks.crd_drop import CrdDrop
+from hw.sam.blocks.intersect import Intersect
+from hw.sam.blocks.reduce import Reduce
+from hw.sam.blocks.repeat import Repeat
+from hw.sam.blocks.union import Union
 from tests.hw.sam.formal.bounded import counterexample
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant

@@ -22,15 +22,15 @@ from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template, templates
 from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.compiler.frontend.embedding_model import (
+from sw.workloads.embedding.model import (
     POOLINGS,
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
     PoolingFactors,
 )
-from sw.compiler.frontend.embedding_statistics import FeatureStatistics, from_factors
-from sw.compiler.frontend.recflex import load_model
+from sw.workloads.embedding.recflex import load_model
+from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
 from tests.support.errors import refused
 from tests.support.workloads import workload_file
 

@@ -19,8 +19,8 @@ from sw.compiler.cuda.templates.template import (
     Work,
     register,
 )
-from sw.compiler.frontend.embedding_model import Feature
-from sw.runtime.cuda.emulation import EmulationError
+from sw.runtime.cuda.emulation.kernels import EmulationError
+from sw.workloads.embedding.model import Feature
 from tests.support.embedding_kernels import Bench, Case, case, check_cases, program_of
 
 MANUAL = Path(__file__).parents[4] / "docs" / "cuda.md"

@@ -17,13 +17,13 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.templates.one_hot import OneHot
 from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.frontend.embedding_model import (
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
+from sw.workloads.embedding.model import (
     INDEX_TYPES,
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
 )
-from sw.runtime.cuda.emulation import EmulatedKernels, EmulationError
 from tests.support.errors import refused
 
 

@@ -26,7 +26,7 @@ from sw.compiler.cuda.nvrtc import (
 from sw.compiler.cuda.occupancy import register_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
+from sw.workloads.embedding.model import EmbeddingModel, Feature
 
 pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
 pytest.importorskip("cuda.bindings.nvrtc")

@@ -15,7 +15,7 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import templates
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
+from sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.errors import refused
 
 CONFIG = CudaConfig(arch="sm_80", block_threads=128)

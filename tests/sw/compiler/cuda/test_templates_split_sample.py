@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import Batch, Feature
+from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import (
     DIMS,
     Bench,

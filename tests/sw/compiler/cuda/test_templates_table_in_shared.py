@@ -7,7 +7,7 @@ import pytest
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.templates import template
-from sw.compiler.frontend.embedding_model import Batch, Feature
+from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import (
     DIMS,
     Bench,

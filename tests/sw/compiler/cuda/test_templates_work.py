@@ -9,8 +9,8 @@ import pytest
 
 from sw.compiler.cuda.templates import template
 from sw.compiler.cuda.templates.template import Work
-from sw.compiler.frontend.embedding_model import Batch, Feature
-from sw.runtime.cuda.emulation import LaunchStatistics
+from sw.runtime.cuda.emulation.kernels import LaunchStatistics
+from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import Bench, Case, case, covering_cases, program_of
 
 THREADS = 128

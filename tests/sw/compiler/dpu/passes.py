@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, schedule
-from sw.compiler.frontend.builder import DagBuilder
-from sw.compiler.frontend.dag_workload import DagWorkload
 from sw.runtime.configuration import NamedConfiguration
 from sw.targets import TARGETS
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag
+from sw.workloads.dag.workload import DagWorkload
 from tests.support.dags import input_values
 
 SMALL = DpuConfig(depth=2, banks=8, registers=8, data_rows=512)

@@ -14,8 +14,8 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.check import check_binary
-from sw.compiler.dpu.dag import Dag, Op
-from sw.compiler.frontend.builder import DagBuilder
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.passes import built
 

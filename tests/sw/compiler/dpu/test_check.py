@@ -14,9 +14,9 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
 from sw.compiler.dpu.binarise import BinaryDag
 from sw.compiler.dpu.check import BrokenRuleError, check_binary, check_instructions
-from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.memory import MemoryLayout
-from sw.compiler.frontend.builder import DagBuilder
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, Passes, binary_dag, built, configs, run_passes
 

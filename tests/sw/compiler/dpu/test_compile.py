@@ -19,11 +19,11 @@ from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from hw.dpu.isa import START_CYCLES, instruction_word_bits
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import compile  # noqa: A004
-from sw.compiler.dpu.dag import Dag, Op
-from sw.compiler.frontend.builder import DagBuilder
-from sw.compiler.frontend.dag_workload import DagWorkload
+from sw.program.program import Program
 from sw.runtime.device import Device
-from sw.runtime.program import Program
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag, Op
+from sw.workloads.dag.workload import DagWorkload
 from tests.support.dags import SHAPES, dags, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import FORMATS, SMALL, built, configs, named, workload
 

@@ -20,8 +20,8 @@ from sw.compiler.dpu.cone import (
     level_of,
     neighbours,
 )
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.state import NONE, Graph, Locations, Values, graph, new_values
+from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag
 

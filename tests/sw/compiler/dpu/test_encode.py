@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hw.dpu.assembly import assemble, disassemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction, opcodes
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_STORE
+from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags, shape
 from tests.sw.compiler.dpu.passes import SMALL, configs, run_passes
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Schedule
 from sw.compiler.dpu.state import (
@@ -23,6 +22,7 @@ from sw.compiler.dpu.state import (
     new_cycles,
     new_values,
 )
+from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, binary_dag, configs, run_passes
 

@@ -16,7 +16,6 @@ from hw.dpu.topology import pe_list, writers
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.check import check_instructions
 from sw.compiler.dpu.cone import EMPTY, LEAF, OPERATION, expand
-from sw.compiler.dpu.dag import Dag
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import memory_layout
 from sw.compiler.dpu.place import (
@@ -45,6 +44,7 @@ from sw.compiler.dpu.state import (
     new_cycles,
     new_values,
 )
+from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag, configs
 

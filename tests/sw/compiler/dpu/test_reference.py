@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.dpu_parts.table import REFERENCE_CYCLES
-from sw.compiler.frontend.workload import load
 from sw.runtime.device import Device
+from sw.workloads.dag.load import load
 from tests.support.workloads import workload_file
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from sw.compiler.dpu import compile  # noqa: A004
-from sw.compiler.dpu.dag import Dag
 from sw.runtime.device import Device
+from sw.workloads.dag.dag import Dag
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import named, workload
 

@@ -16,7 +16,6 @@ from hw.lib.errors import CapacityError
 from sw.compiler.dpu import schedule as module
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.check import check_instructions
-from sw.compiler.dpu.dag import Dag, Op
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from sw.compiler.dpu.simplify import simplify
 from sw.compiler.dpu.state import (
@@ -26,7 +25,8 @@ from sw.compiler.dpu.state import (
     MEMORY_STORE,
     NONE,
 )
-from sw.compiler.frontend.builder import DagBuilder
+from sw.workloads.dag.builder import DagBuilder
+from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import SHAPES, dags, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import SMALL, Passes, built, configs, run_passes
 

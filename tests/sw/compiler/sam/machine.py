@@ -8,9 +8,11 @@ import numpy as np
 
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.graph import Graph
-from sw.compiler.frontend.tensor import Tensor
 from sw.compiler.sam.check import check_shapes
-from sw.compiler.sam.expression import (
+from sw.compiler.sam.lower import lower
+from sw.compiler.sam.verify import verify
+from sw.runtime.sam.model.streams import ModelRun, run_graph
+from sw.workloads.tensor.expression import (
     Access,
     Add,
     Call,
@@ -21,8 +23,7 @@ from sw.compiler.sam.expression import (
     Statement,
     Sub,
 )
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.storage import (
+from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,
@@ -31,8 +32,7 @@ from sw.compiler.sam.storage import (
     restore,
     store,
 )
-from sw.compiler.sam.verify import verify
-from sw.runtime.model.sam_streams import ModelRun, run_graph
+from sw.workloads.tensor.tensor import Tensor
 
 FORMAT = "float32"
 

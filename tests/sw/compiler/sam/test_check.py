@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sw.compiler.sam.check import check_order, check_shapes
-from sw.compiler.sam.parser import parse
+from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 
 MATMUL = "X(i,j)=B(i,k)*C(k,j)"

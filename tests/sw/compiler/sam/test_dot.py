@@ -15,9 +15,9 @@ from hw.sam.graph import Graph
 from sw.compiler.sam.dot_read import read_dot
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
-from sw.compiler.sam.storage import TensorFormat
 from sw.compiler.sam.suite import SUITE
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.storage import TensorFormat
 from tests.support.errors import refused
 from tests.sw.compiler.sam import dialect as files
 from tests.sw.compiler.sam.dialect import dialect

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hw.lib.errors import WorkloadError
 from hw.sam.graph import Graph
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.verify import verify
+from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.sw.compiler.sam.machine import check
 

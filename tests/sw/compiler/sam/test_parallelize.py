@@ -8,9 +8,9 @@ import pytest
 
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.parallelize import parallelize
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.verify import verify
+from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.sw.compiler.sam.test_lower import DENSITIES, check_random
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.passes import (
     attach_coordinates,
     mark_empty_fibers,
@@ -14,6 +13,7 @@ from sw.compiler.sam.passes import (
     remove_unused,
 )
 from sw.compiler.sam.suite import SUITE
+from sw.workloads.tensor.parser import parse
 
 
 def lookup(builder: GraphBuilder, name: str, ref: Stream, tensor: str, index: str, level: int = 0):

@@ -13,12 +13,12 @@ from hw.lib.errors import WorkloadError
 from hw.sam.config import SamConfig
 from sw.compiler.sam.compile import compile
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden.sam import evaluate
 from sw.golden.words import from_words
-from sw.runtime.model.sam import model
 from sw.runtime.sam.image import image, operands, result, result_rows
+from sw.runtime.sam.model.interpreter import model
+from sw.workloads.tensor.parser import parse
 from tests.support.sam_expressions import Case, cases, make
 
 

@@ -10,9 +10,9 @@ import pytest
 from hw.lib.errors import ConfigError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parser import parse
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.verify import verify
+from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 
 

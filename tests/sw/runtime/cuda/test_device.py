@@ -10,17 +10,17 @@ import pytest
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_model import (
+from sw.runtime.cuda.device import CudaDevice, EmbeddingResult
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels
+from sw.runtime.cuda.verify import verify
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,
     FeatureInputs,
     PoolingFactors,
 )
-from sw.runtime.cuda.device import CudaDevice, EmbeddingResult
-from sw.runtime.cuda.emulation import EmulatedKernels
-from sw.runtime.cuda.verify import verify
 from tests.support import fake_cuda
 from tests.support.fake_cuda import fake_gpus
 

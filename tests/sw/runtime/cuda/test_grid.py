@@ -7,9 +7,9 @@ import pytest
 
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import MAPPINGS, Schedule, ScheduleSet
-from sw.compiler.frontend.embedding_data import synthesise_batch
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature, PoolingFactors
 from sw.runtime.cuda.grid import map_batch
+from sw.workloads.embedding.data import synthesise_batch
+from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 MODEL = EmbeddingModel(
     "pair",

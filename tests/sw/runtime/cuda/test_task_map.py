@@ -15,8 +15,7 @@ from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, TASK
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE, BlockCount
-from sw.compiler.frontend.embedding_model import EmbeddingModel, Feature
-from sw.runtime.cuda.emulation import EmulatedKernels, GlobalArray
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.task_map import (
     PLACES,
     TaskMap,
@@ -25,6 +24,7 @@ from sw.runtime.cuda.task_map import (
     map_tasks,
     static_blocks,
 )
+from sw.workloads.embedding.model import EmbeddingModel, Feature
 
 
 def counts_of(*counts: BlockCount) -> np.ndarray:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.frontend.embedding_data import synthesise_batch, synthesise_tables
-from sw.compiler.frontend.embedding_model import (
+from sw.golden.embedding import embedding_bags
+from sw.runtime.cuda.verify import verify
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,
     FeatureInputs,
     PoolingFactors,
 )
-from sw.golden.embedding import embedding_bags
-from sw.runtime.cuda.verify import verify
 
 MODEL = EmbeddingModel(
     "pair",

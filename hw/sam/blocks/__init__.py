@@ -1,0 +1,1 @@
+"""The blocks of SAM graphs, a component each, and their parts."""

@@ -1,0 +1,78 @@
+"""Fiber writer of a compressed level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sam.blocks.appender import Appender
+from hw.sam.memory.ports import WritePort
+from hw.sam.step import is_done, is_stop
+from hw.sam.token import Kind, token_stream
+
+
+class CompressedWriter(wiring.Component):
+    """Writes coordinates one after the other, and at each stop how many there are so far.
+
+    These are the ends of the fibers; the first one begins at 0. With ``keep_empty`` every stop ends
+    a fiber. Without, a stop right after another stop, or at the start, is passed over: such fibers
+    have lost their coordinate in the level outside. Takes a token a cycle, as long as its memories
+    do. Source: SAM, compressed writer.
+
+    Parameters: ``width`` of coordinates and row numbers; ``array_words``, rows of each array;
+    ``keep_empty``.
+
+    Members: ``crd`` in; ``mem_seg``, ``mem_crd``, ``WritePort``s for ends and coordinates;
+    ``fibers``, ``entries`` out: how many of them are written; ``done`` out: so are all of them;
+    ``fault`` out: an array is full, or a coordinate is empty.
+    """
+
+    def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
+        self._keep_empty = keep_empty
+        self._ends = Appender(width, width, array_words)
+        self._crds = Appender(width, width, array_words)
+        super().__init__(
+            {
+                "crd": In(token_stream(width)),
+                "mem_seg": Out(WritePort(width, width)),
+                "mem_crd": Out(WritePort(width, width)),
+                "fibers": Out(width),
+                "entries": Out(width),
+                "done": Out(1),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.ends = ends = self._ends
+        m.submodules.crds = crds = self._crds
+        wiring.connect(m, ends.array, wiring.flipped(self.mem_seg))
+        wiring.connect(m, crds.array, wiring.flipped(self.mem_crd))
+        crd = self.crd
+        is_empty = Signal(init=1)
+        m.d.comb += [
+            crds.i.payload.eq(crd.payload.payload),
+            ends.i.payload.eq(crds.count),
+            self.entries.eq(crds.count),
+            self.fibers.eq(ends.count),
+            self.fault.eq(crds.fault | ends.fault),
+        ]
+        with m.If(crd.valid & ~self.done):
+            with m.If(crd.payload.kind == Kind.DATA):
+                m.d.comb += [crds.i.valid.eq(1), crd.ready.eq(crds.i.ready)]
+            with m.Elif(is_stop(crd) & (~is_empty | self._keep_empty)):
+                m.d.comb += [ends.i.valid.eq(1), crd.ready.eq(ends.i.ready)]
+            with m.Elif(is_stop(crd)):
+                m.d.comb += crd.ready.eq(1)
+            with m.Elif(is_done(crd)):
+                m.d.comb += crd.ready.eq(1)
+                m.d.sync += self.done.eq(1)
+            with m.Else():
+                m.d.comb += self.fault.eq(1)
+        with m.If(crd.ready):
+            m.d.sync += is_empty.eq(is_stop(crd))
+        return m

@@ -1,0 +1,55 @@
+"""Value drop: removes values that are zero, with their coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.formats import FloatFormat, NumberFormat
+from hw.sam.blocks.agreement import agree
+from hw.sam.step import Step, is_data
+from hw.sam.token import token_stream
+
+
+class ValDrop(wiring.Component):
+    """Passes pairs of coordinate and value, unless the value is 0, +0, -0 or empty; passes stops.
+
+    Latency: 0 cycles; one token a cycle. Source: SAM, value dropper.
+
+    Parameters: ``width`` of coordinates; ``format`` of values.
+
+    Members: ``crd``, ``val`` in; ``out_crd``, ``out_val`` out; ``fault`` out: the two disagree.
+    """
+
+    def __init__(self, width: int, format: NumberFormat) -> None:
+        self._format = format
+        super().__init__(
+            {
+                "crd": In(token_stream(width)),
+                "val": In(token_stream(format.width)),
+                "out_crd": Out(token_stream(width)),
+                "out_val": Out(token_stream(format.width)),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        crd, val = self.crd, self.val
+        step = Step(m, inputs=[crd, val], outputs=[self.out_crd, self.out_val])
+        word = val.payload.payload
+        magnitude = word[:-1] if isinstance(self._format, FloatFormat) else word
+
+        with m.If(crd.valid & val.valid):
+            with m.If(agree(crd, val)):
+                with m.If(~(is_data(val) & (magnitude == 0))):
+                    step.pass_on(self.out_crd, crd)
+                    step.pass_on(self.out_val, val)
+                step.take(crd, val)
+                step.ready()
+            with m.Else():
+                m.d.comb += self.fault.eq(1)
+        return m

@@ -1,0 +1,1 @@
+"""A pool of blocks and a network, which programs configure."""

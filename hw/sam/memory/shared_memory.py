@@ -1,0 +1,276 @@
+"""One memory for the arrays of all blocks, behind an arbiter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.lib import data, fifo, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.memory_map import Window
+from hw.lib.ram import Ram
+from hw.sam.arbiter import RoundRobin
+from hw.sam.memory.arrays import Arrays, array_ports, array_windows
+from hw.sam.memory.ports import ReadPort
+from hw.sam.select import selected
+
+
+class SharedReader(wiring.Component):
+    """A port's requests under way, and their answers until the block takes them.
+
+    Parameters: ``latency`` from a grant to its answer, at least 1, of which the memory takes the
+    first cycle; ``in_flight``, most requests that are granted and not answered; others wait.
+
+    Members: ``port``, a ``ReadPort`` of these parameters in; ``wants`` out: a request may be
+    granted; ``granted`` in: it is; ``arrives``, ``row`` in: what it reads, a cycle later.
+    """
+
+    def __init__(
+        self, address_bits: int, width: int, words: int, latency: int, in_flight: int
+    ) -> None:
+        self._latency = latency
+        self._in_flight = in_flight
+        super().__init__(
+            {
+                "port": In(ReadPort(address_bits, width, words)),
+                "wants": Out(1),
+                "granted": In(1),
+                "arrives": In(1),
+                "row": In(data.ArrayLayout(width, words)),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        address, answer = self.port.address, self.port.data
+        m.submodules.answers = answers = fifo.SyncFIFO(
+            width=len(self.row.as_value()), depth=self._in_flight
+        )
+        taken = answer.valid & answer.ready
+        under_way = Signal(range(self._in_flight + 1))
+        m.d.sync += under_way.eq(under_way + self.granted - taken)
+        m.d.comb += [
+            self.wants.eq(address.valid & (under_way != self._in_flight)),
+            address.ready.eq(self.granted),
+            answers.w_data.eq(self.row.as_value()),
+        ]
+        if self._latency == 1:
+            m.d.comb += [
+                answer.valid.eq(answers.r_rdy | self.arrives),
+                answer.payload.eq(Mux(answers.r_rdy, answers.r_data, self.row.as_value())),
+                answers.w_en.eq(self.arrives & (answers.r_rdy | ~answer.ready)),
+                answers.r_en.eq(answer.ready),
+            ]
+        else:
+            # Answers wait in their queue until their time has come.
+            due = Signal.like(under_way)
+            becomes_due = self.arrives
+            if self._latency > 2:
+                delay = Signal(self._latency - 2)
+                m.d.sync += delay.eq(Cat(self.arrives, delay))
+                becomes_due = delay[-1]
+            m.d.sync += due.eq(due + becomes_due - taken)
+            m.d.comb += [
+                answer.valid.eq(due != 0),
+                answer.payload.eq(answers.r_data),
+                answers.w_en.eq(self.arrives),
+                answers.r_en.eq(taken),
+            ]
+        return m
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an array lies: ``base`` is its row 0; ``writes``: its block writes it."""
+
+    window: Window
+    base: int
+    writes: bool
+
+
+def places(arrays: Arrays) -> tuple[tuple[Place, ...], int]:
+    """Arrays one behind the other, those of two words a row first; and how many rows these have."""
+    found = []
+    base = wide_rows = 0
+    for window, writes in sorted(arrays, key=lambda array: -array[0].words):
+        found.append(Place(window, base, writes))
+        base += window.rows
+        if window.words == 2:
+            wide_rows = base
+    return tuple(found), wide_rows
+
+
+class SharedArrays(wiring.Component):
+    """A memory of rows, in banks, that serves a request a cycle in each bank.
+
+    Row r lies in bank r modulo the number of banks. A row of two words is one request, too: the
+    arrays that have such rows come first, and the memory is two words wide as far as they go. The
+    ports of a bank take turns. Every port's answers come in the order of its requests, ``latency``
+    cycles after they were granted.
+
+    Parameters: ``arrays``, windows and whether their blocks write them; ``address_bits`` of ports,
+    whose upper ones are ignored; ``banks``, a power of two; ``latency``, ``in_flight`` as for
+    ``SharedReader``.
+
+    Members: ``ports.WINDOW``, a ``ReadPort`` or ``WritePort`` in for each array;
+    ``windows.WINDOW``, a ``WindowSignature`` in; ``busy`` in: a run is going on; ``reset`` in:
+    forgets requests under way.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        address_bits: int,
+        banks: int,
+        latency: int,
+        in_flight: int,
+    ) -> None:
+        arrays = tuple(arrays)
+        self._places, self._wide_rows = places(arrays)
+        self._address_bits = address_bits
+        self._banks = banks
+        self._latency = latency
+        self._in_flight = in_flight
+        self._width = max(place.window.word_bits for place in self._places)
+        self._rows = sum(place.window.rows for place in self._places)
+        self._row_bits = max(1, (self._rows - 1).bit_length())
+        self._bank_bits = (banks - 1).bit_length()
+        super().__init__(
+            {
+                "ports": In(array_ports(arrays, address_bits)),
+                "windows": In(array_windows(arrays)),
+                "busy": In(1),
+                "reset": In(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        banks = [self._make_bank(m, bank) for bank in range(self._banks)]
+        for number, place in enumerate(self._places):
+            self._connect_port(m, number, place, banks)
+        self._connect_host(m, banks)
+        return m
+
+    def _make_bank(self, m: Module, number: int) -> _Bank:
+        """The memories of a bank, which do what the port does that has its turn."""
+        bank = _Bank(number, len(self._places), self._row_bits, self._width)
+        m.submodules[f"turns_{number}"] = turns = ResetInserter(self.reset)(
+            RoundRobin(len(self._places))
+        )
+        m.d.comb += [turns.requests.eq(bank.requests), bank.grants.eq(turns.grant)]
+        m.d.sync += bank.serves.eq(bank.grants)
+        rows = [self._rows, self._wide_rows]
+        for word, ram_rows in enumerate(-(-count // self._banks) for count in rows if count):
+            m.submodules[f"bank_{number}_word_{word}"] = ram = Ram(ram_rows, self._width)
+            m.d.comb += [
+                ram.address.eq(bank.row),
+                ram.read_enable.eq(1),
+                ram.write_enable.eq(bank.write_enable[word]),
+                ram.write_data.eq(bank.write_data),
+                bank.read_data[word].eq(ram.read_data),
+            ]
+        return bank
+
+    def _connect_port(self, m: Module, number: int, place: Place, banks: list[_Bank]) -> None:
+        """An array's requests, each to the bank that it is for."""
+        window = place.window
+        port = getattr(self.ports, window.name)
+        wants = Signal(name=f"{window.name}_wants")
+        granted = Signal(name=f"{window.name}_granted")
+        row = Signal(self._row_bits, name=f"{window.name}_row")
+        m.d.comb += granted.eq(Cat(bank.grants[number] for bank in banks).any())
+        for bank in banks:
+            is_here = self._bank_of(row) == bank.number
+            m.d.comb += bank.requests[number].eq(wants & is_here & self.busy)
+            bank.rows.append(row)
+        if place.writes:
+            write = port.write
+            m.d.comb += [
+                wants.eq(write.valid),
+                write.ready.eq(granted),
+                row.eq(place.base + write.payload.address[: window.row_bits]),
+            ]
+            for bank in banks:
+                bank.writes.append((number, write.payload.data))
+        else:
+            m.submodules[f"{window.name}_reader"] = reader = ResetInserter(self.reset)(
+                SharedReader(
+                    self._address_bits,
+                    window.word_bits,
+                    window.words,
+                    self._latency,
+                    self._in_flight,
+                )
+            )
+            wiring.connect(m, reader.port, wiring.flipped(port))
+            m.d.comb += [
+                wants.eq(reader.wants),
+                reader.granted.eq(granted),
+                reader.arrives.eq(Cat(bank.serves[number] for bank in banks).any()),
+                row.eq(place.base + port.address.payload[: window.row_bits]),
+            ]
+            for word in range(window.words):
+                m.d.comb += reader.row[word].eq(
+                    selected((bank.serves[number], bank.read_data[word]) for bank in banks)
+                )
+
+    def _connect_host(self, m: Module, banks: list[_Bank]) -> None:
+        """While no run is going on, the one window that is selected has all banks."""
+        windows = [(place, getattr(self.windows, place.window.name)) for place in self._places]
+        row = Signal(self._row_bits, name="host_row")
+        data_in = Signal(self._width, name="host_data")
+        lane = Signal(name="host_lane")
+        writes = Signal(name="host_writes")
+        was_bank = Signal(max(1, self._bank_bits), name="host_was_bank")
+        was_lane = Signal(name="host_was_lane")
+        m.d.comb += [
+            row.eq(selected((host.selected, place.base + host.row) for place, host in windows)),
+            lane.eq(selected((host.selected, host.lane) for _, host in windows)),
+            data_in.eq(selected((host.selected, host.write_data) for _, host in windows)),
+            writes.eq(Cat(host.write_enable for _, host in windows).any()),
+        ]
+        m.d.sync += [was_bank.eq(self._bank_of(row)), was_lane.eq(lane)]
+        answers = [Mux(was_lane, bank.read_data[1], bank.read_data[0]) for bank in banks]
+        answer = Signal(self._width, name="host_answer")
+        m.d.comb += answer.eq(
+            selected(
+                (was_bank == bank.number, word) for bank, word in zip(banks, answers, strict=True)
+            )
+        )
+        for _, host in windows:
+            m.d.comb += host.read_data.eq(answer)
+
+        for bank in banks:
+            served = selected(zip(bank.grants, bank.rows, strict=True))
+            writing = Cat(bank.grants[number] for number, _ in bank.writes).any()
+            written = selected((bank.grants[number], word) for number, word in bank.writes)
+            host_writes = writes & (self._bank_of(row) == bank.number)
+            m.d.comb += [
+                bank.row.eq(Mux(self.busy, served, row) >> self._bank_bits),
+                bank.write_data.eq(Mux(self.busy, written, data_in)),
+                bank.write_enable[0].eq(Mux(self.busy, writing, host_writes & ~lane)),
+                bank.write_enable[1].eq(~self.busy & host_writes & lane),
+            ]
+
+    def _bank_of(self, row: Value) -> Value:
+        return row[: self._bank_bits]
+
+
+class _Bank:
+    """Signals of a bank: a bit for each port that asks, is granted, and was granted a cycle ago;
+    the row, of the whole memory, that each one wants; and those that write, with their words."""
+
+    def __init__(self, number: int, ports: int, row_bits: int, width: int) -> None:
+        self.number = number
+        self.requests = Signal(ports, name=f"requests_{number}")
+        self.grants = Signal(ports, name=f"grants_{number}")
+        self.serves = Signal(ports, name=f"serves_{number}")
+        self.row = Signal(row_bits, name=f"row_{number}")
+        self.write_enable = Signal(2, name=f"write_enable_{number}")
+        self.write_data = Signal(width, name=f"write_data_{number}")
+        self.read_data = [Signal(width, name=f"read_data_{number}_{word}") for word in range(2)]
+        self.rows: list[Signal] = []
+        self.writes: list[tuple[int, Value]] = []

@@ -1,0 +1,135 @@
+"""What a DPU program consists of.
+
+Values are numbered: inputs in their order, then constants, then the two-operand operations of the
+binarised DAG in evaluation order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from hw.dpu.assembly import split
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import PeOp
+from hw.lib.errors import ProgramError
+from sw.program.schema import Schema, Section, Sections
+from sw.workloads.dag.dag import Dag, Op
+
+_VALUES = ("inputs", "constants", "operations")
+
+SECTIONS = (
+    # The byte stream, from address 0.
+    Section("instructions", np.uint8, ("bytes",)),
+    # Words of the data memory to fill before the start, and with which input or constant.
+    Section("word_row", np.int32, ("words",), 0, ("data_rows",)),
+    Section("word_bank", np.int32, ("words",), 0, ("banks",)),
+    Section("word_value", np.int32, ("words",), 0, ("inputs", "constants")),
+    Section("constants", np.float64, ("constants",)),
+    # Where each output stands after the end. Row -1: it's an input or constant itself, and the bank
+    # is its number.
+    Section("output_row", np.int32, ("outputs",), -1, ("data_rows",)),
+    Section("output_bank", np.int32, ("outputs",), 0),
+    Section("output_value", np.int32, ("outputs",), 0, _VALUES),
+    # The binarised DAG: operation (a PeOp from ADD on) and its two values.
+    Section("tree_op", np.uint8, ("operations",), PeOp.ADD, (PeOp.MIN + 1,)),
+    Section("tree_left", np.int32, ("operations",), 0, _VALUES),
+    Section("tree_right", np.int32, ("operations",), 0, _VALUES),
+    # The DAG that was compiled, as in ``Dag``.
+    Section("dag_op", np.uint8, ("nodes",), 0, (max(Op) + 1,)),
+    Section("dag_offsets", np.int64, ("nodes+1",), 0, ("operands", 1)),
+    Section("dag_operands", np.int32, ("operands",), 0, ("nodes",)),
+    Section("dag_negative", np.bool_, ("operands",)),
+    Section("dag_constants", np.float64, ("nodes",)),
+    Section("dag_outputs", np.int64, ("outputs",), 0, ("nodes",)),
+    Section("dag_reassociate", np.bool_, ()),
+)
+
+
+def dag_sections(dag: Dag) -> dict[str, np.ndarray]:
+    """The sections that hold the source DAG; names are left to the manifest."""
+    return {
+        "dag_op": dag.op.astype(np.uint8),
+        "dag_offsets": dag.offsets.astype(np.int64),
+        "dag_operands": dag.operands.astype(np.int32),
+        "dag_negative": dag.negative.astype(np.bool_),
+        "dag_constants": dag.constants.astype(np.float64),
+        "dag_outputs": dag.outputs.astype(np.int64),
+        "dag_reassociate": np.array(dag.reassociate, np.bool_),
+    }
+
+
+def dag_of(sections: Sections) -> Dag:
+    """The source DAG; inverse of ``dag_sections``."""
+    return Dag(
+        op=sections["dag_op"],
+        offsets=sections["dag_offsets"],
+        operands=sections["dag_operands"],
+        negative=sections["dag_negative"],
+        constants=sections["dag_constants"],
+        outputs=sections["dag_outputs"],
+        reassociate=bool(sections["dag_reassociate"]),
+    )
+
+
+def _check(sections: Sections, sizes: Mapping[str, Any]) -> None:
+    """That operands come before their users, and that outputs held as values are such."""
+    dag = dag_of(sections)
+    if len(dag.inputs) != sizes["inputs"]:
+        raise ProgramError(
+            f"dag_op has {len(dag.inputs)} inputs: must be {sizes['inputs']}, as input_names"
+        )
+    leaves = sizes["inputs"] + sizes["constants"]
+    numbers = leaves + np.arange(sizes["operations"])
+    for name in ("tree_left", "tree_right"):
+        _refuse_first(name, sections[name], sections[name] >= numbers, "an earlier value")
+    known = sections["output_row"] < 0
+    banks = sections["output_bank"]
+    _refuse_first("output_bank", banks, known & (banks >= leaves), "an input or a constant")
+    stored = sections["output_row"] >= 0
+    _refuse_first(
+        "output_bank", banks, stored & (banks >= sizes["banks"]), f"below banks = {sizes['banks']}"
+    )
+    offsets = dag.offsets
+    _refuse_first("dag_offsets", offsets[1:], np.diff(offsets) < 0, "ascending", 1)
+    if offsets[0] != 0 or offsets[-1] != len(dag.operands):
+        raise ProgramError(
+            f"dag_offsets goes from {offsets[0]} to {offsets[-1]}: "
+            f"must go from 0 to {len(dag.operands)}"
+        )
+    users = np.repeat(np.arange(dag.size), np.diff(offsets))
+    _refuse_first("dag_operands", dag.operands, dag.operands >= users, "an earlier node")
+    leaf = dag.op <= Op.CONST
+    _refuse_first("dag_op", dag.op, leaf != (np.diff(offsets) == 0), "one that fits its operands")
+    constants = sections["constants"]
+    _refuse_first("constants", constants, np.isnan(constants), "a number")
+    config = DpuConfig(**{field.name: sizes[field.name] for field in fields(DpuConfig)})
+    try:
+        split(config, sections["instructions"])
+    except ValueError as error:
+        raise ProgramError(f"instructions: {error}") from error
+
+
+def _refuse_first(
+    name: str, values: np.ndarray, wrong: np.ndarray, allowed: str, first: int = 0
+) -> None:
+    """``first`` is the index of ``values[0]`` in its section."""
+    if wrong.any():
+        index = int(np.argmax(wrong))
+        raise ProgramError(f"{name}[{index + first}] = {values[index]}: must be {allowed}")
+
+
+STATISTICS = (
+    "operations",
+    "copies",
+    "spills",
+    "bound_operations",
+    "bound_inputs",
+    "bound_critical_path",
+    "lower_bound",
+)
+
+DPU_SCHEMA = Schema(SECTIONS, _check, STATISTICS)

@@ -1,1 +1,0 @@
-"""From what people have (graphs, circuits, matrices) to the compilers' input."""

@@ -1,0 +1,81 @@
+"""What a SAM program consists of: its graph, what it computes, and a fabric's configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.sam.config import SamConfig
+from hw.sam.fabric.encoding import encode as encode_fabric
+from hw.sam.graph import Graph
+from sw.compiler.sam.verify import verify
+from sw.program.schema import Schema, Section, Sections
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.parser import parse
+
+
+def encode(graph: Graph, statement: str) -> np.ndarray:
+    """Section ``plan``: UTF-8 of a JSON object, uint8."""
+    plan = {"graph": graph.to_dict(), "statement": statement}
+    return np.frombuffer(json.dumps(plan, sort_keys=True).encode(), np.uint8)
+
+
+def graph_of(sections: Sections) -> Graph:
+    return _decode(sections["plan"].tobytes())[0]
+
+
+def statement_of(sections: Sections) -> Statement:
+    """What the graph computes, and how its tensors are stored."""
+    return _decode(sections["plan"].tobytes())[1]
+
+
+@lru_cache(maxsize=8)
+def _decode(octets: bytes) -> tuple[Graph, Statement]:
+    plan = json.loads(octets)
+    return Graph.from_dict(plan["graph"]), parse(plan["statement"])
+
+
+def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
+    """That the plan is sound, and what the configuration says, which names the hardware."""
+    with damaged_as(ProgramError, "section 'plan'"):
+        try:
+            text = json.loads(sections["plan"].tobytes())["statement"]
+            graph, statement = graph_of(sections), statement_of(sections)
+            verify(graph)
+        except GnarlError as error:
+            raise ProgramError(f"section 'plan': {error}") from error
+        for block in graph.blocks:
+            tensor = block.parameters.get("tensor", "")
+            if tensor.isidentifier() and tensor not in statement.formats:
+                raise ProgramError(
+                    f"section 'plan': block {block.name}: tensor {tensor}: the statement has "
+                    f"{', '.join(statement.formats)}"
+                )
+        if quantities.get("fabric") is not None:
+            names = [field.name for field in fields(SamConfig)]
+            config = SamConfig.from_dict({name: quantities[name] for name in names})
+            if not np.array_equal(encode_fabric(graph, config).words, sections["configuration"]):
+                raise ProgramError("section 'configuration': is not that of the plan's graph")
+            return
+        if len(sections["configuration"]):
+            raise ProgramError("section 'configuration': must be empty: config has no fabric")
+        if quantities.get("graph") != graph.to_dict():
+            raise ProgramError("section 'plan': its graph is not that of config")
+        if quantities.get("expression") != text:
+            raise ProgramError("section 'plan': its statement is not the expression of config")
+
+
+SAM_SCHEMA = Schema(
+    [
+        Section("plan", np.uint8, ("bytes",)),
+        Section("configuration", np.uint32, ("words",)),
+    ],
+    _check,
+)
+"""``configuration``: what a fabric is set to, see ``hw.sam.fabric.encoding``; else empty."""

@@ -1,0 +1,164 @@
+"""Writes the reference of commands and configurations: ``python -m sw.manual.pages``.
+
+``docs/commands.md`` and ``docs/configurations.md`` are whole, parts of the README lie between
+markers. All of it comes from the command line's and the configurations' own texts, from the
+examples and from runs of two of the demo's workloads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import io
+import re
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sw.cli import main
+from sw.program.atomic import write_text
+from sw.runtime.configuration import configuration_names, load_configuration
+from sw.runtime.report import JSON_FIELDS
+from sw.targets import TARGETS, Frontend
+
+ROOT = Path(__file__).parents[2]
+DEMO: Mapping[str, tuple[str, str, str]] = {
+    "page": ("dpu_d3_b64", "circuit", "rtl"),
+    "sam_page": ("sam_fp32", "matmul", "rtl"),
+    "cuda_page": ("cuda_sm90", "recommendation", "emulation"),
+}
+"""Configuration, example and backend of the README's reports, by the names of their sections."""
+
+_COLUMNS = 88
+
+
+def pages() -> dict[Path, str]:
+    """Every generated file's whole text, by its path; the reports in the README as they are."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = _with_section(readme, "configurations", configuration_table("configs"))
+    for name in ("quickstart", "sam_quickstart", "cuda_quickstart"):
+        example = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+        readme = _with_section(readme, name, f"```python\n{example}```")
+    return {
+        ROOT / "docs" / "commands.md": commands(),
+        ROOT / "docs" / "configurations.md": configurations(),
+        ROOT / "README.md": readme,
+    }
+
+
+def demo_page(config: str, name: str, backend: str) -> str:
+    """The report on one of the demo's workloads, but for the times."""
+    configuration = load_configuration(config)
+    frontend: Frontend = configuration.target.part("runtime")
+    with tempfile.TemporaryDirectory() as folder:
+        examples = frontend.examples(Path(folder))
+        example = next(example for example in examples if example.name == name)
+        report = configuration.target.part("run")(
+            configuration, example.source, tensors=example.tensors, backend=backend
+        )
+    text = io.StringIO()
+    replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
+    return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
+
+
+def commands() -> str:
+    """The page of commands, as ``--help`` shows them."""
+    parts = [
+        "# Commands\n\nWritten by `python -m sw.manual.pages` from the help texts; a test compares "
+        "the two. `make` lists the commands that need no set-up."
+    ]
+    context = click.Context(main, info_name="gnarl", terminal_width=96)
+    parts.append(_console("gnarl --help", main.get_help(context)))
+    for name in main.list_commands(context):
+        command = main.commands[name]
+        below = click.Context(command, info_name=name, parent=context, terminal_width=96)
+        parts.append(f"## gnarl {name}")
+        parts.append(_console(f"gnarl {name} --help", command.get_help(below)))
+    parts.append("## The object that `gnarl run --json` prints")
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in JSON_FIELDS.items()]
+    parts.append("\n".join(["| field | what it is |", "| --- | --- |", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def configurations() -> str:
+    """The page of configurations: those that are shipped, and each target's fields."""
+    parts = [
+        "# Configurations\n\nWritten by `python -m sw.manual.pages` from `configs/` and the "
+        "configuration classes; a test compares the two.\n\nA configuration is a TOML file: its "
+        'target, as `target = "dpu"`, and those fields that differ from the defaults. Commands '
+        "take the name of a file in `configs/` or the path of any other, and `--set field=value` "
+        "changes a field. [sam.md](sam.md#graphs-and-fabrics) explains what a SAM configuration "
+        "with an expression, with a fabric, or with neither is.",
+        configuration_table("../configs"),
+    ]
+    for target in TARGETS.values():
+        kind = target.part("configuration")
+        parts.append(f"## Fields of target `{target.name}`")
+        parts.append(_fields(kind))
+    return "\n\n".join(parts) + "\n"
+
+
+def configuration_table(folder: str) -> str:
+    """Markdown: every shipped configuration and its note. ``folder``: the way to the files."""
+    lines = ["| configuration | what it is |", "| --- | --- |"]
+    for name in configuration_names():
+        note = load_configuration(name).note
+        lines.append(f"| [`{name}`]({folder}/{name}.toml) | {note} |")
+    return "\n".join(lines)
+
+
+def _with_section(text: str, name: str, section: str) -> str:
+    """``text`` with ``section`` between the markers of that name, which it must have."""
+    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"README.md: must have a line {begin.strip()} and, after it, {end}")
+    return f"{before}{begin}{section}\n{end}{after}"
+
+
+def _console(command: str, output: str) -> str:
+    return f"```console\n$ {command}\n{output.rstrip()}\n```"
+
+
+def _fields(kind: Any) -> str:
+    """A table from the dataclass's docstring: ``name`` and, indented below, its meaning."""
+    text = inspect.getdoc(kind) or ""
+    meanings = {
+        found[1]: " ".join(textwrap.dedent(found[2]).split())
+        for found in re.finditer(r"^(\w+)\n((?:    .*\n?)+)", text, re.M)
+    }
+    lines = ["| field | default | meaning |", "| --- | --- | --- |"]
+    for field in dataclasses.fields(kind):
+        meaning = meanings[field.name].replace("``", "`")
+        lines.append(f"| `{field.name}` | {_toml(field.default)} | {meaning} |")
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    """As a configuration's file writes it; nothing for what no file can."""
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`" if text else '`""`'
+
+
+def write() -> None:
+    """Writes every page, and runs the demo's workloads for the README. Takes minutes at first."""
+    for path, text in pages().items():
+        write_text(path, text)
+    readme = ROOT / "README.md"
+    for section, run in DEMO.items():
+        page = demo_page(*run)
+        text = readme.read_text(encoding="utf-8")
+        write_text(readme, _with_section(text, section, f"```text\n{page}\n```"))
+
+
+if __name__ == "__main__":
+    write()

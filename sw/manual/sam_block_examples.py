@@ -1,0 +1,345 @@
+"""An example of every block: the streams that go in, and what comes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.lib import wiring
+
+from hw.sam.block_types import (
+    BITVECTOR,
+    COMPRESSED,
+    DENSE,
+)
+from hw.sam.blocks.alu import Alu
+from hw.sam.blocks.array_vals import ArrayVals
+from hw.sam.blocks.bitvector_expand import BitvectorExpand
+from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
+from hw.sam.blocks.bitvector_lookup import BitvectorLookup
+from hw.sam.blocks.bitvector_union import BitvectorUnion
+from hw.sam.blocks.bitvector_writer import BitvectorWriter
+from hw.sam.blocks.compressed_lookup import CompressedLookup
+from hw.sam.blocks.compressed_writer import CompressedWriter
+from hw.sam.blocks.crd_drop import CrdDrop
+from hw.sam.blocks.crd_hold import CrdHold
+from hw.sam.blocks.crd_to_point import CrdToPoint
+from hw.sam.blocks.dense_lookup import DenseLookup
+from hw.sam.blocks.dense_writer import DenseWriter
+from hw.sam.blocks.function_block import FunctionBlock
+from hw.sam.blocks.intersect import Intersect
+from hw.sam.blocks.locate import Locate
+from hw.sam.blocks.parallelizer import Parallelizer
+from hw.sam.blocks.point_to_crd import PointToCrd
+from hw.sam.blocks.reduce import Reduce
+from hw.sam.blocks.repeat import Repeat
+from hw.sam.blocks.repeat_signal_generator import RepeatSignalGenerator
+from hw.sam.blocks.root import Root
+from hw.sam.blocks.serializer import Serializer
+from hw.sam.blocks.sparse_accumulator import SparseAccumulator
+from hw.sam.blocks.union import Union
+from hw.sam.blocks.val_drop import ValDrop
+from hw.sam.blocks.value_writer import ValueWriter
+
+
+@dataclass(frozen=True)
+class Example:
+    """Streams of a block, as text; ``arrays`` are what it reads, ``written`` what it writes.
+
+    Words of a row are separated by colons.
+    """
+
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, int] = field(default_factory=dict)
+    arrays: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A type of block with these parameters, the component that it is then, and an example."""
+
+    component: type[wiring.Component]
+    example: Example
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+ENTRIES: dict[str, tuple[Entry, ...]] = {
+    "root": (Entry(Root, Example({}, {"out_ref": "0 D"})),),
+    "fiberlookup": (
+        Entry(
+            DenseLookup,
+            Example(
+                {"ref": "0 N S0 1 S1 D"},
+                {"out_crd": "0 1 S0 S1 0 1 S2 D", "out_ref": "0 1 S0 S1 2 3 S2 D"},
+                settings={"size": 2},
+            ),
+            {"format": DENSE},
+        ),
+        Entry(
+            CompressedLookup,
+            Example(
+                {"ref": "0 N S0 S0 1 S1 D"},
+                {"out_crd": "0 2 S0 S1 S1 1 S2 D", "out_ref": "0 1 S0 S1 S1 2 S2 D"},
+                arrays={"seg": "0:2 2:3", "crd": "0 2 1"},
+            ),
+            {"format": COMPRESSED},
+        ),
+    ),
+    "bitvectorlookup": (
+        Entry(
+            BitvectorLookup,
+            Example(
+                {"ref": "0 1 S0 D"},
+                {"out_bv": "5 2 S0 0 4 S1 D", "out_ref": "0 2 S0 3 3 S1 D"},
+                settings={"words": 2},
+                arrays={"bv": "5:0 2:2 0:3 4:3"},
+            ),
+        ),
+    ),
+    "bitvectorexpand": (
+        Entry(
+            BitvectorExpand,
+            Example(
+                {"bv": "5 2 S0 S1 D", "ref": "0 2 S0 S1 D"},
+                {"out_crd": "0 2 33 S0 S1 D", "out_ref": "0 1 2 S0 S1 D"},
+            ),
+        ),
+    ),
+    "bitvectorintersect": (
+        Entry(
+            BitvectorIntersect,
+            Example(
+                {"bv0": "13 S0 D", "ref0": "1 S0 D", "bv1": "12 S0 D", "ref1": "3 S0 D"},
+                {"out_crd": "2 3 S0 D", "out_ref0": "2 3 S0 D", "out_ref1": "3 4 S0 D"},
+            ),
+        ),
+    ),
+    "bitvectorunion": (
+        Entry(
+            BitvectorUnion,
+            Example(
+                {"bv0": "5 S0 D", "ref0": "0 S0 D", "bv1": "6 S0 D", "ref1": "0 S0 D"},
+                {"out_crd": "0 1 2 S0 D", "out_ref0": "0 N 1 S0 D", "out_ref1": "N 0 1 S0 D"},
+            ),
+        ),
+    ),
+    "locate": (
+        Entry(
+            Locate,
+            Example(
+                {"crd": "0 3 S0 1 S1 D", "ref": "1 1 S0 N S1 D"},
+                {"out_ref": "4 7 S0 N S1 D"},
+                settings={"size": 4},
+            ),
+        ),
+    ),
+    "repeat": (
+        Entry(
+            Repeat,
+            Example(
+                {"ref": "5 S0 S0 6 S1 D", "repsig": "0 0 S0 S0 0 S0 D"},
+                {"out_ref": "5 5 S1 S1 6 S2 D"},
+            ),
+        ),
+    ),
+    "repsiggen": (
+        Entry(
+            RepeatSignalGenerator,
+            Example({"crd": "4 7 S0 N S1 D"}, {"out_repsig": "0 0 S0 0 S0 D"}),
+        ),
+    ),
+    "intersect": (
+        Entry(
+            Intersect,
+            Example(
+                {
+                    "crd0": "0 2 4 S0 D",
+                    "ref0": "0 1 2 S0 D",
+                    "crd1": "2 3 S0 D",
+                    "ref1": "0 1 S0 D",
+                },
+                {"out_crd": "2 S0 D", "out_ref0": "1 S0 D", "out_ref1": "0 S0 D"},
+            ),
+        ),
+    ),
+    "union": (
+        Entry(
+            Union,
+            Example(
+                {
+                    "crd0": "0 2 4 S0 D",
+                    "ref0": "0 1 2 S0 D",
+                    "crd1": "2 3 S0 D",
+                    "ref1": "0 1 S0 D",
+                },
+                {
+                    "out_crd": "0 2 3 4 S0 D",
+                    "out_ref0": "0 1 N 2 S0 D",
+                    "out_ref1": "N 0 1 N S0 D",
+                },
+            ),
+        ),
+    ),
+    "arrayvals": (
+        Entry(
+            ArrayVals,
+            Example(
+                {"ref": "0 N 2 S0 S1 D"},
+                {"out_val": "10 0 12 S0 S1 D"},
+                arrays={"vals": "10 11 12"},
+            ),
+        ),
+    ),
+    "alu": (
+        Entry(
+            Alu,
+            Example(
+                {"val0": "5 N S0 1 S1 D", "val1": "2 3 S0 N S1 D"}, {"out_val": "3 -3 S0 1 S1 D"}
+            ),
+            {"op": "sub"},
+        ),
+    ),
+    "function": (
+        Entry(
+            FunctionBlock,
+            Example({"val": "-2 0.5 S0 N S1 D"}, {"out_val": "0 0.5 S0 0 S1 D"}),
+            {"op": "relu"},
+        ),
+    ),
+    "reduce": (
+        Entry(
+            Reduce,
+            Example(
+                {"val": "1 2 S0 S0 3 S1 S1 4 S2 D", "crd": "0 1 2 S0 S0 5 S1 D"},
+                {"out_val": "3 0 3 S0 S0 4 S1 D"},
+            ),
+        ),
+    ),
+    "spaccumulator": (
+        Entry(
+            SparseAccumulator,
+            Example(
+                {
+                    "crd0": "0 2 3 S0 2 3 S1 1 S2 D",
+                    "crd1": "0 2 S0 2 S1 D",
+                    "val": "50 5 10 S0 4 8 S1 7 S2 D",
+                },
+                {"out_crd0": "0 2 3 S0 1 S1 D", "out_val": "50 9 18 S0 7 S1 D"},
+                settings={"size0": 4},
+            ),
+            {"order": 1},
+        ),
+        Entry(
+            SparseAccumulator,
+            Example(
+                {
+                    "crd0": "1 S0 0 S1 1 S2 D",
+                    "crd1": "0 3 S0 0 S1 D",
+                    "crd2": "4 6 S0 D",
+                    "val": "1 S0 2 S1 10 S2 D",
+                },
+                {
+                    "out_crd0": "1 S0 0 S1 D",
+                    "out_crd1": "0 3 S0 D",
+                    "out_val": "11 S0 2 S1 D",
+                },
+                settings={"size0": 2, "size1": 4},
+            ),
+            {"order": 2},
+        ),
+    ),
+    "crddrop": (
+        Entry(
+            CrdDrop,
+            Example(
+                {"outer": "0 1 2 S0 D", "inner": "7 8 S0 S0 9 S1 D"},
+                {"out_outer": "0 2 S0 D", "out_inner": "7 8 S0 S0 9 S1 D"},
+            ),
+        ),
+    ),
+    "crdhold": (
+        Entry(
+            CrdHold,
+            Example(
+                {"outer": "0 1 2 S0 D", "inner": "0 2 S0 S0 2 S1 D"},
+                {"out_outer": "0 0 S0 S0 2 S1 D", "out_inner": "0 2 S0 S0 2 S1 D"},
+            ),
+        ),
+    ),
+    "valdrop": (
+        Entry(
+            ValDrop,
+            Example(
+                {"crd": "0 1 2 S0 D", "val": "1.5 0 -2 S0 D"},
+                {"out_crd": "0 2 S0 D", "out_val": "1.5 -2 S0 D"},
+            ),
+        ),
+    ),
+    "crdtopoint": (
+        Entry(
+            CrdToPoint,
+            Example(
+                {"outer": "0 1 2 S0 D", "inner": "0 2 S0 S0 2 S1 D"},
+                {"out_outer": "0 0 2 D", "out_inner": "0 2 2 D"},
+            ),
+        ),
+    ),
+    "pointtocrd": (
+        Entry(
+            PointToCrd,
+            Example(
+                {"outer": "0 0 2 D", "inner": "0 2 2 D"},
+                {"out_outer": "0 2 S0 D", "out_inner": "0 2 S0 2 S1 D"},
+            ),
+        ),
+    ),
+    "parallelizer": (
+        Entry(
+            Parallelizer,
+            Example({"i": "0 1 2 S0 S0 3 S1 D"}, {"o0": "0 2 S0 3 S1 D", "o1": "1 N S0 D"}),
+            {"lanes": 2},
+        ),
+    ),
+    "serializer": (
+        Entry(
+            Serializer,
+            Example({"i0": "1 2 S0 4 S2 D", "i1": "3 S1 D"}, {"o": "1 2 S0 3 S1 4 S2 D"}),
+            {"lanes": 2},
+        ),
+    ),
+    "fiberwrite": (
+        Entry(DenseWriter, Example({"crd": "0 1 S0 D"}), {"format": DENSE}),
+        Entry(
+            CompressedWriter,
+            Example(
+                {"crd": "0 2 S0 S0 1 S1 D"},
+                written={"seg": "2 2 3", "crd": "0 2 1"},
+                counts={"fibers": 3, "entries": 3},
+            ),
+            {"format": COMPRESSED, "keep_empty": True},
+        ),
+        Entry(
+            BitvectorWriter,
+            Example(
+                {"crd": "0 33 S0 S0 1 S1 D"},
+                settings={"words": 2},
+                written={"bv": "1 2 2 0"},
+                counts={"rows": 4, "entries": 3},
+            ),
+            {"format": BITVECTOR, "keep_empty": False},
+        ),
+    ),
+    "valwrite": (
+        Entry(
+            ValueWriter,
+            Example(
+                {"val": "1.5 N S0 S0 2 S1 D"}, written={"vals": "1.5 0 2"}, counts={"entries": 3}
+            ),
+        ),
+    ),
+}
+"""For each type of block, the components that it may become."""

@@ -1,0 +1,1 @@
+"""Compiled programs, in memory and on disk."""

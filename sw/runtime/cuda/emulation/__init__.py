@@ -1,0 +1,1 @@
+"""Fused kernels on the CPU, with every access checked."""

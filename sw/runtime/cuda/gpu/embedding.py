@@ -1,0 +1,308 @@
+"""Runs compiled models on a GPU (RecFlex, IV-B): thread mapping and copies on the host overlap with
+the kernel of the batch before."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
+from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.gpu.driver import (
+    Context,
+    DeviceMemory,
+    Event,
+    PinnedMemory,
+    Stream,
+    call,
+    load,
+    store,
+)
+from sw.runtime.cuda.gpu.gpus import require_gpu
+from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
+from sw.runtime.cuda.gpu.staging import Addresses, Staging, lay_out, pack, places
+from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
+from sw.workloads.embedding.model import TABLE_TYPES, Batch
+
+
+@dataclass(frozen=True)
+class DeviceTables:
+    """Embedding tables on a device.
+
+    addresses
+        of each feature's table, aligned to 16 bytes.
+    owner
+        what keeps the memory.
+    """
+
+    addresses: Sequence[int]
+    owner: object
+
+
+def upload(tables: Sequence[np.ndarray], device: int = 0) -> DeviceTables:
+    """Copies tables to a device once, for any number of programs."""
+    context = Context(device)
+    begins, size = places([table.nbytes for table in tables])
+    memory = DeviceMemory(context, size)
+    addresses = (memory.address + begins).tolist()
+    with context:
+        for address, table in zip(addresses, tables, strict=True):
+            store(address, np.ascontiguousarray(table))
+    return DeviceTables(addresses, memory)
+
+
+@dataclass(frozen=True)
+class GpuRun:
+    """What a launch left.
+
+    outputs
+        for each output type its buffer, [batch, width]; none if they were not fetched.
+    kernel_ms
+        time of the kernel, by the device's events.
+    mapping_ms
+        time of the thread mapping: on the host, or by the device's events; 0 where it was given.
+    block_times
+        ``BLOCK_TIME`` [blocks], of timed launches.
+    """
+
+    outputs: dict[str, np.ndarray]
+    kernel_ms: float
+    mapping_ms: float
+    block_times: np.ndarray | None
+
+
+class _Slot:
+    """Memory of one batch in flight. It grows as needed and serves one batch after the other.
+
+    workspace
+        kept for the batch's kernel, for a later batch may need a larger one before it ends.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.staged = DeviceMemory(context, 0)
+        self.pinned = PinnedMemory(context, 1)
+        self.outputs = DeviceMemory(context, 0)
+        self.block_times = DeviceMemory(context, 0)
+        self.workspace: DeviceMemory | None = None
+        self.copied, self.mapping, self.begin, self.end = (Event(context) for _ in range(4))
+
+    def reserve(self, staged: int, outputs: int) -> None:
+        """Room for so many bytes; waits until the batch before is done with the old."""
+        self.copied.synchronise()
+        self.end.synchronise()
+        if staged > self.staged.size:
+            self.staged = DeviceMemory(self._context, _with_reserve(staged))
+            self.pinned = PinnedMemory(self._context, self.staged.size)
+        if outputs > self.outputs.size:
+            self.outputs = DeviceMemory(self._context, _with_reserve(outputs))
+
+    def reserve_times(self, size: int) -> None:
+        if size > self.block_times.size:
+            self.block_times = DeviceMemory(self._context, _with_reserve(size))
+
+
+@dataclass
+class StagedBatch:
+    """A batch on its way to the device; good until two more are staged."""
+
+    size: int
+    blocks: int
+    maps_on_device: bool
+    mapping_ms: float
+    timed: bool = field(default=False, init=False)
+    _slot: _Slot
+    _staging: Staging
+    _outputs: dict[str, int]
+
+
+class GpuEmbedding:
+    """A model with its tables on a device.
+
+    tables
+        one [rows, dim] for each feature, of its table type; or those that are on the device.
+    compiled
+        the program's kernel, where it was compiled before; else it is compiled here, or comes from
+        the cache of compiled kernels.
+    checked
+        whether the kernel checks every index.
+
+    Raises ``GpuError`` where there is no such GPU or the kernel does not run on it.
+    """
+
+    def __init__(
+        self,
+        program: EmbeddingProgram,
+        tables: Sequence[np.ndarray] | DeviceTables,
+        *,
+        device: int = 0,
+        compiled: CompiledKernel | None = None,
+        checked: bool = False,
+    ) -> None:
+        require_gpu(program.schedules.arch, device)
+        self.program = program
+        self._context = Context(device)
+        self._tables = tables if isinstance(tables, DeviceTables) else upload(tables, device)
+        self._checked = checked
+        self._kernels: dict[bool, LoadedKernel] = {}
+        if compiled is not None:
+            self._kernels[False] = LoadedKernel(self._context, program, compiled)
+        self.stream = Stream(self._context)
+        self._copies = Stream(self._context)
+        self._slots = deque(_Slot(self._context) for _ in range(2))
+        self._workspace = DeviceMemory(self._context, 0, zeroed=True)
+        self._counts = DeviceMemory(self._context, program.block_counts.nbytes)
+        with self._context:
+            store(self._counts.address, program.block_counts)
+
+    def run(self, batch: Batch, mapping: Mapping = None, *, timed: bool = False) -> GpuRun:
+        """Pools a batch that ``check_batch`` accepts; ``timed``: takes every block's times, too.
+
+        Raises ``WorkloadError`` for an index out of range, in checked builds.
+        """
+        staged = self.stage(batch, mapping)
+        self.launch(staged, timed=timed)
+        return self.collect(staged)
+
+    def run_many(
+        self, batches: Iterable[Batch], mapping: Mapping = None, *, fetch: bool = True
+    ) -> Iterator[GpuRun]:
+        """As ``run`` of one after the other, the next staged while a kernel works."""
+        pending: deque[StagedBatch] = deque()
+        for batch in batches:
+            if len(pending) == len(self._slots):
+                yield self.collect(pending.popleft(), fetch=fetch)
+            pending.append(self.stage(batch, mapping))
+            self.launch(pending[-1])
+        while pending:
+            yield self.collect(pending.popleft(), fetch=fetch)
+
+    def stage(self, batch: Batch, mapping: Mapping = None) -> StagedBatch:
+        """Maps threads and begins to copy the inputs to the device."""
+        program = self.program
+        begin = time.perf_counter()
+        values = batch.counts
+        tasks = mapping if isinstance(mapping, TaskMap) else None
+        if mapping is None:
+            tasks = map_tasks(program.block_counts, batch.size, values)
+        mapping_ms = 0.0 if mapping else 1e3 * (time.perf_counter() - begin)
+        if tasks is None:
+            _, blocks = count_blocks(program.block_counts, batch.size, values)
+        else:
+            blocks = len(tasks.tasks)
+        staging = lay_out(program, batch, blocks)
+        widths = program.outputs.widths
+        begins, outputs = places(
+            [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
+        )
+        slot = self._slots[0]
+        self._slots.rotate(1)
+        with self._context:
+            slot.reserve(staging.size, outputs)
+            workspaces = self._workspaces(batch.size, values.tolist())
+            slot.workspace = self._workspace
+            addresses = Addresses(
+                self._tables.addresses,
+                workspaces,
+                dict(zip(widths, (slot.outputs.address + begins).tolist(), strict=True)),
+            )
+            base = slot.staged.address
+            pack(staging, program, batch, tasks, base, addresses, slot.pinned.array)
+            copied = staging.tasks if tasks is None else staging.size
+            call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
+            slot.copied.record(self._copies.handle)
+        return StagedBatch(
+            batch.size, blocks, tasks is None, mapping_ms, slot, staging, addresses.outputs
+        )
+
+    def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
+        """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""
+        kernel = self._kernel(timed)
+        staged.timed = timed
+        slot, staging, base = staged._slot, staged._staging, staged._slot.staged.address
+        stream = self.stream.handle
+        with self._context:
+            if timed:
+                slot.reserve_times(staged.blocks * BLOCK_TIME.itemsize)
+            arguments = base + staging.arguments
+            mapping = (base + staging.tasks, base + staging.feature_blocks)
+            self.stream.wait(slot.copied)
+            slot.mapping.record(stream)
+            if staged.maps_on_device:
+                kernel.map(self._counts.address, arguments, *mapping, stream)
+            slot.begin.record(stream)
+            times = slot.block_times.address if timed else 0
+            kernel.launch(arguments, *mapping, staged.blocks, stream, times)
+            slot.end.record(stream)
+
+    def collect(self, staged: StagedBatch, *, fetch: bool = True) -> GpuRun:
+        """Waits for the last launch of a batch, and fetches what it left.
+
+        Raises ``WorkloadError`` for an index out of range, in checked builds.
+        """
+        slot = staged._slot
+        with self._context:
+            slot.end.synchronise()
+            if self._checked:
+                error = slot.staged.address + staged._staging.error
+                require_no_error(self.program.model, load(error, (1,), ERROR_RECORD))
+            return GpuRun(
+                outputs={
+                    name: load(
+                        address,
+                        (staged.size, self.program.outputs.widths[name]),
+                        TABLE_TYPES[name],
+                    )
+                    for name, address in staged._outputs.items()
+                    if fetch
+                },
+                kernel_ms=slot.end.ms_since(slot.begin),
+                mapping_ms=(
+                    slot.begin.ms_since(slot.mapping)
+                    if staged.maps_on_device
+                    else staged.mapping_ms
+                ),
+                block_times=(
+                    load(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
+                    if staged.timed
+                    else None
+                ),
+            )
+
+    def _kernel(self, timed: bool) -> LoadedKernel:
+        if timed not in self._kernels:
+            compiled = compile_program(self.program, checked=self._checked, timed=timed)
+            self._kernels[timed] = LoadedKernel(self._context, self.program, compiled)
+        return self._kernels[timed]
+
+    def _workspaces(self, batch: int, counts: Sequence[int]) -> list[int]:
+        """Addresses of features' workspaces: in the same memory for every batch, for the stream's
+        kernels run one after the other, and leave zeroes."""
+        begins, size = places(self.program.workspace_bytes(batch, counts))
+        if size > self._workspace.size:
+            self._workspace = DeviceMemory(self._context, _with_reserve(size), zeroed=True)
+        return (self._workspace.address + begins).tolist()
+
+
+def compile_program(
+    program: EmbeddingProgram, *, checked: bool = False, timed: bool = False
+) -> CompiledKernel:
+    """The program's kernel for its architecture: with checks of indices, with times of blocks."""
+    defines = {"GNARL_CHECKED": checked, "GNARL_BLOCK_TIMES": timed}
+    return compile_kernel(
+        program.kernel.source,
+        program.schedules.arch,
+        include=program.include,
+        defines={name: "1" for name, wanted in defines.items() if wanted},
+    )
+
+
+def _with_reserve(size: int) -> int:
+    """So that a slightly larger batch needs no new memory."""
+    return size + size // 4

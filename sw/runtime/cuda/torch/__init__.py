@@ -1,0 +1,1 @@
+"""Fused kernels as PyTorch modules and operators."""

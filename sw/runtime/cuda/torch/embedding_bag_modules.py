@@ -1,0 +1,133 @@
+"""Reads what PyTorch and TorchRec modules look up: ``nn.EmbeddingBag`` and its collections."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.keyed_inputs import type_name
+from sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors
+
+
+@dataclass(frozen=True)
+class EmbeddingLayer:
+    """What modules look up together.
+
+    tables
+        by name.
+    features
+        in the order of the outputs.
+    table_of, key_of
+        by feature: the names of its table and of its input.
+    include_last_offset
+        as in ``InputLayout``.
+    """
+
+    tables: dict[str, torch.Tensor]
+    features: list[Feature]
+    table_of: dict[str, str]
+    key_of: dict[str, str]
+    include_last_offset: bool
+
+
+def read_embedding_bags(
+    bags: Mapping[str, torch.nn.Module],
+    weighted: Collection[str],
+    factors: Mapping[str, PoolingFactors],
+) -> EmbeddingLayer:
+    """One feature for each bag, named as it is. ``weighted`` names those called with weights.
+
+    Raises ``WorkloadError`` naming the bag and the option that is not supported.
+    """
+    for name, option in [("weighted", weighted), ("factors", factors)]:
+        for key in option:
+            if key not in bags:
+                raise WorkloadError(f"{name}: there is no bag {key}")
+    features = []
+    tables: dict[str, torch.Tensor] = {}
+    last = set()
+    for name, bag in bags.items():
+        if not isinstance(bag, torch.nn.EmbeddingBag):
+            raise WorkloadError(f"bag {name}: is {type(bag).__name__}: must be EmbeddingBag")
+        _refuse_options(name, bag)
+        tables[name] = bag.weight
+        last.add(bag.include_last_offset)
+        table_type = _table_type(name, bag.weight)
+        features.append(
+            Feature(
+                name,
+                bag.num_embeddings,
+                bag.embedding_dim,
+                pooling=bag.mode,
+                table_type=table_type,
+                output_type=table_type,
+                weighted=name in weighted,
+                factors=factors.get(name, PoolingFactors()),
+            )
+        )
+    if len(last) == 2:
+        raise WorkloadError("bags: include_last_offset differs between them: must be the same")
+    names = {name: name for name in bags}
+    return EmbeddingLayer(tables, features, names, names, last == {True})
+
+
+def read_embedding_bag_collection(
+    collection: Any, factors: Mapping[str, PoolingFactors]
+) -> EmbeddingLayer:
+    """One feature for each lookup, in the collection's order, with float32 outputs.
+
+    A feature that several tables have is named ``feature@table``, as TorchRec does. Raises
+    ``WorkloadError`` naming the table and what is not supported.
+    """
+    configs = collection.embedding_bag_configs()
+    keys = [key for config in configs for key in config.feature_names]
+    features = []
+    tables: dict[str, torch.Tensor] = {}
+    table_of: dict[str, str] = {}
+    key_of: dict[str, str] = {}
+    for config in configs:
+        bag = collection.embedding_bags[config.name]
+        pooling = config.pooling.value.lower()
+        if pooling not in ("sum", "mean"):
+            raise WorkloadError(f"table {config.name}: pooling {pooling}: must be sum or mean")
+        tables[config.name] = bag.weight
+        for key in config.feature_names:
+            name = f"{key}@{config.name}" if keys.count(key) > 1 else key
+            table_of[name], key_of[name] = config.name, key
+            features.append(
+                Feature(
+                    name,
+                    config.num_embeddings,
+                    config.embedding_dim,
+                    pooling=pooling,
+                    table_type=_table_type(config.name, bag.weight),
+                    weighted=collection.is_weighted(),
+                    factors=factors.get(name, PoolingFactors()),
+                )
+            )
+    for name in factors:
+        if name not in key_of:
+            raise WorkloadError(f"factors: there is no feature {name}")
+    return EmbeddingLayer(tables, features, table_of, key_of, True)
+
+
+def _refuse_options(name: str, bag: torch.nn.EmbeddingBag) -> None:
+    for option, plain, reason in (
+        ("padding_idx", None, "no template leaves an index out"),
+        ("max_norm", None, "lookups do not change tables"),
+        ("scale_grad_by_freq", False, "gradients are not scaled"),
+        ("sparse", False, "gradients are dense"),
+    ):
+        value = getattr(bag, option)
+        if value != plain:
+            raise WorkloadError(f"bag {name}: {option} = {value!r}: must be {plain!r}, {reason}")
+
+
+def _table_type(name: str, table: torch.Tensor) -> str:
+    found = type_name(table.dtype)
+    if found not in TABLE_TYPES:
+        raise WorkloadError(f"table {name}: is {found}: must be one of {', '.join(TABLE_TYPES)}")
+    return found

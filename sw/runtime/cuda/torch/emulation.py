@@ -1,0 +1,63 @@
+"""Runs fused kernels on PyTorch's tensors on the CPU, through the emulation of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from sw.compiler.cuda.layouts import ERROR_RECORD
+from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.emulation.embedding import launch
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from sw.runtime.cuda.torch.arrays import to_array
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.lookup import Lookup
+from sw.runtime.cuda.torch.operator_program import operator_program
+
+
+def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
+    """Fills the outputs, from the arguments that a GPU would be given.
+
+    Raises ``GnarlError`` for indices out of range, and whatever else a kernel must not do.
+    """
+    packed = lookup.launch()
+    mapping = packed.tasks(lookup.batch, lookup.counts)
+    places, size = packed.workspaces(lookup.batch, lookup.counts)
+    workspace = np.zeros(size // 8, np.int64)
+    error = np.zeros(1, ERROR_RECORD)
+    arguments = packed.arguments(
+        lookup.batch,
+        lookup.counts,
+        **lookup.addresses(outputs),
+        workspaces=places + workspace.ctypes.data,
+        error=error.ctypes.data,
+    )
+    inputs = {"indices": lookup.values, "offsets": lookup.offsets}
+    if lookup.weights is not None:
+        inputs["weights"] = lookup.weights
+    tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
+    launch(
+        emulated_kernels(lookup.compiled.text),
+        lookup.compiled.program,
+        GlobalArray("arguments", arguments),
+        GlobalArray("tasks", mapping.tasks),
+        GlobalArray("feature blocks", mapping.feature_blocks),
+        [
+            *(GlobalArray(name, to_array(tensor)) for name, tensor in (tables | inputs).items()),
+            *(GlobalArray("outputs", to_array(output), True) for output in outputs),
+            GlobalArray("workspace", workspace, True),
+            GlobalArray("error record", error, True),
+        ],
+    )
+    require_no_error(lookup.compiled.model, error)
+
+
+@lru_cache(maxsize=64)
+def emulated_kernels(program: str) -> EmulatedKernels:
+    """The fused kernel of a program, given as ``OperatorProgram.text``; with checks of indices."""
+    compiled = operator_program(program).program
+    return EmulatedKernels(
+        compiled.kernel.source, compiled.include, {"GNARL_CHECKED": "1"}, name=compiled.model.name
+    )

@@ -1,0 +1,296 @@
+"""The embedding layer of a recommendation model as one PyTorch module: ``FusedEmbeddingBags``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.config import CudaConfig, require_cuda
+from sw.compiler.cuda.cost_model import choose_schedules
+from sw.compiler.cuda.schedule import ScheduleSet
+from sw.runtime.configuration import load_configuration
+from sw.runtime.cuda.torch.embedding_bag_modules import (
+    EmbeddingLayer,
+    read_embedding_bag_collection,
+    read_embedding_bags,
+)
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.keyed_inputs import (
+    InputLayout,
+    PackedInputs,
+    PooledEmbeddings,
+    Tensors,
+    is_keyed_jagged,
+    pack_keyed_jagged,
+    pack_mapping,
+)
+from sw.runtime.cuda.torch.lookup import check_table
+from sw.runtime.cuda.torch.operator import fused_embedding_bags
+from sw.runtime.cuda.torch.operator_program import OperatorProgram
+from sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+
+
+class FusedEmbeddingBags(torch.nn.Module):
+    """Looks all features of a model up in one kernel.
+
+    On a GPU that is the fused kernel, compiled when it is first needed; on the CPU it is PyTorch's
+    own operators. Gradients are dense, of tables and weights.
+
+    tables
+        [rows, dim], one for each feature in order, or by name. Parameters stay the caller's own;
+        other tensors become parameters without gradients that share their memory.
+    features
+        in the order of the outputs.
+    schedules
+        a schedule set or a file of one, for a model with exactly these features; without, the cost
+        model chooses.
+    config
+        of the CUDA target, by name or as it is: what the cost model chooses for, or a file must
+        have been written for.
+    checked
+        whether offsets and indices are checked on the host before every lookup.
+    emulated
+        whether lookups on the CPU go through the emulation of a GPU: slow, for tests.
+    table_of, key_of
+        by feature: the name of its table and of its input, where they are not the feature's own.
+        Features may share both.
+    include_last_offset
+        whether offsets are [batch + 1], or [batch] without the last.
+
+    Attributes: ``model``, ``schedules``. Its state has ``embedding_bags.<table>.weight``, as
+    TorchRec has it, and tables given in order are called ``0``, ``1``, …; states of a
+    ``ModuleDict`` of bags, ``<table>.weight``, load as well. Raises ``GnarlError``.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[torch.Tensor] | Mapping[str, torch.Tensor] | torch.nn.ParameterDict,
+        features: Sequence[Feature],
+        schedules: ScheduleSet | str | Path | None = None,
+        *,
+        config: CudaConfig | str = "cuda_sm90",
+        checked: bool = False,
+        emulated: bool = False,
+        table_of: Mapping[str, str] | None = None,
+        key_of: Mapping[str, str] | None = None,
+        include_last_offset: bool = True,
+    ) -> None:
+        super().__init__()
+        self.model = EmbeddingModel("embedding bags", tuple(features))
+        names = [feature.name for feature in features]
+        if isinstance(tables, torch.nn.ParameterDict):
+            tables = dict(tables.items())
+        if not isinstance(tables, Mapping):
+            if table_of is None and len(tables) != len(names):
+                raise WorkloadError(
+                    f"tables: there are {len(tables)}: must be {len(names)}, one for each feature"
+                )
+            table_of = table_of or {name: str(number) for number, name in enumerate(names)}
+            tables = {str(number): table for number, table in enumerate(tables)}
+        table_of = table_of or {}
+        for feature in features:
+            table = table_of.get(feature.name, feature.name)
+            if table not in tables:
+                raise WorkloadError(f"feature {feature.name}: there is no table {table}")
+            check_table(feature, tables[table])
+        self.embedding_bags = torch.nn.ModuleDict()
+        for name, tensor in tables.items():
+            self._add_table(name, tensor)
+        self.register_load_state_dict_pre_hook(_rename_tables)
+        settings = _settings(config)
+        self.schedules = _schedules(schedules, self.model, settings)
+        numbers = {name: number for number, name in enumerate(tables)}
+        self._program = OperatorProgram(
+            self.model,
+            self.schedules,
+            tuple(numbers[table_of.get(name, name)] for name in names),
+            checked or settings.checked,
+            emulated,
+        ).text
+        self._inputs = _input_layout(self.model, key_of or {}, include_last_offset)
+        self._dims = [feature.dim for feature in features]
+
+    @classmethod
+    def from_embedding_bags(
+        cls,
+        bags: Mapping[str, torch.nn.Module] | torch.nn.ModuleDict,
+        schedules: ScheduleSet | str | Path | None = None,
+        *,
+        weighted: Collection[str] = (),
+        factors: Mapping[str, PoolingFactors] | None = None,
+        **options: Any,
+    ) -> FusedEmbeddingBags:
+        """In place of ``{name: bag(values[name], offsets[name]) for name, bag in bags.items()}``.
+
+        The parameters are the bags' own. ``weighted`` names the bags that are called with
+        ``per_sample_weights``, ``factors`` says what is known of pooling factors, ``options`` are
+        the constructor's. Raises ``WorkloadError`` for bags with an option that changes results
+        or gradients: ``padding_idx``, ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
+        """
+        layer = read_embedding_bags(dict(bags.items()), weighted, factors or {})
+        return cls._of_layer(layer, schedules, options)
+
+    @classmethod
+    def from_embedding_bag_collection(
+        cls,
+        collection: Any,
+        schedules: ScheduleSet | str | Path | None = None,
+        *,
+        factors: Mapping[str, PoolingFactors] | None = None,
+        **options: Any,
+    ) -> FusedEmbeddingBags:
+        """In place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
+
+        The parameters are the collection's own; outputs are float32, whatever the tables.
+        ``factors`` by output, that is ``feature`` or ``feature@table``; ``options`` are the
+        constructor's.
+        """
+        layer = read_embedding_bag_collection(collection, factors or {})
+        return cls._of_layer(layer, schedules, options)
+
+    @classmethod
+    def _of_layer(
+        cls,
+        layer: EmbeddingLayer,
+        schedules: ScheduleSet | str | Path | None,
+        options: Mapping[str, Any],
+    ) -> FusedEmbeddingBags:
+        return cls(
+            layer.tables,
+            layer.features,
+            schedules,
+            table_of=layer.table_of,
+            key_of=layer.key_of,
+            include_last_offset=layer.include_last_offset,
+            **options,
+        )
+
+    def forward(
+        self,
+        values: Any,
+        offsets: Tensors | None = None,
+        lengths: Tensors | None = None,
+        weights: Tensors | None = None,
+    ) -> dict[str, torch.Tensor] | PooledEmbeddings:
+        """Pools a batch.
+
+        values
+            by key: [values] with offsets or lengths, or [batch, length] without; or a
+            ``KeyedJaggedTensor``, which has everything. int32 or int64.
+        offsets, lengths
+            by key: [batch + 1] or [batch]; [batch].
+        weights
+            by key, in the shape of values, where the feature is weighted.
+
+        Returns for each feature [batch, dim]; for a ``KeyedJaggedTensor`` as ``PooledEmbeddings``.
+        These are views of one buffer for each output type. Raises ``WorkloadError``.
+        """
+        buffers = self._lookup(self._pack(values, offsets, lengths, weights))
+        if is_keyed_jagged(values):
+            return PooledEmbeddings(self._inputs.features, self._dims, self._only(buffers))
+        layout: dict[str, list[Feature]] = {}
+        for feature in self.model.features:
+            layout.setdefault(feature.output_type, []).append(feature)
+        parts = {
+            feature.name: part
+            for buffer, own in zip(buffers, layout.values(), strict=True)
+            for feature, part in zip(
+                own, buffer.split([each.dim for each in own], dim=1), strict=True
+            )
+        }
+        return {name: parts[name] for name in self._inputs.features}
+
+    def forward_concatenated(
+        self,
+        values: Any,
+        offsets: Tensors | None = None,
+        lengths: Tensors | None = None,
+        weights: Tensors | None = None,
+    ) -> torch.Tensor:
+        """As ``forward``, all features side by side: [batch, sum of dims]."""
+        return self._only(self._lookup(self._pack(values, offsets, lengths, weights)))
+
+    def extra_repr(self) -> str:
+        return f"features={len(self.model.features)}, schedules={len(self.schedules.schedules)}"
+
+    def _add_table(self, name: str, table: torch.Tensor) -> None:
+        holder = torch.nn.Module()
+        if not isinstance(table, torch.nn.Parameter):
+            table = torch.nn.Parameter(table, requires_grad=False)
+        holder.weight = table
+        try:
+            self.embedding_bags[name] = holder
+        except (KeyError, TypeError):
+            raise WorkloadError(
+                f"table {name!r}: cannot name a part of a PyTorch module: must have no dots, and "
+                "differ from the attributes of ModuleDict"
+            ) from None
+
+    def _pack(
+        self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
+    ) -> PackedInputs:
+        if not is_keyed_jagged(values):
+            return pack_mapping(self._inputs, values, offsets, lengths, weights)
+        if offsets is not None or lengths is not None or weights is not None:
+            raise WorkloadError("input: a keyed jagged tensor has offsets, lengths and weights")
+        return pack_keyed_jagged(self._inputs, values)
+
+    def _lookup(self, inputs: PackedInputs) -> list[torch.Tensor]:
+        tables = [holder.weight for holder in self.embedding_bags.values()]
+        return fused_embedding_bags(
+            tables, inputs.values, inputs.offsets, inputs.weights, inputs.counts, self._program
+        )
+
+    def _only(self, buffers: list[torch.Tensor]) -> torch.Tensor:
+        if len(buffers) != 1:
+            raise WorkloadError(
+                f"outputs: are of {len(buffers)} types: must be of one to stand side by side"
+            )
+        return buffers[0]
+
+
+def _rename_tables(module: torch.nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
+    """The state of a ``ModuleDict`` of bags has no ``embedding_bags`` in its names."""
+    bags = module.get_submodule("embedding_bags")
+    for name, _table in bags.named_children():
+        plain = f"{prefix}{name}.weight"
+        if plain in state:
+            state[f"{prefix}embedding_bags.{name}.weight"] = state.pop(plain)
+
+
+def _settings(config: CudaConfig | str) -> CudaConfig:
+    found = load_configuration(config).config if isinstance(config, str) else config
+    return require_cuda(str(config), found)
+
+
+def _schedules(
+    given: ScheduleSet | str | Path | None, model: EmbeddingModel, config: CudaConfig
+) -> ScheduleSet:
+    if given is None:
+        return choose_schedules(model, config)
+    if isinstance(given, ScheduleSet):
+        return schedule_file.from_text(schedule_file.to_text(given), model, config, "schedules")
+    return schedule_file.load(given, model, config)
+
+
+def _input_layout(
+    model: EmbeddingModel, key_of: Mapping[str, str], include_last_offset: bool
+) -> InputLayout:
+    features = model.features
+    for feature in features:
+        if feature.index_type != features[0].index_type:
+            raise WorkloadError(
+                f"feature {feature.name}: index_type = {feature.index_type!r}: must be "
+                f"{features[0].index_type!r}, as of {features[0].name}"
+            )
+    return InputLayout(
+        tuple(feature.name for feature in features),
+        tuple(key_of.get(feature.name, feature.name) for feature in features),
+        tuple(feature.weighted for feature in features),
+        TORCH_TYPES[features[0].index_type],
+        include_last_offset,
+    )

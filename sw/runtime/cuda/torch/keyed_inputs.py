@@ -1,0 +1,280 @@
+"""Inputs of a whole embedding layer, from the forms that PyTorch and TorchRec have them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.runtime.cuda.torch.extra import torch
+
+Tensors = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class InputLayout:
+    """What the features of a module expect.
+
+    features, keys
+        each feature's name, and the name of the input that it looks up.
+    weighted
+        for each feature, whether it has weights.
+    index_type
+        of all features' indices and offsets.
+    include_last_offset
+        whether offsets end with the number of values, [batch + 1]; else they are [batch].
+    """
+
+    features: tuple[str, ...]
+    keys: tuple[str, ...]
+    weighted: tuple[bool, ...]
+    index_type: torch.dtype
+    include_last_offset: bool
+
+
+@dataclass(frozen=True)
+class PackedInputs:
+    """All features' inputs, one feature after the other.
+
+    values
+        [sum of counts], indices.
+    offsets
+        [features, batch + 1], of the type of ``values``; each feature's start at 0.
+    weights
+        float32, beside ``values``; those of features without weights mean nothing. ``None`` if no
+        feature has any.
+    counts
+        for each feature its number of values.
+    """
+
+    values: torch.Tensor
+    offsets: torch.Tensor
+    weights: torch.Tensor | None
+    counts: list[int]
+
+
+def is_keyed_jagged(values: object) -> bool:
+    """Whether it is, or does as, TorchRec's ``KeyedJaggedTensor``, and no mapping.
+
+    Raises ``WorkloadError`` for what is neither.
+    """
+    if isinstance(values, Mapping):
+        return False
+    for name in ("keys", "values", "lengths", "weights_or_none", "length_per_key"):
+        if not hasattr(values, name):
+            raise WorkloadError(
+                f"input: is {type(values).__name__}: must be tensors by key, or a KeyedJaggedTensor"
+            )
+    return True
+
+
+def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
+    """Keys that no feature looks up are left out.
+
+    Nothing is copied but offsets if the keys are those of the features, in order. Waits for the
+    device only if ``length_per_key`` does. Raises ``WorkloadError``.
+    """
+    keys = list(jagged.keys())
+    place = {key: number for number, key in enumerate(keys)}
+    for key in layout.keys:
+        if key not in place:
+            raise WorkloadError(f"input: has no key {key}; there are {_listed(keys)}")
+    stride_varies = getattr(jagged, "variable_stride_per_key", None)
+    if stride_varies is not None and stride_varies():
+        raise WorkloadError("input: samples of keys differ in number: must be one batch size")
+    counts = list(jagged.length_per_key())
+    values = _as_indices(layout, "values", jagged.values())
+    lengths = jagged.lengths().view(len(keys), -1)
+    weights = None
+    if any(layout.weighted):
+        weights = jagged.weights_or_none()
+        if weights is None:
+            feature = layout.features[layout.weighted.index(True)]
+            raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
+        weights = weights.float()
+    if keys != list(layout.keys):
+        order = [place[key] for key in layout.keys]
+        starts = [0, *accumulate(counts)]
+        spans = [(starts[number], starts[number + 1]) for number in order]
+        values = torch.cat([values[begin:end] for begin, end in spans])
+        lengths = torch.stack([lengths[number] for number in order])
+        if weights is not None:
+            weights = torch.cat([weights[begin:end] for begin, end in spans])
+        counts = [counts[number] for number in order]
+    return PackedInputs(values, _offsets(lengths, layout.index_type), weights, counts)
+
+
+def pack_mapping(
+    layout: InputLayout,
+    values: Tensors,
+    offsets: Tensors | None,
+    lengths: Tensors | None,
+    weights: Tensors | None,
+) -> PackedInputs:
+    """From tensors by key, all of one batch size.
+
+    values
+        [values] with offsets or lengths, or [batch, length] without. int32 or int64.
+    offsets
+        [batch + 1] or [batch] by ``include_last_offset``.
+    lengths
+        [batch].
+    weights
+        in the shape of values, of weighted features.
+
+    Raises ``WorkloadError`` naming the feature or the key.
+    """
+    if offsets is not None and lengths is not None:
+        raise WorkloadError("input: has both offsets and lengths: must have one of them")
+    bounds_name, bounds = ("lengths", lengths) if offsets is None else ("offsets", offsets)
+    known = dict.fromkeys(layout.keys)
+    weighted = [key for key, has in zip(layout.keys, layout.weighted, strict=True) if has]
+    for name, given in (("values", values), (bounds_name, bounds or {})):
+        _refuse_unknown(name, given, known)
+    _refuse_unknown("weights", weights or {}, weighted)
+    parts: list[torch.Tensor] = []
+    rows: list[torch.Tensor] = []
+    weight_parts: list[torch.Tensor] = []
+    for feature, key, has_weights in zip(
+        layout.features, layout.keys, layout.weighted, strict=True
+    ):
+        if key not in values:
+            raise WorkloadError(f"input: has no key {key}; there are {_listed(values)}")
+        indices = _as_indices(layout, f"values of {key}", values[key])
+        row = _bounds(layout, key, indices, bounds_name, (bounds or {}).get(key))
+        if rows and row.shape != rows[0].shape:
+            raise WorkloadError(
+                f"feature {feature}: has {row.shape[0] - 1} samples, "
+                f"{layout.features[0]} has {rows[0].shape[0] - 1}: must be as many"
+            )
+        rows.append(row)
+        parts.append(indices.reshape(-1))
+        if weighted:
+            part = _weights(feature, key, indices, weights or {}, has_weights)
+            weight_parts.append(part.reshape(-1))
+    return PackedInputs(
+        torch.cat(parts),
+        torch.stack(rows),
+        torch.cat(weight_parts) if weight_parts else None,
+        [part.shape[0] for part in parts],
+    )
+
+
+def _bounds(
+    layout: InputLayout,
+    key: str,
+    indices: torch.Tensor,
+    name: str,
+    given: torch.Tensor | None,
+) -> torch.Tensor:
+    """[batch + 1]: where each sample's values begin, and the last one's end."""
+    if indices.dim() == 2:
+        if given is not None:
+            raise WorkloadError(
+                f"{name} of {key}: there must be none with values [batch, length] of one length"
+            )
+        batch, length = indices.shape
+        return torch.arange(batch + 1, dtype=indices.dtype, device=indices.device) * length
+    if indices.dim() != 1:
+        raise WorkloadError(
+            f"values of {key}: are {_shape(indices)}: must be [values] or [batch, length]"
+        )
+    if given is None:
+        raise WorkloadError(f"input: has neither offsets nor lengths of {key}")
+    if given.dim() != 1:
+        raise WorkloadError(f"{name} of {key}: are {_shape(given)}: must have one dimension")
+    given = _as_indices(layout, f"{name} of {key}", given)
+    if name == "lengths":
+        return _offsets(given[None], layout.index_type)[0]
+    if layout.include_last_offset:
+        return given
+    return torch.cat([given, given.new_full((1,), indices.shape[0])])
+
+
+def _weights(
+    feature: str, key: str, indices: torch.Tensor, given: Tensors, has_weights: bool
+) -> torch.Tensor:
+    if not has_weights:
+        return torch.ones(indices.shape, dtype=torch.float32, device=indices.device)
+    if key not in given:
+        raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
+    weights = given[key]
+    if weights.shape != indices.shape:
+        raise WorkloadError(
+            f"weights of {key}: are {_shape(weights)}: must be as values, {_shape(indices)}"
+        )
+    return weights.float()
+
+
+def _offsets(lengths: torch.Tensor, index_type: torch.dtype) -> torch.Tensor:
+    """[keys, batch + 1] from [keys, batch]."""
+    return torch.nn.functional.pad(lengths.cumsum(1, dtype=index_type), (1, 0))
+
+
+def _as_indices(layout: InputLayout, place: str, given: torch.Tensor) -> torch.Tensor:
+    if given.dtype == layout.index_type:
+        return given
+    if given.dtype == torch.int32:
+        return given.to(layout.index_type)
+    # Narrowing could turn an index that is out of range into one that is not.
+    raise WorkloadError(
+        f"{place}: are {type_name(given.dtype)}: must be {type_name(layout.index_type)}"
+    )
+
+
+def _refuse_unknown(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+    known = dict.fromkeys(known)
+    for key in given:
+        if key not in known:
+            there = f"there are {_listed(known)}" if known else "no feature is weighted"
+            raise WorkloadError(f"{name} of {key}: no feature looks it up; {there}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:8]) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return str(list(tensor.shape))
+
+
+def type_name(type: torch.dtype) -> str:
+    """``float32`` for ``torch.float32``."""
+    return str(type).removeprefix("torch.")
+
+
+class PooledEmbeddings:
+    """Pooled embeddings side by side, as TorchRec's ``KeyedTensor`` offers them.
+
+    Members: ``keys``, ``values`` [batch, sum of dims], ``length_per_key``, ``offset_per_key``,
+    ``to_dict``, and ``[key]``.
+    """
+
+    def __init__(self, keys: Sequence[str], lengths: Sequence[int], values: torch.Tensor) -> None:
+        self._keys = list(keys)
+        self._lengths = list(lengths)
+        self._values = values
+
+    def keys(self) -> list[str]:
+        return self._keys
+
+    def values(self) -> torch.Tensor:
+        return self._values
+
+    def length_per_key(self) -> list[int]:
+        """Each key's columns."""
+        return self._lengths
+
+    def offset_per_key(self) -> list[int]:
+        """Each key's first column, and after the last one their number."""
+        return [0, *accumulate(self._lengths)]
+
+    def to_dict(self) -> dict[str, torch.Tensor]:
+        """Views of ``values``, [batch, dim]."""
+        return dict(zip(self._keys, self._values.split(self._lengths, dim=1), strict=True))
+
+    def __getitem__(self, key: str) -> torch.Tensor:
+        return self.to_dict()[key]

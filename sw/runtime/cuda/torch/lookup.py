@@ -1,0 +1,185 @@
+"""What one call of the operator is given: tensors, and the program that says what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.runtime.cuda.torch.arrays import to_array
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.keyed_inputs import type_name
+from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
+from sw.runtime.cuda.torch.packed_launch import PackedLaunch
+from sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from sw.workloads.embedding.model import Batch, Feature, FeatureInputs
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Arguments of ``gnarl::fused_embedding_bags``, which see."""
+
+    compiled: OperatorProgram
+    tables: Sequence[torch.Tensor]
+    values: torch.Tensor
+    offsets: torch.Tensor
+    weights: torch.Tensor | None
+    counts: Sequence[int]
+
+    @property
+    def batch(self) -> int:
+        return self.offsets.shape[1] - 1
+
+    def table(self, feature: int) -> torch.Tensor:
+        return self.tables[self.compiled.table_of_feature[feature]]
+
+    def check(self) -> None:
+        """Raises ``WorkloadError`` for tensors that are not what the program says, or not together.
+
+        What is in them is not looked at.
+        """
+        tables = max(self.compiled.table_of_feature) + 1
+        if len(self.tables) < tables:
+            raise WorkloadError(f"input: has {len(self.tables)} tables: must have {tables}")
+        device = self.values.device
+        of_feature = map(self.tables.__getitem__, self.compiled.table_of_feature)
+        for feature, table in zip(self.compiled.model.features, of_feature, strict=True):
+            check_table(feature, table)
+            if table.device != device:
+                raise WorkloadError(
+                    f"feature {feature.name}: table is on {table.device}, values on {device}: "
+                    "must be on one device"
+                )
+        for name, tensor in (("offsets", self.offsets), ("weights", self.weights)):
+            if tensor is not None and tensor.device != device:
+                raise WorkloadError(
+                    f"input: {name} are on {tensor.device}, values on {device}: "
+                    "must be on one device"
+                )
+        self._check_shapes()
+
+    def _check_shapes(self) -> None:
+        features = self.compiled.model.features
+        type = features[0].index_type
+        _check_tensor("values", self.values, type, "[values]", self.values.dim() == 1)
+        _check_tensor(
+            "offsets",
+            self.offsets,
+            type,
+            f"[{len(features)}, batch + 1]",
+            self.offsets.dim() == 2 and self.offsets.shape[0] == len(features) and self.batch >= 0,
+        )
+        if len(self.counts) != len(features):
+            raise WorkloadError(
+                f"input: has counts of {len(self.counts)} features: must be of {len(features)}"
+            )
+        for feature, count in zip(features, self.counts, strict=True):
+            if count < 0:
+                raise WorkloadError(
+                    f"input: counts of {feature.name} are {count}: must be 0 or more"
+                )
+        if sum(self.counts) != len(self.values):
+            raise WorkloadError(
+                f"input: has {len(self.values)} values: must be {sum(self.counts)}, the sum of "
+                "all features' counts"
+            )
+        shape = f"[{len(self.values)}]"
+        if self.weights is not None:
+            fits = self.weights.shape == self.values.shape
+            _check_tensor("weights", self.weights, "float32", shape, fits)
+        elif weighted := [feature.name for feature in features if feature.weighted]:
+            raise WorkloadError(
+                f"input: has no weights: must be float32 {shape}, as {weighted[0]} is weighted"
+            )
+
+    def features(
+        self,
+    ) -> Iterator[tuple[Feature, tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]]:
+        """Each feature with its (indices, offsets, weights)."""
+        begins = [0, *accumulate(self.counts)]
+        for number, feature in enumerate(self.compiled.model.features):
+            span = slice(begins[number], begins[number + 1])
+            has_weights = feature.weighted and self.weights is not None
+            weights = self.weights[span] if has_weights else None  # type: ignore[index]
+            yield feature, (self.values[span], self.offsets[number], weights)
+
+    def new_outputs(self) -> list[torch.Tensor]:
+        """A buffer [batch, width] for each output type, not filled."""
+        return [
+            self.values.new_empty((self.batch, width), dtype=TORCH_TYPES[name])
+            for name, width in self.compiled.program.outputs.widths.items()
+        ]
+
+    def of_features(self, buffers: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Each feature's columns of buffers as ``new_outputs`` makes them."""
+        layout = self.compiled.program.outputs
+        of_type = dict(zip(layout.widths, buffers, strict=True))
+        return [
+            of_type[feature.output_type].narrow(1, column, feature.dim)
+            for feature, column in zip(self.compiled.model.features, layout.columns, strict=True)
+        ]
+
+    def to_batch(self) -> Batch:
+        """The inputs on the host."""
+        weights = None if self.weights is None else self.weights.cpu()
+        here = Lookup(
+            self.compiled, (), self.values.cpu(), self.offsets.cpu(), weights, self.counts
+        )
+        return Batch(
+            self.batch,
+            [
+                FeatureInputs(
+                    to_array(indices), to_array(bounds), None if w is None else to_array(w)
+                )
+                for _, (indices, bounds, w) in here.features()
+            ],
+        )
+
+    def launch(self) -> PackedLaunch:
+        return _launch(self.compiled.text)
+
+    def addresses(self, outputs: Sequence[torch.Tensor]) -> dict[str, Any]:
+        """Those that ``PackedLaunch.arguments`` asks for, but workspace and error record."""
+        return {
+            "tables": [table.data_ptr() for table in self.tables],
+            "values": self.values.data_ptr(),
+            "offsets": self.offsets.data_ptr(),
+            "weights": 0 if self.weights is None else self.weights.data_ptr(),
+            "outputs": [output.data_ptr() for output in outputs],
+        }
+
+
+def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:
+    """``shape``: in words, what ``fits`` says whether it is."""
+    if not fits or tensor.dtype != TORCH_TYPES[type]:
+        raise WorkloadError(
+            f"input: {name} are {type_name(tensor.dtype)} {list(tensor.shape)}: "
+            f"must be {type} {shape}"
+        )
+
+
+def check_table(feature: Feature, table: torch.Tensor) -> None:
+    """Raises ``WorkloadError`` unless the table is what the feature says."""
+    if table.shape != (feature.rows, feature.dim):
+        raise WorkloadError(
+            f"feature {feature.name}: table is {list(table.shape)}: must be "
+            f"[rows, dim] = [{feature.rows}, {feature.dim}]"
+        )
+    if table.dtype != TORCH_TYPES[feature.table_type]:
+        raise WorkloadError(
+            f"feature {feature.name}: table is {type_name(table.dtype)}: must be "
+            f"{feature.table_type}"
+        )
+    if not table.is_contiguous():
+        raise WorkloadError(
+            f"feature {feature.name}: table has strides {list(table.stride())}: must be contiguous"
+        )
+
+
+@lru_cache(maxsize=64)
+def _launch(program: str) -> PackedLaunch:
+    compiled = operator_program(program)
+    return PackedLaunch(compiled.program, compiled.table_of_feature)

@@ -1,0 +1,180 @@
+"""The registered operators ``gnarl::fused_embedding_bags`` and its backward.
+
+Importing this module registers them, which processes that load an exported graph must do. What
+computes depends on where the tensors are: on a GPU the fused kernel, on the CPU PyTorch's own
+operators or the emulation of a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.lookup import Lookup
+from sw.runtime.cuda.torch.operator_program import operator_program
+from sw.runtime.cuda.torch.pooling import add_table_gradient, pool, weights_gradient
+from sw.workloads.embedding.data import check_batch
+
+
+@torch.library.custom_op(
+    "gnarl::fused_embedding_bags", mutates_args=(), tags=(torch.Tag.cudagraph_unsafe,)
+)
+def fused_embedding_bags(
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    counts: Sequence[int],
+    program: str,
+) -> list[torch.Tensor]:
+    """Looks up and pools all features of a model: a buffer [batch, width] for each output type.
+
+    tables
+        each [rows, dim]; which one a feature has is in the program.
+    values, offsets, weights, counts
+        as in ``PackedInputs``.
+    program
+        ``OperatorProgram.text``.
+
+    Differentiable once, in tables and weights. Raises ``WorkloadError`` for tables that are not
+    the program's, tensors on several devices, and, if the program is checked, for the first bad
+    offset or index. Unchecked, on a GPU, those mean undefined results.
+    """
+    weights = None if weights is None else weights.contiguous()
+    lookup = Lookup(
+        operator_program(program),
+        tables,
+        values.contiguous(),
+        offsets.contiguous(),
+        weights,
+        counts,
+    )
+    lookup.check()
+    if lookup.compiled.checked:
+        check_batch(lookup.compiled.model, lookup.to_batch())
+    outputs = lookup.new_outputs()
+    if values.device.type == "cuda":
+        from sw.runtime.cuda.torch.launch import launch
+
+        launch(lookup, outputs)
+    elif values.device.type != "cpu":
+        raise WorkloadError(f"input: is on {values.device}: must be on a GPU or the CPU")
+    elif lookup.compiled.emulated:
+        from sw.runtime.cuda.torch.emulation import emulate
+
+        emulate(lookup, outputs)
+    else:
+        targets = lookup.of_features(outputs)
+        for number, (feature, inputs) in enumerate(lookup.features()):
+            targets[number].copy_(pool(feature, lookup.table(number), *inputs))
+    return outputs
+
+
+@fused_embedding_bags.register_fake
+def _fake(
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    counts: Sequence[int],
+    program: str,
+) -> list[torch.Tensor]:
+    return Lookup(operator_program(program), tables, values, offsets, weights, counts).new_outputs()
+
+
+@torch.library.custom_op("gnarl::fused_embedding_bags_backward", mutates_args=())
+def fused_embedding_bags_backward(
+    gradients: Sequence[torch.Tensor],
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    counts: Sequence[int],
+    program: str,
+    wanted: Sequence[bool],
+    weights_wanted: bool,
+) -> list[torch.Tensor]:
+    """Gradients of the wanted tables, in order and in their types, then of weights if wanted.
+
+    gradients
+        of the outputs, [batch, width] each; other arguments are the operator's.
+    wanted
+        for each table whether its gradient is.
+    """
+    lookup = Lookup(operator_program(program), tables, values, offsets, weights, counts)
+    totals = [
+        torch.zeros(table.shape, dtype=torch.float32, device=table.device) if want else None
+        for table, want in zip(tables, wanted, strict=True)
+    ]
+    weight_parts = []
+    of_feature = lookup.of_features(gradients)
+    for number, (feature, inputs) in enumerate(lookup.features()):
+        total = totals[lookup.compiled.table_of_feature[number]]
+        table, gradient = lookup.table(number), of_feature[number]
+        if total is not None:
+            add_table_gradient(total, feature, gradient, table, *inputs)
+        if weights_wanted:
+            indices, bounds, _ = inputs
+            weight_parts.append(
+                weights_gradient(feature, gradient, table, indices, bounds)
+                if feature.weighted
+                else torch.zeros(len(indices), device=values.device)
+            )
+    found = [
+        total.to(table.dtype)
+        for total, table in zip(totals, tables, strict=True)
+        if total is not None
+    ]
+    return [*found, torch.cat(weight_parts)] if weights_wanted else found
+
+
+@fused_embedding_bags_backward.register_fake
+def _fake_backward(
+    gradients: Sequence[torch.Tensor],
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    counts: Sequence[int],
+    program: str,
+    wanted: Sequence[bool],
+    weights_wanted: bool,
+) -> list[torch.Tensor]:
+    found = [
+        table.new_empty(table.shape) for table, want in zip(tables, wanted, strict=True) if want
+    ]
+    if weights_wanted:
+        found.append(values.new_empty(values.shape, dtype=torch.float32))
+    return found
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
+    tables, values, offsets, weights, counts, program = inputs
+    ctx.save_for_backward(values, offsets, weights, *tables)
+    ctx.counts = counts
+    ctx.program = program
+
+
+def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
+    values, offsets, weights, *tables = ctx.saved_tensors
+    wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
+    found = iter(
+        fused_embedding_bags_backward(
+            gradients,
+            tables,
+            values,
+            offsets,
+            weights,
+            ctx.counts,
+            ctx.program,
+            list(wanted),
+            weights_wanted,
+        )
+    )
+    of_tables = [next(found) if want else None for want in wanted]
+    return of_tables, None, None, next(found, None), None, None
+
+
+fused_embedding_bags.register_autograd(_backward, setup_context=_save)

@@ -1,0 +1,1 @@
+"""The DPU as its instructions see it: an interpreter of the binary."""

@@ -1,0 +1,233 @@
+"""Which values a DPU program computes from which, found by running it on names of values.
+
+Nothing that the machine does depends on the data, so registers and memory hold numbers of values
+here, and every operation makes a new value. All rules of the machine are checked on the way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, ErrorCause, Opcode, PeOp
+from hw.dpu.topology import pe_list, pe_number, writers
+from sw.runtime.dpu.model.fetch import Fault, Fetched
+
+ZERO = 0
+"""The value of a bank that isn't read."""
+
+FIRST_WORD = 1
+"""The value that word 0 of row 0 of the data memory has at the start; the others follow."""
+
+
+# Plain numbers for compiled code, which knows no Amaranth enumerations.
+_PASS_LEFT, _PASS_RIGHT = PeOp.PASS_LEFT.value, PeOp.PASS_RIGHT.value
+_EMPTY = ErrorCause.READ_OF_EMPTY_REGISTER.value
+_FULL = ErrorCause.WRITE_TO_FULL_BANK.value
+_CONFLICT = ErrorCause.WRITE_CONFLICT.value
+_NONE = ErrorCause.NONE.value
+
+
+class Dataflow(NamedTuple):
+    """What a program did.
+
+    operation, left, right
+        of the values that it computed, in order, after those of the data memory.
+    memory
+        the value in each word of the data memory at its end, int64 [data_rows, banks].
+    cause, detail, instruction, cycle
+        of the first error, or cause ``NONE``; cycles count from the first issue.
+    """
+
+    operation: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    memory: np.ndarray
+    cause: int
+    detail: int
+    instruction: int
+    cycle: int
+
+
+class _Wiring(NamedTuple):
+    """Where values go. Nodes are the crossbar's lanes, then the PEs.
+
+    ``left``, ``right``: nodes that each PE takes. ``node``, ``latency`` [banks, write sources]: the
+    node that a bank takes, and in how many cycles it's written; 0 for nothing.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    node: np.ndarray
+    latency: np.ndarray
+    load_latency: int
+
+
+def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles: int) -> Dataflow:
+    """Runs the instructions and then nothing, ``cycles`` cycles in all, or until an error.
+
+    ``faults`` are the instructions whose fields are illegal. O(cycles · (banks + PEs)).
+    """
+    columns = fetched.columns
+    count = len(fetched.opcodes)
+    opcode = fetched.opcodes[:, None]
+    # What an instruction's format lacks is 0 in its columns, and does nothing.
+    copies = np.where(columns["write_enable"], WRITE_COPY, WRITE_NONE).astype(np.uint8)
+    write_source = np.where(opcode == Opcode.COPY, copies, columns["write_source"])
+    beside_exec = columns.get("store_enable", np.zeros_like(columns["read_enable"]))
+    stores = np.where(opcode == Opcode.STORE, columns["read_enable"], beside_exec)
+    fault = np.zeros((count, 2), np.int64)
+    for number, cause_and_detail in faults.items():
+        fault[number] = cause_and_detail
+    words = np.arange(config.data_rows * config.banks) + FIRST_WORD
+    memory = words.reshape(config.data_rows, config.banks)
+    operations = int(np.count_nonzero(columns["operation"] > PeOp.PASS_RIGHT))
+    computed = np.empty((3, operations), np.int64)
+    cause, detail, number, cycle = _follow(
+        cycles,
+        config.registers,
+        _wiring(config),
+        fault,
+        columns["read_enable"],
+        columns["valid_reset"],
+        columns["read_address"],
+        columns["source"],
+        columns["operation"],
+        write_source,
+        columns["row"],
+        columns["load_enable"],
+        stores,
+        memory,
+        computed,
+    )
+    operation, left, right = computed
+    return Dataflow(operation, left, right, memory, cause, detail, number, cycle)
+
+
+def _wiring(config: DpuConfig) -> _Wiring:
+    pes = pe_list(config)
+    left = np.empty(config.pes, np.int64)
+    for number, pe in enumerate(pes):
+        if pe.layer == 1:
+            left[number] = (pe.tree << config.depth) + 2 * pe.place
+        else:
+            left[number] = config.banks + pe_number(config, pe.tree, pe.layer - 1, 2 * pe.place)
+    by_bank = [writers(config, bank) for bank in range(config.banks)]
+    sources = FIRST_WRITER + max(map(len, by_bank))
+    node, latency = np.zeros((2, config.banks, sources), np.int64)
+    node[:, WRITE_COPY] = np.arange(config.banks)
+    latency[:, WRITE_COPY] = config.layer_latency(0)
+    for bank, numbers in enumerate(by_bank):
+        for source, number in enumerate(numbers, FIRST_WRITER):
+            node[bank, source] = config.banks + number
+            latency[bank, source] = config.layer_latency(pes[number].layer)
+    # The right neighbour of a lane, or of a PE in its layer, has the next number.
+    return _Wiring(left, left + 1, node, latency, config.load_latency)
+
+
+@njit(cache=True)
+def _follow(
+    cycles: int,
+    registers: int,
+    wiring: _Wiring,
+    fault: np.ndarray,
+    read_enable: np.ndarray,
+    valid_reset: np.ndarray,
+    read_address: np.ndarray,
+    source: np.ndarray,
+    operation: np.ndarray,
+    write_source: np.ndarray,
+    row: np.ndarray,
+    load_enable: np.ndarray,
+    store_enable: np.ndarray,
+    memory: np.ndarray,
+    computed: np.ndarray,
+) -> tuple[int, int, int, int]:
+    """Fills in ``memory`` and ``computed`` (operation, left, right); the first error.
+
+    One turn of the outer loop is one cycle, in which instruction ``cycle`` issues.
+    """
+    banks, pes = read_enable.shape[1], operation.shape[1]
+    held = np.zeros((banks, registers), np.int64)
+    valid = np.zeros((banks, registers), np.bool_)
+    # What is under way to the banks, by the cycle of the write modulo its length.
+    slots = max(wiring.latency.max(), wiring.load_latency) + 1
+    arriving = np.zeros((slots, banks), np.int64)
+    offers = np.zeros((slots, banks), np.int64)
+    writer = np.zeros((slots, banks), np.int64)
+    words = np.zeros(banks, np.int64)
+    nodes = np.zeros(banks + pes, np.int64)
+    made = 0
+    next_value = memory.size + FIRST_WORD
+    for cycle in range(cycles):
+        now = cycle % slots
+        issues = cycle < len(row)
+        empty, full, conflict = -1, -1, -1
+        for bank in range(banks - 1, -1, -1):
+            if offers[now, bank] > 0:
+                register = 0
+                while register < registers and valid[bank, register]:
+                    register += 1
+                if register == registers:
+                    full = bank
+                else:
+                    held[bank, register] = arriving[now, bank]
+                    valid[bank, register] = True
+                if offers[now, bank] > 1:
+                    conflict = bank
+            # After the write: that is the forwarding.
+            words[bank] = ZERO
+            if issues and read_enable[cycle, bank]:
+                address = read_address[cycle, bank]
+                if address < registers:
+                    words[bank] = held[bank, address]
+                    if not valid[bank, address]:
+                        empty = bank
+        if issues and fault[cycle, 0] != 0:
+            return fault[cycle, 0], fault[cycle, 1], cycle, cycle
+        if empty >= 0:
+            return _EMPTY, empty, cycle, cycle
+        if full >= 0:
+            return _FULL, full, writer[now, full], cycle
+        if conflict >= 0:
+            return _CONFLICT, conflict, writer[now, conflict], cycle
+        offers[now] = 0
+        if not issues:
+            continue
+
+        for bank in range(banks):
+            # Freed last: the write of this cycle took no register that is freed in it.
+            if valid_reset[cycle, bank]:
+                valid[bank, read_address[cycle, bank]] = False
+            nodes[bank] = words[source[cycle, bank]]
+        for pe in range(pes):
+            left, right = nodes[wiring.left[pe]], nodes[wiring.right[pe]]
+            code = operation[cycle, pe]
+            if code == _PASS_LEFT:
+                nodes[banks + pe] = left
+            elif code == _PASS_RIGHT:
+                nodes[banks + pe] = right
+            else:
+                computed[0, made], computed[1, made], computed[2, made] = code, left, right
+                nodes[banks + pe] = next_value + made
+                made += 1
+        for bank in range(banks):
+            choice = write_source[cycle, bank]
+            latency = wiring.latency[bank, choice]
+            if latency > 0:
+                then = (cycle + latency) % slots
+                arriving[then, bank] = nodes[wiring.node[bank, choice]]
+                offers[then, bank] += 1
+                writer[then, bank] = cycle
+            # Memory operations are done in the order of issue, so they may be done at once.
+            if load_enable[cycle, bank]:
+                then = (cycle + wiring.load_latency) % slots
+                arriving[then, bank] = memory[row[cycle], bank]
+                offers[then, bank] += 1
+                writer[then, bank] = cycle
+            if store_enable[cycle, bank]:
+                memory[row[cycle], bank] = words[bank]
+    return _NONE, 0, 0, cycles

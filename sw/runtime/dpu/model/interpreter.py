@@ -1,0 +1,87 @@
+"""The DPU as its instructions see it: an interpreter of the binary, with every rule checked.
+
+First what is computed from what, cycle by cycle (``dpu_dataflow``), then the arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import COUNTERS, START_CYCLES, ErrorCause, Opcode
+from hw.lib.errors import GnarlError
+from sw.golden.dpu import evaluate
+from sw.runtime.dpu.model.dataflow import follow
+from sw.runtime.dpu.model.fetch import EXECS, LOADS, STORES, fetch, illegal_fields
+
+_COUNTED = {
+    "exec": EXECS,
+    "copy": (Opcode.COPY,),
+    "load": LOADS,
+    "store": STORES,
+    "nop": (Opcode.NOP,),
+}
+
+
+class ModelError(GnarlError):
+    """A program that breaks a rule of the machine, which stops with ``cause`` and ``detail``.
+
+    ``cycle`` counts from the start; ``instruction`` is the number, and ``address`` the byte
+    address, of the instruction at fault: for a write to a bank, of the last that issued.
+    """
+
+    def __init__(
+        self, cause: ErrorCause, detail: int, cycle: int, instruction: int, address: int
+    ) -> None:
+        self.cause = cause
+        self.detail = detail
+        self.cycle = cycle
+        self.instruction = instruction
+        self.address = address
+        super().__init__(
+            f"cycle {cycle}, instruction {instruction} at byte {address:#x}: "
+            f"{cause.name}, detail {detail:#x}"
+        )
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """What a run leaves.
+
+    ``data``: the data memory, uint32 [data_rows, banks]. ``cycles``, and ``counters`` by the names
+    of ``isa.COUNTERS``: as the hardware counts them.
+    """
+
+    data: np.ndarray
+    cycles: int
+    counters: dict[str, int]
+
+
+def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
+    """Runs the program ``stream`` (uint8 bytes) from its start until it is done.
+
+    ``data`` is the data memory before the start, uint32 [data_rows, banks]; the instruction memory
+    holds 0 beyond the program. Raises ``ModelError`` where the machine would stop with an error,
+    and ``CapacityError`` if the program is longer than the instruction memory.
+    """
+    fetched = fetch(config, stream)
+    count = len(fetched.opcodes)
+    # The first cycle of draining is the one in which HALT issues.
+    drain = config.drain_cycles - 1 if fetched.end is None else config.drain_cycles
+    cycles = count + (min(fetched.idle, drain) if fetched.end else drain)
+    flow = follow(config, fetched, illegal_fields(config, fetched), cycles)
+    if flow.cause != ErrorCause.NONE:
+        address = int(fetched.addresses[flow.instruction])
+        cause = ErrorCause(flow.cause)
+        raise ModelError(cause, flow.detail, START_CYCLES + flow.cycle, flow.instruction, address)
+    if fetched.end is not None:
+        number = count + fetched.idle
+        raise ModelError(*fetched.end, START_CYCLES + number, number, fetched.end_address)
+    words = data.reshape(-1) & np.uint32((1 << config.width) - 1)
+    leaves = np.concatenate([np.zeros(1, np.uint32), words])
+    values = evaluate(flow.operation.astype(np.uint8), flow.left, flow.right, leaves, config.format)
+    counts = np.bincount(fetched.opcodes, minlength=len(Opcode))
+    counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in COUNTERS}
+    return ModelResult(values[flow.memory], START_CYCLES + cycles, counters)

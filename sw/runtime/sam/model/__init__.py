@@ -1,0 +1,1 @@
+"""SAM graphs as their streams see them: an interpreter of the blocks."""

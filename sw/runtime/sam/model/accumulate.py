@@ -1,0 +1,217 @@
+"""Sparse accumulators: sums over an index that is not the innermost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.sam.token import DONE, EMPTY
+from sw.golden.sums import run_totals
+from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
+
+Inputs = Mapping[str, Stream]
+
+
+def spaccumulator(site: Site, inputs: Inputs) -> Done:
+    """Sums by coordinate, one table for each fiber of the reduced index, in ascending order."""
+    order = site.block["order"]
+    streams = [inputs[f"crd{place}"] for place in range(order + 1)]
+    values = inputs["val"]
+    site.require_same(streams[0], values, ("crd0", "val"))
+    for place in range(order):
+        names = f"crd{place + 1}", f"crd{place}"
+        site.require_stops(Parents(streams[place + 1]), streams[place], names)
+    if streams[-1].lengths[-1]:
+        site.fail(f"crd{order} has data after its last stop: must have a stop before done")
+    stops = streams[-1].tokens[streams[-1].stops]
+
+    # For each value: its table, and its coordinates from the outermost index in.
+    fiber, columns = _coordinates(streams)
+    sizes = [site.setting(f"size{place}") for place in range(order)]
+    _check(site, columns, sizes)
+    ordering = np.lexsort((*columns[::-1], fiber))
+    keys = [column[ordering] for column in (fiber, *columns)]
+    first = np.zeros(len(ordering), bool)
+    first[:1] = True
+    for key in keys:
+        first[1:] |= key[1:] != key[:-1]
+    lengths = np.diff(np.append(np.flatnonzero(first), len(ordering)))
+    words = values.words[values.is_data][ordering]
+    totals = run_totals(words, lengths, "add", site.format).astype(np.int64)
+    sums = _Table([key[first] for key in keys], totals)
+    for depth in range(order):
+        place = order - 1 - depth
+        if site.block[f"full{place}"]:
+            sums = _filled(site, sums, depth, sizes[place], len(stops))
+    outputs = _streams(sums, stops, order)
+    return Done(outputs, _steps(site, inputs, outputs))
+
+
+def _coordinates(streams: list[Stream]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """For each innermost token: its table, and its coordinates from outside in."""
+    inner = streams[0]
+    own = inner.is_data
+    columns = [inner.tokens[own]]
+    fiber = inner.fiber[own]
+    for stream in streams[1:]:
+        head = Parents(stream).heads[fiber]
+        columns.insert(0, stream.tokens[head])
+        fiber = stream.fiber[head]
+    return fiber, columns[1:]
+
+
+class _Table:
+    """Sums in ascending order: ``columns`` are their table and coordinates, ``values`` tokens."""
+
+    def __init__(self, columns: list[np.ndarray], values: np.ndarray) -> None:
+        self.columns = columns
+        self.values = values
+
+
+def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
+    for depth, (column, size) in enumerate(zip(columns, reversed(sizes), strict=True)):
+        name = f"crd{len(sizes) - 1 - depth}"
+        if len(column) and column.max() == EMPTY:
+            site.fail(f"{name} has an empty token: must be a coordinate")
+        if len(column) and column.max() >= size:
+            site.fail(f"{name} has coordinate {column.max()}: must be below its size, {size}")
+    if len(columns[0]):
+        shift = max(sizes[0] - 1, 0).bit_length()
+        at = columns[-1] if len(columns) == 1 else (columns[0] << shift) + columns[-1]
+        words = site.limits.accumulator_words
+        if int(at.max()) >= words:
+            site.fail(f"needs {at.max() + 1:,} sums: must be at most {words:,}, accumulator_words")
+
+
+def _filled(site: Site, sums: _Table, depth: int, size: int, tables: int) -> _Table:
+    """With every coordinate below ``size`` in column ``depth`` + 1; absent ones have value 0.
+
+    In an outer column, what is new has no coordinate further in: -1.
+    """
+    outer = sums.columns[: depth + 1]
+    if depth == 0:
+        fibers = [np.arange(tables)]
+    else:
+        changes = np.zeros(len(sums.values), bool)
+        changes[:1] = True
+        for column in outer:
+            changes[1:] |= column[1:] != column[:-1]
+        fibers = [column[changes] for column in outer]
+    site.require_room(len(fibers[0]) * size)
+    grid = [np.repeat(column, size) for column in fibers]
+    grid.append(np.tile(np.arange(size), len(fibers[0])))
+    inner = sums.columns[depth + 2 :]
+    columns = [
+        np.concatenate([new, old]) for new, old in zip(grid, sums.columns[: depth + 2], strict=True)
+    ]
+    columns += [np.concatenate([np.full(len(grid[0]), -1), old]) for old in inner]
+    values = np.concatenate([np.zeros(len(grid[0]), np.int64), sums.values])
+    ordering = np.lexsort(columns[::-1])
+    columns = [column[ordering] for column in columns]
+    values = values[ordering]
+    # Of a new and old rows of the same coordinate, the old ones count, which come later.
+    keep = np.ones(len(values), bool)
+    same = np.ones(max(len(values) - 1, 0), bool)
+    for column in columns[: depth + 2]:
+        same &= column[1:] == column[:-1]
+    is_new = (ordering < len(grid[0]))[:-1]
+    keep[:-1] = ~(same & is_new)
+    return _Table([column[keep] for column in columns], values[keep])
+
+
+def _streams(sums: _Table, stops: np.ndarray, order: int) -> dict[str, np.ndarray]:
+    tables = np.arange(len(stops))
+    outputs = {}
+    if order == 1:
+        fiber, crd = sums.columns
+        ends = np.searchsorted(fiber, tables, side="right")
+        outputs["out_crd0"] = _with_stops(crd, ends, stops)
+        outputs["out_val"] = _with_stops(sums.values, ends, stops)
+        return outputs
+    table, outer, inner = sums.columns
+    new = np.zeros(len(table), bool)
+    new[:1] = True
+    new[1:] = (table[1:] != table[:-1]) | (outer[1:] != outer[:-1])
+    rows = np.flatnonzero(new)
+    outputs["out_crd1"] = _with_stops(
+        outer[rows], np.searchsorted(table[rows], tables, side="right"), stops
+    )
+    # An inner fiber for each row, and one for a table without any; the last of a table ends it.
+    bare = np.setdiff1d(tables, table[rows])
+    owner = np.concatenate([table[rows], bare])
+    sizes = np.concatenate([np.diff(np.append(rows, len(table))), np.zeros(len(bare), np.int64)])
+    ordering = np.argsort(owner, kind="stable")
+    owner, sizes = owner[ordering], sizes[ordering]
+    is_last = np.diff(owner, append=-1) != 0
+    inner_stops = np.where(is_last, stops[owner] + 1, STOP)
+    # A row that is there without an inner coordinate has its place, and nothing in it.
+    real = inner >= 0
+    ends = np.concatenate([[0], np.cumsum(real)])[np.cumsum(sizes)]
+    outputs["out_crd0"] = _with_stops(inner[real], ends, inner_stops)
+    outputs["out_val"] = _with_stops(sums.values[real], ends, inner_stops)
+    return outputs
+
+
+def _with_stops(data: np.ndarray, ends: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """``data`` with each stop before the data of number ``ends``, and done."""
+    places = ends + np.arange(len(ends))
+    tokens = np.empty(len(data) + len(stops) + 1, np.int64)
+    given = np.ones(len(tokens), bool)
+    given[places] = False
+    given[-1] = False
+    tokens[given] = data
+    tokens[places] = stops
+    tokens[-1] = DONE
+    return tokens
+
+
+def _steps(site: Site, inputs: Inputs, outputs: Mapping[str, np.ndarray]) -> Steps:
+    """Values go in one by one, then their table comes out, a step for each of its tokens.
+
+    With order 1, another table is filled meanwhile; with order 2, nothing goes in.
+    """
+    values = inputs["val"]
+    order = site.block["order"]
+    out = Stream(outputs["out_val"])
+    # The innermost stops that end a table, on both sides.
+    into = values.stops[values.tokens[values.stops] >= STOP + order]
+    from_ = out.stops[out.tokens[out.stops] >= STOP + order - 1]
+    given = np.diff(from_, prepend=-1)
+    if order == 1:
+        needed = np.append(np.repeat(into, given), len(values) - 1)
+        return Steps(len(out), _needs(inputs, order, needed), dict.fromkeys(outputs))
+    begins = into + np.cumsum(given) - given + 1
+    count = len(values) + len(out) - 1
+    drains = np.arange(len(out) - 1) + np.repeat(begins - (from_ + 1 - given), given)
+    takes = np.ones(count, bool)
+    takes[drains] = False
+    gives = np.append(drains, count - 1)
+    # An outer coordinate leaves with the first token of its fiber, a stop with the inner stop.
+    outer = Stream(outputs["out_crd1"])
+    parents = Parents(outer)
+    at = np.full(len(outer), count - 1)
+    at[parents.last] = gives[out.stops]
+    first = np.append(0, out.stops + 1)[:-1]
+    at[parents.heads[parents.given]] = gives[first[parents.given]]
+    return Steps(
+        count,
+        _needs(inputs, order, np.cumsum(takes) - 1),
+        {"out_val": gives, "out_crd0": gives, "out_crd1": at},
+    )
+
+
+def _needs(inputs: Inputs, order: int, values: np.ndarray) -> dict[str, np.ndarray | None]:
+    """What must be there along with ``values``, places in the innermost streams."""
+    needs: dict[str, np.ndarray | None] = {"val": values, "crd0": values}
+    place = values
+    for depth in range(1, order + 1):
+        child, stream = inputs[f"crd{depth - 1}"], inputs[f"crd{depth}"]
+        parents = Parents(stream)
+        ends = ~child.is_data[place]
+        fiber = child.fiber[place]
+        last = np.append(parents.last, len(stream) - 1)[fiber]
+        head = np.append(parents.heads, len(stream) - 1)[fiber]
+        place = np.where(ends, last, head)
+        needs[f"crd{depth}"] = place
+    return needs

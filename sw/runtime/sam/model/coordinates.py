@@ -1,0 +1,142 @@
+"""Blocks that repeat, hold and drop tokens, and those between coordinates and points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.lib.formats import FloatFormat, parse_format
+from hw.sam.token import DONE
+from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
+
+Inputs = Mapping[str, Stream]
+
+
+def repsiggen(site: Site, inputs: Inputs) -> Done:
+    """A signal for each token: data, stop or done."""
+    crd = inputs["crd"]
+    signals = np.zeros(len(crd), np.int64)
+    signals[crd.stops] = STOP
+    signals[-1] = DONE
+    return Done({"out_repsig": signals}, Steps(len(crd), {"crd": None}, {"out_repsig": None}))
+
+
+def repeat(site: Site, inputs: Inputs) -> Done:
+    """Each reference for every signal of its fiber."""
+    out, needs = _repeated(site, inputs["ref"], inputs["repsig"], ("ref", "repsig"))
+    steps = Steps(len(out), {"ref": needs, "repsig": None}, {"out_ref": None})
+    return Done({"out_ref": out}, steps)
+
+
+def _repeated(
+    site: Site, refs: Stream, signals: Stream, names: tuple[str, str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The repeated references, and the place of the last reference that each of them needs."""
+    parents = Parents(refs)
+    site.require_levels(parents.stops)
+    if len(parents.heads) != len(signals.stops):
+        site.fail(
+            f"{names[0]} has {len(parents.heads)} fibers below it, {names[1]} has "
+            f"{len(signals.stops)}: must be the same"
+        )
+    empty = ~parents.given & (signals.lengths[:-1] > 0)
+    if empty.any() or signals.lengths[-1]:
+        at = int(np.argmax(np.append(empty, True)))
+        site.fail(f"fiber {at} of {names[1]} has data, and there is no token of {names[0]} for it")
+    lengths = signals.lengths[:-1] + 1
+    out = np.empty(len(signals), np.int64)
+    out[:-1] = np.repeat(refs.tokens[parents.heads], lengths)
+    out[signals.stops] = parents.stops
+    out[-1] = DONE
+    needs = np.full(len(signals), len(refs) - 1)
+    needs[:-1] = np.repeat(parents.heads, lengths)
+    needs[signals.stops] += parents.given
+    return out, needs
+
+
+def crdhold(site: Site, inputs: Inputs) -> Done:
+    """Each outer coordinate for every inner one of its fiber."""
+    outer, inner = inputs["outer"], inputs["inner"]
+    site.require_stops(Parents(outer), inner, ("outer", "inner"))
+    held, needs = _repeated(site, outer, inner, ("outer", "inner"))
+    steps = Steps(
+        len(inner), {"outer": needs, "inner": None}, {"out_outer": None, "out_inner": None}
+    )
+    return Done({"out_outer": held, "out_inner": inner.tokens}, steps)
+
+
+def crddrop(site: Site, inputs: Inputs) -> Done:
+    """The outer coordinates whose inner fiber has something; the inner stream as it is."""
+    outer, inner = inputs["outer"], inputs["inner"]
+    parents = Parents(outer)
+    site.require_stops(parents, inner, ("outer", "inner"))
+    kept = np.ones(len(outer), bool)
+    kept[parents.heads] = (inner.lengths[:-1] > 0) | ~parents.given
+    # A coordinate passes with the first inner token of its fiber, a stop with the inner stop.
+    passed = np.empty(len(outer), np.int64)
+    passed[-1] = len(inner) - 1
+    passed[parents.last] = inner.stops
+    passed[parents.heads[parents.given]] = (inner.stops - inner.lengths[:-1])[parents.given]
+    needs = np.full(len(inner), len(outer) - 1)
+    needs[:-1] = np.repeat(parents.heads, inner.lengths[:-1] + 1)
+    needs[inner.stops] = parents.last
+    steps = Steps(
+        len(inner),
+        {"outer": needs, "inner": None},
+        {"out_outer": np.maximum.accumulate(passed)[kept], "out_inner": None},
+    )
+    return Done({"out_outer": outer.tokens[kept], "out_inner": inner.tokens}, steps)
+
+
+def valdrop(site: Site, inputs: Inputs) -> Done:
+    """The pairs whose value is not 0."""
+    crd, val = inputs["crd"], inputs["val"]
+    site.require_same(crd, val, ("crd", "val"))
+    bits = val.words
+    if isinstance(parse_format(site.format), FloatFormat):
+        bits = bits & np.uint32((1 << parse_format(site.format).width - 1) - 1)
+    kept = bits != 0
+    kept[val.ends] = True
+    places = np.flatnonzero(kept)
+    steps = Steps(len(val), {"crd": None, "val": None}, {"out_crd": places, "out_val": places})
+    return Done({"out_crd": crd.tokens[places], "out_val": val.tokens[places]}, steps)
+
+
+def crdtopoint(site: Site, inputs: Inputs) -> Done:
+    """The outer and the inner coordinate of each inner one, without stops."""
+    held = crdhold(site, inputs)
+    inner = inputs["inner"]
+    kept = np.ones(len(inner), bool)
+    kept[inner.stops] = False
+    places = np.flatnonzero(kept)
+    steps = Steps(len(inner), held.steps.needs, {"out_outer": places, "out_inner": places})
+    return Done({name: tokens[places] for name, tokens in held.outputs.items()}, steps)
+
+
+def pointtocrd(site: Site, inputs: Inputs) -> Done:
+    """Points of ascending outer coordinate as two levels, of one fiber of fibers."""
+    outer, inner = inputs["outer"], inputs["inner"]
+    if len(outer.stops) or len(inner.stops):
+        site.fail("points have no stops: both streams must be data and a done token")
+    if len(outer) != len(inner):
+        site.fail(f"outer has {len(outer)} tokens, inner has {len(inner)}: must be the same")
+    points = len(outer) - 1
+    first = np.flatnonzero(np.diff(outer.tokens[:-1], prepend=-1))
+    # A stop stands before each new outer coordinate but the first, and at the end.
+    ends = np.append(first[1:], points) + np.arange(max(len(first), 1))
+    given = np.ones(points + len(ends) + 1, bool)
+    given[ends] = given[-1] = False
+    out_inner = np.full(len(given), STOP)
+    out_inner[given] = inner.tokens[:-1]
+    out_inner[ends[-1]] = STOP + 1
+    out_inner[-1] = DONE
+    out_outer = np.concatenate([outer.tokens[first], [STOP, DONE]])
+    # A point is a step, and so is a stop.
+    needs = np.minimum(np.cumsum(given) - given, points)
+    begins = np.concatenate([[0], ends[:-1] + 1])[: len(first)]
+    gives = {"out_outer": np.concatenate([begins, [ends[-1], ends[-1] + 1]]), "out_inner": None}
+    return Done(
+        {"out_outer": out_outer, "out_inner": out_inner},
+        Steps(len(given), {"outer": needs, "inner": needs}, gives),
+    )

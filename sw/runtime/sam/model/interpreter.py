@@ -1,0 +1,81 @@
+"""A SAM machine as its graph sees it, in the shape of the table of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.lib.errors import ConfigError
+from hw.sam.config import SamConfig
+from hw.sam.fabric.encoding import decode
+from hw.sam.graph import Graph
+from hw.sam.memory_map import memory_map, settings_rows
+from hw.sam.unit import settings_of
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.runtime.sam.model.streams import ModelRun, run_graph
+from sw.runtime.sam.model.timing import latencies
+from sw.runtime.sam.model.tokens import Limits
+
+
+def model(config: SamConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
+    """Runs a machine on the contents of ``image``; the ``wanted`` rows at the end.
+
+    The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
+    queues that are never full, without skipping, so no block ever stalls; see
+    ``sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
+    neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
+    """
+    graph = _graph(config, image)
+    run = run_image(config, graph, image)
+    counters = dict.fromkeys(memory_map(config).counters, 0) | run.counts
+    for (block, output), tokens in run.streams.items():
+        if (block, output) in graph.readers:
+            counters[f"tokens_{block}_{output}"] = len(tokens)
+    memory = {
+        window: Rows(rows, _rows(run.written[window], rows))
+        for window, rows in wanted(counters).items()
+    }
+    return MachineRun(memory, run.cycles, counters)
+
+
+def _graph(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
+    if config.graph is not None:
+        return config.graph
+    if config.fabric is None:
+        raise ConfigError(["graph: there is none, and no fabric: the model has nothing to run"])
+    words = image.get("configuration")
+    return decode(np.zeros(0) if words is None else words.words, config)
+
+
+def run_image(config: SamConfig, graph: Graph, image: Mapping[str, Rows]) -> ModelRun:
+    """Runs ``graph`` on settings and arrays as the windows of a machine have them."""
+    arrays = {
+        f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
+        for block in graph.blocks
+        for array in block.arrays
+        if not array.writes
+    }
+    names = settings_of(graph) if config.fabric is None else settings_rows(config)
+    values = _loaded(image.get("settings"), 1)
+    settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
+    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
+    cycles = latencies(graph, config)
+    return run_graph(graph, config.format, arrays, settings, limits, cycles)
+
+
+def _loaded(rows: Rows | None, words: int) -> np.ndarray:
+    """Memory up to the last row that was written: uint32 [rows, words]."""
+    if rows is None or not len(rows.numbers):
+        return np.zeros((0, words), np.uint32)
+    memory = np.zeros((int(rows.numbers[-1]) + 1, words), np.uint32)
+    memory[rows.numbers] = rows.words
+    return memory
+
+
+def _rows(words: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows of a memory of which only the first have been written: uint32 [n, 1]."""
+    found = np.zeros(len(rows), np.uint32)
+    there = rows < len(words)
+    found[there] = words[rows[there]]
+    return found[:, np.newaxis]

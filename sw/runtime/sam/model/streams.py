@@ -1,0 +1,132 @@
+"""SAM graphs on whole streams: one function a type of block, arrays of tokens in and out.
+
+Every rule of the hardware is checked: operands that must agree, addresses, capacities. What comes
+out of lookups is more than in hardware where intersections tell them what to skip; results are the
+same. Source: Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.sam.graph import Graph
+from sw.runtime.sam.model import (
+    accumulate,
+    coordinates,
+    join,
+    lanes,
+    lookup,
+    values,
+    write,
+)
+from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times
+from sw.runtime.sam.model.tokens import Done, Limits, Site, Stream
+
+BLOCKS: dict[str, Callable[[Site, Mapping[str, Stream]], Done]] = {
+    function.__name__: function
+    for function in (
+        lookup.root,
+        lookup.fiberlookup,
+        lookup.bitvectorlookup,
+        lookup.bitvectorexpand,
+        join.bitvectorintersect,
+        join.bitvectorunion,
+        lookup.locate,
+        coordinates.repeat,
+        coordinates.repsiggen,
+        join.intersect,
+        join.union,
+        lookup.arrayvals,
+        values.alu,
+        values.function,
+        values.reduce,
+        accumulate.spaccumulator,
+        coordinates.crddrop,
+        coordinates.crdhold,
+        coordinates.valdrop,
+        coordinates.crdtopoint,
+        coordinates.pointtocrd,
+        lanes.parallelizer,
+        lanes.serializer,
+        write.fiberwrite,
+        write.valwrite,
+    )
+}
+"""What each type of block does with its input streams."""
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """What a graph has done.
+
+    streams
+        int64 tokens by block and output.
+    written
+        uint32 words by ``"{block}_{array}"``: as many as were written.
+    counts
+        by ``"{block}_{count}"``.
+    times
+        int64, the cycle in which each of these tokens is given.
+    cycles
+        from the cycle in which the root's reference is given to the one in which the last block
+        without outputs takes its last token; see ``sw.runtime.sam.model.timing``.
+    """
+
+    streams: dict[tuple[str, str], np.ndarray]
+    written: dict[str, np.ndarray]
+    counts: dict[str, int]
+    times: dict[tuple[str, str], np.ndarray]
+    cycles: int
+
+    @property
+    def bound(self) -> int:
+        """Tokens of the longest stream: a token a cycle cannot do better."""
+        return max(map(len, self.streams.values()), default=0)
+
+
+def run_graph(
+    graph: Graph,
+    format: str,
+    arrays: Mapping[str, np.ndarray],
+    settings: Mapping[tuple[str, str], int],
+    limits: Limits | None = None,
+    latencies: Mapping[str, int] | None = None,
+) -> ModelRun:
+    """Runs ``graph`` on values of the number ``format``.
+
+    ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
+    block and setting; ``latencies``: of blocks by name, as ``sam_timing.latencies`` has them;
+    what it lacks is 0. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    for streams too long to keep. O(tokens log tokens).
+    """
+    streams: dict[tuple[str, str], np.ndarray] = {}
+    # Blocks that read the same stream share what is found out about it.
+    shared: dict[tuple[str, str], Stream] = {}
+    arrivals: dict[tuple[str, str], np.ndarray] = {}
+    given_at: dict[tuple[str, str], np.ndarray] = {}
+    written: dict[str, np.ndarray] = {}
+    counts: dict[str, int] = {}
+    cycles = 0
+    for block in graph.topological():
+        sources = {
+            name: (edge.source, edge.output)
+            for name in block.inputs
+            if (edge := graph.drivers.get((block.name, name))) is not None
+        }
+        site = Site(block, format, arrays, settings, limits or Limits())
+        done = BLOCKS[block.type](site, {name: shared[at] for name, at in sources.items()})
+        times = step_times(done.steps, {name: arrivals[at] for name, at in sources.items()})
+        for output, tokens in done.outputs.items():
+            at = block.name, output
+            streams[at], shared[at] = tokens, Stream(tokens)
+            given = token_times(done.steps, times, output, (latencies or {}).get(block.name, 0))
+            given_at[at] = given
+            arrivals[at] = given + QUEUE_CYCLES
+        written |= {f"{block.name}_{name}": words for name, words in done.written.items()}
+        counts |= {f"{block.name}_{name}": count for name, count in done.counts.items()}
+        if not block.outputs:
+            cycles = max(cycles, int(times[-1]) + 1)
+    return ModelRun(streams, written, counts, given_at, cycles)

@@ -1,0 +1,71 @@
+"""When tokens move, where no queue is ever full.
+
+Each block makes its steps one after the other, at most one a cycle, and each as soon as the tokens
+that it needs have come. What is left out: back pressure, skipping, and arbiters of memories. With
+them a run takes longer, or, with skipping, less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from hw.sam.block_types import DENSE
+from hw.sam.components import component_latency
+from hw.sam.config import SamConfig
+from hw.sam.graph import Block, Graph
+from sw.runtime.sam.model.tokens import Steps
+
+QUEUE_CYCLES = 1
+"""From the cycle in which a token is given to that in which its reader sees it."""
+
+LOCAL_MEMORY_CYCLES = 1
+"""From a request to the data, with a memory for each array."""
+
+
+def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
+    """For each block, the cycles from a step of it to its tokens, beyond those of queues."""
+    # The rest of a configuration makes no difference, and would be another one for each graph.
+    config = replace(config, graph=None, expression="")
+    return {block.name: _latency(block, config) for block in graph.blocks}
+
+
+def _latency(block: Block, config: SamConfig) -> int:
+    memory = config.memory_latency if config.memory == "shared" else LOCAL_MEMORY_CYCLES
+    match block.type:
+        case "fiberlookup":
+            # Segments, then coordinates.
+            return 0 if block["format"] == DENSE else 2 * memory
+        case "bitvectorlookup" | "arrayvals":
+            return memory
+        case "alu" | "function" | "spaccumulator":
+            cycles = _component_latency(block.type, tuple(block.parameters.items()), config)
+            # With order 2, sums have a step of their own, after that of the stop they wait for.
+            return cycles - 1 if block.type == "spaccumulator" and block["order"] == 2 else cycles
+    return 0
+
+
+@lru_cache(maxsize=256)
+def _component_latency(
+    type: str, parameters: tuple[tuple[str, object], ...], config: SamConfig
+) -> int:
+    return component_latency(Block("block", type, dict(parameters)), config)
+
+
+def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The cycle of each step, int64 [count], from the cycles in which input tokens arrive."""
+    number = np.arange(steps.count)
+    earliest = np.zeros(steps.count, np.int64)
+    for name, places in steps.needs.items():
+        arrived = arrivals[name] if places is None else arrivals[name][places]
+        np.maximum(earliest, arrived, out=earliest)
+    return np.maximum.accumulate(earliest - number) + number
+
+
+def token_times(steps: Steps, times: np.ndarray, output: str, delay: int) -> np.ndarray:
+    """The cycle in which each token of an output is given."""
+    places = steps.gives[output]
+    return (times if places is None else times[places]) + delay

@@ -1,0 +1,112 @@
+"""Blocks that compute: two-operand arithmetic, functions, reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.lib.operation import Operation
+from hw.sam.token import DONE
+from sw.golden.arithmetic import arithmetic
+from sw.golden.sums import run_totals
+from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
+
+Inputs = Mapping[str, Stream]
+
+
+def alu(site: Site, inputs: Inputs) -> Done:
+    """One operation for each pair of values; empty tokens are the word 0."""
+    left, right = inputs["val0"], inputs["val1"]
+    site.require_same(left, right, ("val0", "val1"))
+    unit = arithmetic(site.format)
+    numbers = unit.apply(
+        Operation[site.block["op"].upper()], unit.numbers(left.words), unit.numbers(right.words)
+    )
+    out = unit.words(numbers).astype(np.int64)
+    out[left.ends] = left.tokens[left.ends]
+    steps = Steps(len(left), {"val0": None, "val1": None}, {"out_val": None})
+    return Done({"out_val": out}, steps)
+
+
+def function(site: Site, inputs: Inputs) -> Done:
+    """A function of each value."""
+    # Its tables are made on import, and few graphs need them.
+    from hw.lib.function import Function
+    from sw.golden.functions import apply
+
+    values = inputs["val"]
+    op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]
+    out = apply(op, values.words, site.format).astype(np.int64)
+    out[values.ends] = values.tokens[values.ends]
+    return Done({"out_val": out}, Steps(len(values), {"val": None}, {"out_val": None}))
+
+
+def reduce(site: Site, inputs: Inputs) -> Done:
+    """The total of each fiber, then its stop one level lower.
+
+    With the coordinates of the level outside, there is a total for each of those, and none for a
+    stop that stands alone. Without, there is one for every stop.
+    """
+    values = inputs["val"]
+    stops = values.tokens[values.stops]
+    lengths = values.lengths[:-1]
+    given = np.ones(len(stops), bool)
+    parents = Parents(inputs["crd"]) if "crd" in inputs else None
+    if parents is not None:
+        site.require_stops(parents, values, ("crd", "val"))
+        given = parents.given
+    if values.lengths[-1]:
+        site.fail("val has data after its last stop: must have a stop before done")
+    totals = run_totals(
+        values.words[values.is_data], lengths, site.block["op"], site.format
+    ).astype(np.int64)
+
+    ended = stops > STOP
+    last = np.cumsum(given.astype(np.int64) + ended) - 1
+    out = np.empty(int(last[-1]) + 2 if len(last) else 1, np.int64)
+    out[last[ended]] = stops[ended] - 1
+    first = last - ended
+    out[first[given]] = totals[given]
+    out[-1] = DONE
+
+    steps = _reduce_steps(inputs, parents, given, ended, first, last)
+    return Done({"out_val": out}, steps)
+
+
+def _reduce_steps(
+    inputs: Inputs,
+    parents: Parents | None,
+    given: np.ndarray,
+    ended: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+) -> Steps:
+    """A step for each value; at a stop, one for its total, and one for the stop that follows.
+
+    In the latter, the next value may be taken already.
+    """
+    values = inputs["val"]
+    two = given & ended
+    spent = np.ones(len(values), np.int64)
+    spent[values.stops[two]] = 2
+    following = values.stops[two] + 1
+    spent[following[values.is_data[following]]] = 0
+    through = np.cumsum(spent)
+    count = int(through[-1])
+    # Tokens are needed by the step in which they are taken.
+    needs: dict[str, np.ndarray | None] = {
+        "val": np.searchsorted(through, np.arange(1, count + 1), side="left")
+    }
+    gives = np.full(len(given) + np.count_nonzero(two) + 1, count - 1)
+    total = through[values.stops] - 1 - two
+    gives[first[given]] = total[given]
+    gives[last[ended]] = (total + two)[ended]
+    if parents is not None:
+        crd = inputs["crd"]
+        needed = np.zeros(count, np.int64)
+        needed[total] = parents.heads
+        needed[total + two] = parents.last
+        needed[-1] = len(crd) - 1
+        needs["crd"] = np.maximum.accumulate(needed)
+    return Steps(count, needs, {"out_val": gives})

@@ -1,0 +1,54 @@
+"""Blocks that write results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
+from hw.sam.token import EMPTY
+from sw.runtime.sam.model.tokens import Done, Site, Steps, Stream
+
+Inputs = Mapping[str, Stream]
+
+
+def fiberwrite(site: Site, inputs: Inputs) -> Done:
+    """A level of the result."""
+    crd = inputs["crd"]
+    steps = Steps(len(crd), {"crd": None}, {})
+    data = crd.tokens[crd.is_data]
+    if (data == EMPTY).any():
+        site.fail("crd has an empty token: must be a coordinate")
+    lengths = crd.lengths[:-1]
+    if not site.block["keep_empty"]:
+        lengths = lengths[lengths > 0]
+    if site.block["format"] == COMPRESSED:
+        site.require_room_for("crd", len(data))
+        site.require_room_for("seg", len(lengths))
+        written = {"crd": data.astype(np.uint32), "seg": np.cumsum(lengths).astype(np.uint32)}
+        return Done({}, steps, written, {"fibers": len(lengths), "entries": len(data)})
+    if site.block["format"] == BITVECTOR:
+        words = _bitvector(site, data, lengths)
+        return Done({}, steps, {"bv": words}, {"rows": len(words), "entries": len(data)})
+    return Done({}, steps)
+
+
+def _bitvector(site: Site, data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    words = site.setting("words")
+    if len(data) and int(data.max()) >= words * BITVECTOR_BITS:
+        site.fail(f"coordinate {data.max()}: must be below {words * BITVECTOR_BITS}")
+    site.require_room_for("bv", words * len(lengths))
+    bits = np.zeros(words * len(lengths), np.uint32)
+    row = np.repeat(np.arange(len(lengths)), lengths) * words + data // BITVECTOR_BITS
+    np.bitwise_or.at(bits, row, np.uint32(1) << (data % BITVECTOR_BITS).astype(np.uint32))
+    return bits
+
+
+def valwrite(site: Site, inputs: Inputs) -> Done:
+    """The values; empty tokens are the word 0."""
+    values = inputs["val"]
+    words = values.words[values.is_data]
+    site.require_room_for("vals", len(words))
+    steps = Steps(len(values), {"val": None}, {})
+    return Done({}, steps, {"vals": words}, {"entries": len(words)})

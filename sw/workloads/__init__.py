@@ -1,0 +1,1 @@
+"""What people have: files, and what they mean."""

@@ -1,0 +1,1 @@
+"""DAGs: the workload types of the DPU, readers, generators."""

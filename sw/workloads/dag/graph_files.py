@@ -1,0 +1,185 @@
+"""Reads graphs with operation attributes: GraphML, GML, node-link JSON and edge lists.
+
+The attributes are those of ``sw.workloads.dag.graph``. What each format adds:
+
+GraphML
+    Defaults of node attributes hold for nodes without them.
+GML
+    A node is called by its ``label`` if every node has one, else by its ``id``.
+node-link JSON
+    As networkx writes it: ``{"directed": true, "nodes": [{"id": …, "op": …}, …],
+    "links": [{"source": …, "target": …}, …]}``, or ``edges`` for ``links``. Repeated links are
+    parallel edges, whatever ``multigraph`` says.
+edge list
+    A line ``u v`` or ``u v {'operand': 0}`` is an edge from operand ``u`` to its user ``v``; names
+    are without spaces, attributes are a Python dictionary, ``#`` starts a comment. Since networkx
+    writes no line for a node, the edge's attribute ``op`` gives the operation of ``v``; one edge
+    into ``v`` is enough. Besides, there may be lines ``u {'op': 'const', 'value': 2.0}`` with the
+    attributes of a node, which networkx does not know. A node without ``op`` and without operands
+    is an input.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import networkx as nx
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.dag.graph import from_networkx
+from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.text_file import read_text
+
+
+def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
+    """The workload of a GraphML file; ``WorkloadError`` naming line or node."""
+    text = read_text(path)
+    try:
+        # The multigraph keeps the file's order of edges, which is the order of operands.
+        graph = nx.parse_graphml(text, force_multigraph=True)
+    except ParseError as error:
+        line, column = error.position
+        raise WorkloadError(f"{path}:{line}: not well-formed XML at column {column + 1}") from None
+    except (nx.NetworkXError, KeyError, ValueError) as error:
+        raise WorkloadError(f"{path}: no sound GraphML: {_one_line(error)}") from None
+    for _, attributes in graph.nodes(data=True):
+        for key, value in graph.graph["node_default"].items():
+            attributes.setdefault(key, value)
+    return from_networkx(graph, Path(path).stem, source=str(path), seed=seed)
+
+
+def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
+    """The workload of a GML file; ``WorkloadError`` naming line or node."""
+    text = read_text(path)
+    try:
+        graph = nx.parse_gml(text, label=None)
+    except (nx.NetworkXError, ValueError) as error:
+        raise WorkloadError(f"{path}: no sound GML: {_one_line(error)}") from None
+    labels = dict(graph.nodes(data="label"))
+    names = None
+    if None not in labels.values():
+        names = {node: str(label) for node, label in labels.items()}
+    return from_networkx(graph, Path(path).stem, source=str(path), names=names, seed=seed)
+
+
+def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:
+    """The workload of a node-link JSON file; ``WorkloadError`` naming line, entry or node."""
+    data = read_json(path)
+    if not is_node_link(data):
+        raise WorkloadError(f"{path}: no node-link graph: must be an object with a list 'nodes'")
+    return from_networkx(_node_link(data, str(path)), Path(path).stem, source=str(path), seed=seed)
+
+
+def read_json(path: str | Path) -> Any:
+    """What a JSON file holds; ``WorkloadError`` naming the line, also for a repeated key."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise WorkloadError(f"{path}: {repeated!r} is given twice in one object")
+        return result
+
+    try:
+        return json.loads(read_text(path), object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise WorkloadError(
+            f"{path}:{error.lineno}: no sound JSON at column {error.colno}: {error.msg}"
+        ) from None
+
+
+def is_node_link(data: Any) -> bool:
+    """Whether a JSON value is meant as a graph."""
+    return isinstance(data, dict) and isinstance(data.get("nodes"), list)
+
+
+def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
+    if data.get("directed") is not True:
+        raise WorkloadError(f'{source}: the graph is undirected: must have "directed": true')
+    key = "links" if "links" in data else "edges"
+    if not isinstance(data.get(key), list):
+        raise WorkloadError(f"{source}: no list 'links' or 'edges': must have one of them")
+    graph = nx.MultiDiGraph()
+    for at, node in enumerate(data["nodes"]):
+        name = _end(node, "id", f"{source}: nodes[{at}]")
+        if name in graph:
+            raise WorkloadError(f"{source}: nodes[{at}]: id {name!r} is given twice")
+        graph.add_node(name)
+        graph.nodes[name].update(node)
+    for at, edge in enumerate(data[key]):
+        place = f"{source}: {key}[{at}]"
+        ends = []
+        for end in ("source", "target"):
+            name = _end(edge, end, place)
+            if name not in graph:
+                raise WorkloadError(f"{place}: {end} {name!r} is no node's id")
+            ends.append(name)
+        graph.edges[(*ends, graph.add_edge(*ends))].update(edge)
+    return graph
+
+
+def _end(entry: Any, key: str, place: str) -> Hashable:
+    """The node that an entry names."""
+    if not isinstance(entry, dict) or not isinstance(entry.get(key), str | int | float):
+        raise WorkloadError(f"{place}: must be an object with a string or number {key!r}")
+    return entry[key]
+
+
+def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
+    """The workload of an edge list; ``WorkloadError`` naming the line."""
+    graph = nx.MultiDiGraph()
+    lines: dict[Hashable, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        place = f"{path}:{number}"
+        fields = line.partition("#")[0].split(maxsplit=1)
+        if not fields:
+            continue
+        node, rest = fields[0], fields[1].strip() if len(fields) > 1 else ""
+        if not rest or rest.startswith("{"):
+            lines[node] = number
+            graph.add_node(node)
+            _update(graph.nodes[node], _dictionary(rest, place), place)
+            continue
+        user, _, text = rest.partition(" ")
+        for end in (node, user):
+            lines.setdefault(end, number)
+        attributes = _dictionary(text.strip(), place)
+        graph.add_edge(node, user)
+        if "op" in attributes:
+            _update(graph.nodes[user], {"op": attributes.pop("op")}, place)
+        graph.edges[node, user, graph.number_of_edges(node, user) - 1].update(attributes)
+    for node, attributes in graph.nodes(data=True):
+        if "op" not in attributes and not graph.pred[node]:
+            attributes["op"] = "input"
+    return from_networkx(graph, Path(path).stem, source=str(path), lines=lines, seed=seed)
+
+
+def _dictionary(text: str, place: str) -> dict[str, Any]:
+    try:
+        attributes = ast.literal_eval(text or "{}")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        attributes = None
+    if not isinstance(attributes, dict):
+        raise WorkloadError(
+            f"{place}: {text!r} is no dictionary: must be like {{'op': 'add', 'operand': 0}}"
+        )
+    return attributes
+
+
+def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None:
+    """Adds attributes of a node that do not contradict what is known of it."""
+    for key, value in new.items():
+        if attributes.setdefault(key, value) != value:
+            raise WorkloadError(
+                f"{place}: {key} = {value!r}, but earlier {attributes[key]!r}: must agree"
+            )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,45 @@
+"""Workloads of the DPU from files and from networkx graphs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.workloads.dag.graph import from_networkx
+from sw.workloads.dag.graph_files import read_edge_list, read_gml, read_graphml, read_node_link
+from sw.workloads.dag.psdd import read_psdd
+from sw.workloads.dag.triangular_system import read_matrix
+from sw.workloads.dag.workload import DagWorkload
+
+__all__ = ["READERS", "DagWorkload", "from_networkx", "load"]
+
+READERS: dict[str, Callable[[str | Path, int], DagWorkload]] = {
+    ".psdd": lambda path, seed: read_psdd(path),
+    ".mtx": lambda path, seed: read_matrix(path, seed=seed),
+    ".graphml": read_graphml,
+    ".gml": read_gml,
+    ".json": read_node_link,
+    ".edgelist": read_edge_list,
+    ".edges": read_edge_list,
+}
+"""Who reads which file, by its extension in lower case."""
+
+
+def load(path: str | Path, seed: int = 0) -> DagWorkload:
+    """The workload in a file; the extension says what it is.
+
+    ``seed`` is for input values that the file does not hold: a matrix's right-hand side, and the
+    inputs of a graph without values. Raises ``WorkloadError`` naming the file and the place in it.
+    """
+    extension = Path(path).suffix.lower()
+    if extension not in READERS:
+        raise WorkloadError(
+            f"{path}: no workload has the extension {extension!r}: must be one of "
+            f"{', '.join(READERS)}"
+        )
+    with damaged_as(WorkloadError, path), warnings.catch_warnings():
+        # What a parser only warns of would change what the file means.
+        warnings.simplefilter("error")
+        return READERS[extension](path, seed)

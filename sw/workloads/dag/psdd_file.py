@@ -1,0 +1,204 @@
+"""The PSDD text format of probabilistic circuits.
+
+A file names nodes bottom-up, one a line, by any whole numbers; the last node is the root::
+
+    c comment
+    psdd 6001
+    L id vtree literal                        (or, in an older dialect: L id literal)
+    T id vtree variable log-probability       (or: T id variable log-probability)
+    D id vtree count prime sub log-probability [prime sub log-probability …]
+
+The number behind ``psdd`` is not used: programs that write these files count in different ways.
+A literal is a variable, or minus a variable; logarithms are natural. The only element of a decision
+has probability 1, logarithm 0.
+
+Source: the format of the UCLA circuit model zoo, as its files' headers state it.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.text_file import real_number, whole_number
+
+KINDS = "LTD"
+"""Letters of the node kinds, in the order of ``PsddNodes.kind``."""
+LITERAL, TRUE, DECISION = range(3)
+
+
+@dataclass(frozen=True)
+class PsddNodes:
+    """The ``n`` nodes of a file and their ``m`` elements, in its order, the root last.
+
+    kind
+        uint8 [n]: ``LITERAL``, ``TRUE`` or ``DECISION``.
+    id, line
+        int64 [n]: the number that the file gives the node, and its line.
+    label
+        int64 [n]: a literal, the variable of a ``TRUE``, 0 for a decision.
+    probability
+        float64 [n]: the probability of a ``TRUE``, else 1.
+    elements
+        int64 [n]: elements of a decision, else 0.
+    prime, sub
+        int64 [m]: of each element, positions of nodes in these arrays.
+    theta
+        float64 [m]: the probability of each element.
+    """
+
+    kind: np.ndarray
+    id: np.ndarray
+    line: np.ndarray
+    label: np.ndarray
+    probability: np.ndarray
+    elements: np.ndarray
+    prime: np.ndarray
+    sub: np.ndarray
+    theta: np.ndarray
+
+    @property
+    def used(self) -> np.ndarray:
+        """Whether some decision uses the node, or it is the root; bool [n]."""
+        used = np.zeros(len(self.kind), bool)
+        used[self.prime] = True
+        used[self.sub] = True
+        used[-1] = True
+        return used
+
+
+def parse_psdd(text: str, source: str) -> PsddNodes:
+    """The nodes in the text of a file called ``source``.
+
+    Raises ``WorkloadError`` with file and line, also where a decision other than the last is used
+    nowhere: so a file is noticed that breaks off between two lines. O(length of the text).
+    """
+    parser = _Parser(source)
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split()
+        if fields and not fields[0].startswith("c"):
+            parser.add(fields, number)
+    return parser.finish()
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.header = False
+        self.position: dict[int, int] = {}
+        self.kind = array("B")
+        self.id = array("q")
+        self.line = array("q")
+        self.label = array("q")
+        self.probability = array("d")
+        self.elements = array("q")
+        self.prime = array("q")
+        self.sub = array("q")
+        self.theta = array("d")
+
+    def add(self, fields: list[str], line: int) -> None:
+        """Takes the fields of one line."""
+        place = f"{self.source}:{line}"
+        if not self.header:
+            if fields[0] != "psdd" or len(fields) != 2 or not fields[1].isdecimal():
+                raise WorkloadError(f"{place}: the first line must be 'psdd COUNT'")
+            self.header = True
+            return
+        kind = fields[0]
+        label, probability, elements = 0, 1.0, 0
+        if kind == "D":
+            elements = self._decision(fields, place)
+        elif kind == "L":
+            _require(len(fields) in (3, 4), place, fields, "L id [vtree] literal")
+            label = whole_number(fields[-1], place)
+            if label == 0:
+                raise WorkloadError(f"{place}: literal 0: must be a variable or minus a variable")
+        elif kind == "T":
+            _require(len(fields) in (4, 5), place, fields, "T id [vtree] variable log")
+            label = whole_number(fields[-2], place)
+            probability = _probability(fields[-1], place)
+            if label <= 0:
+                raise WorkloadError(f"{place}: variable {label}: must be above 0")
+        else:
+            raise WorkloadError(f"{place}: {kind!r} starts no node: must be L, T or D")
+        node = whole_number(fields[1], place)
+        if node in self.position:
+            first = self.line[self.position[node]]
+            raise WorkloadError(f"{place}: node {node} is already defined in line {first}")
+        self.position[node] = len(self.id)
+        self.kind.append(KINDS.index(kind))
+        self.id.append(node)
+        self.line.append(line)
+        self.label.append(label)
+        self.probability.append(probability)
+        self.elements.append(elements)
+
+    def _decision(self, fields: list[str], place: str) -> int:
+        """Takes the elements of a ``D`` line; their number."""
+        _require(len(fields) >= 4, place, fields, "D id vtree count {prime sub log}")
+        count = whole_number(fields[3], place)
+        if count < 1:
+            raise WorkloadError(f"{place}: {count} elements: a decision must have at least one")
+        if len(fields) != 4 + 3 * count:
+            raise WorkloadError(
+                f"{place}: {len(fields)} fields: a decision with {count} elements must have "
+                f"{4 + 3 * count}"
+            )
+        for target, texts in ((self.prime, fields[4::3]), (self.sub, fields[5::3])):
+            for text in texts:
+                node = self.position.get(whole_number(text, place))
+                if node is None:
+                    raise WorkloadError(
+                        f"{place}: node {text} is not defined above: children must come before "
+                        "parents"
+                    )
+                target.append(node)
+        thetas = [_probability(text, place) for text in fields[6::3]]
+        if count == 1 and thetas[0] != 1.0:
+            raise WorkloadError(
+                f"{place}: the only element of a decision has log-probability {fields[6]}: "
+                "must be 0 (probability 1)"
+            )
+        self.theta.extend(thetas)
+        return count
+
+    def finish(self) -> PsddNodes:
+        if not self.header:
+            raise WorkloadError(f"{self.source}: the file is empty: must start with 'psdd COUNT'")
+        if not self.position:
+            raise WorkloadError(f"{self.source}: the file has no nodes: must have at least one")
+        nodes = PsddNodes(
+            kind=np.array(self.kind, np.uint8),
+            id=np.array(self.id, np.int64),
+            line=np.array(self.line, np.int64),
+            label=np.array(self.label, np.int64),
+            probability=np.array(self.probability, np.float64),
+            elements=np.array(self.elements, np.int64),
+            prime=np.array(self.prime, np.int64),
+            sub=np.array(self.sub, np.int64),
+            theta=np.array(self.theta, np.float64),
+        )
+        unused = (nodes.kind == DECISION) & ~nodes.used
+        if unused.any():
+            at = int(np.argmax(unused))
+            raise WorkloadError(
+                f"{self.source}:{nodes.line[at]}: decision {nodes.id[at]} is used by no other: "
+                "only the root, the last node, may be; is the file truncated?"
+            )
+        return nodes
+
+
+def _require(sound: bool, place: str, fields: list[str], form: str) -> None:
+    if not sound:
+        raise WorkloadError(f"{place}: {len(fields)} fields: must be '{form}'")
+
+
+def _probability(text: str, place: str) -> float:
+    log = real_number(text, place)
+    if not log <= 0:
+        raise WorkloadError(f"{place}: log-probability {text}: must be a number not above 0")
+    return math.exp(log)

@@ -1,0 +1,106 @@
+"""New input values for a program that is compiled already."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.workloads.dag.dag import Dag
+from sw.workloads.dag.graph_files import is_node_link, read_json
+from sw.workloads.dag.load import load
+from sw.workloads.dag.triangular_system import read_matrix
+from sw.workloads.dag.workload import DagWorkload
+
+_SHOWN = 3
+"""At most this many names stand in one error text."""
+
+
+def values_from_file(
+    path: str | Path,
+    dag: Dag,
+    input_names: Sequence[str],
+    defaults: np.ndarray | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """Input values, float64 [n_inputs], for a program compiled from ``dag``.
+
+    path
+        a JSON file ``{"input name": number, …}``; or a workload file of the same structure, which
+        gives new matrix entries, probabilities or input values (``seed`` as in ``load``).
+    input_names
+        of the program's inputs, in order; ``dag`` itself may be without names.
+    defaults
+        float64 [n_inputs], for inputs that the JSON file leaves out; without, it must give all.
+
+    Raises ``WorkloadError`` naming the file and the first difference or bad value.
+    """
+    if Path(path).suffix.lower() == ".json":
+        with damaged_as(WorkloadError, path):
+            data = read_json(path)
+            if not is_node_link(data):
+                return _from_names(data, str(path), input_names, defaults)
+    if Path(path).suffix.lower() == ".mtx":
+        with damaged_as(WorkloadError, path):
+            workload: DagWorkload = read_matrix(path, seed=seed, unit="inv[1]" not in input_names)
+    else:
+        workload = load(path, seed)
+    _require_same_structure(workload, dag, input_names, str(path))
+    return workload.inputs
+
+
+def _from_names(
+    data: Any, path: str, input_names: Sequence[str], defaults: np.ndarray | None
+) -> np.ndarray:
+    if not isinstance(data, dict):
+        raise WorkloadError(f"{path}: must be an object of input names and numbers")
+    number = {name: at for at, name in enumerate(input_names)}
+    unknown = [name for name in data if name not in number]
+    if unknown:
+        raise WorkloadError(
+            f"{path}: no input is called {_some(unknown)}: the program has {len(number)} inputs, "
+            f"{_some(list(number))}"
+        )
+    missing = [name for name in number if name not in data]
+    if missing and defaults is None:
+        raise WorkloadError(f"{path}: no value for {_some(missing)}: every input must have one")
+    values = np.zeros(len(number)) if defaults is None else np.array(defaults, np.float64)
+    for name, value in data.items():
+        if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
+            raise WorkloadError(f"{path}: {name} = {json.dumps(value)}: must be a number")
+        values[number[name]] = value
+    return values
+
+
+def _require_same_structure(
+    workload: DagWorkload, dag: Dag, input_names: Sequence[str], path: str
+) -> None:
+    own, names = workload.dag, workload.input_names
+    if len(names) != len(input_names):
+        raise WorkloadError(
+            f"{path}: another structure than the program's: {len(names)} inputs instead of "
+            f"{len(input_names)}"
+        )
+    for at, (name, right) in enumerate(zip(names, input_names, strict=True)):
+        if name != right:
+            raise WorkloadError(
+                f"{path}: another structure than the program's: input {at} is {name} instead of "
+                f"{right}"
+            )
+    for field in ("op", "offsets", "operands", "negative", "constants", "outputs"):
+        if not np.array_equal(getattr(own, field), getattr(dag, field)):
+            raise WorkloadError(
+                f"{path}: another structure than the program's: inputs have the same names, but "
+                f"{field} of the DAG differ"
+            )
+
+
+def _some(names: list[str]) -> str:
+    """The first few of the names."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown}, … ({len(names)} in all)" if len(names) > _SHOWN else shown

@@ -1,0 +1,51 @@
+"""What every frontend of the DPU hands on: a DAG, values for its inputs, and where nodes stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sw.workloads.dag.dag import Dag
+
+
+@dataclass(frozen=True)
+class DagWorkload:
+    """A DAG to compile, with one set of input values.
+
+    name
+        what reports call it: the file's name without folder and extension.
+    dag
+        the structure; values of inputs are no part of it.
+    inputs
+        float64 [n_inputs], in the order of ``dag.inputs``; never NaN.
+    source
+        the file that it was read from, or empty.
+    lines
+        int64 [dag.size], the line of ``source`` that each node comes from, 0 where there is none;
+        or ``None`` if no line is known.
+    """
+
+    name: str
+    dag: Dag
+    inputs: np.ndarray
+    source: str = ""
+    lines: np.ndarray | None = None
+
+    def place(self, node: int) -> str:
+        """Where a node comes from, for error texts: ``file:line: node name`` as far as known."""
+        text = f"node {self.dag.name(node)}"
+        if not self.source:
+            return text
+        line = 0 if self.lines is None else int(self.lines[node])
+        return f"{self.source}:{line}: {text}" if line else f"{self.source}: {text}"
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs, in the order of ``inputs``."""
+        return [self.dag.name(node) for node in self.dag.inputs.tolist()]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs, in the order of ``dag.outputs``."""
+        return [self.dag.name(node) for node in self.dag.outputs.tolist()]

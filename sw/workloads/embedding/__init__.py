@@ -1,0 +1,1 @@
+"""Embedding models, their tables and batches, and files of them."""

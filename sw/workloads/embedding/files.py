@@ -1,0 +1,114 @@
+"""A model's tables and one batch of inputs, in a file of a user's own."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.workloads.embedding.data import check_batch
+from sw.workloads.embedding.model import (
+    INDEX_TYPES,
+    TABLE_TYPES,
+    Batch,
+    EmbeddingModel,
+    Feature,
+    FeatureInputs,
+)
+
+PARTS = ("indices", "offsets", "weights", "table")
+
+
+@dataclass(frozen=True)
+class EmbeddingValues:
+    """What a file gives: a batch, and the tables of some features by their number."""
+
+    batch: Batch
+    tables: dict[int, np.ndarray]
+
+
+def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
+    """Reads an ``.npz`` file of arrays ``FEATURE.indices``, ``FEATURE.offsets`` and, for weighted
+    features, ``FEATURE.weights`` for every feature, and ``FEATURE.table`` for those that have one.
+
+    Whole numbers of any type are taken as indices and offsets if the feature's type holds them;
+    tables are float32, or of the feature's type, and bfloat16 ones may be given as uint16 bits.
+    Raises ``WorkloadError`` naming the file and the array.
+    """
+    with damaged_as(WorkloadError, path):
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        except (zipfile.BadZipFile, AttributeError, EOFError, ValueError) as error:
+            raise WorkloadError(f"{path}: is not an .npz file of arrays: {error}") from error
+        known = {f"{feature.name}.{part}" for feature in model.features for part in PARTS}
+        for name in arrays:
+            if name not in known:
+                raise WorkloadError(
+                    f"{path}: {name}: the model has no such array; names are FEATURE.indices, "
+                    f"FEATURE.offsets, FEATURE.weights and FEATURE.table, features "
+                    f"{model.features[0].name} to {model.features[-1].name}"
+                )
+        try:
+            inputs = [_inputs(feature, arrays) for feature in model.features]
+            batch = Batch(len(inputs[0].offsets) - 1, inputs)
+            check_batch(model, batch)
+            tables = {
+                number: _table(feature, arrays[f"{feature.name}.table"])
+                for number, feature in enumerate(model.features)
+                if f"{feature.name}.table" in arrays
+            }
+        except WorkloadError as error:
+            raise WorkloadError(f"{path}: {error}") from error
+    return EmbeddingValues(batch, tables)
+
+
+def _inputs(feature: Feature, arrays: dict[str, np.ndarray]) -> FeatureInputs:
+    def part(name: str) -> np.ndarray:
+        key = f"{feature.name}.{name}"
+        if key not in arrays:
+            raise WorkloadError(f"{key}: is missing")
+        return arrays[key]
+
+    if not feature.weighted and f"{feature.name}.weights" in arrays:
+        raise WorkloadError(
+            f"{feature.name}.weights: the feature is not weighted: must be left out"
+        )
+    weights = part("weights").astype(np.float32) if feature.weighted else None
+    return FeatureInputs(
+        _whole(f"{feature.name}.indices", part("indices"), feature),
+        _whole(f"{feature.name}.offsets", part("offsets"), feature),
+        weights,
+    )
+
+
+def _whole(name: str, array: np.ndarray, feature: Feature) -> np.ndarray:
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise WorkloadError(
+            f"{name}: is {array.dtype} {list(array.shape)}: must be whole numbers in one dimension"
+        )
+    converted = array.astype(INDEX_TYPES[feature.index_type])
+    wrong = np.flatnonzero(converted != array)
+    if len(wrong):
+        raise WorkloadError(
+            f"{name}[{wrong[0]}] = {array[wrong[0]]}: must be a value of {feature.index_type}"
+        )
+    return np.ascontiguousarray(converted)
+
+
+def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
+    name, wanted = f"{feature.name}.table", TABLE_TYPES[feature.table_type]
+    shape = [feature.rows, feature.dim]
+    if list(array.shape) != shape:
+        raise WorkloadError(f"{name}: has shape {list(array.shape)}: must be {shape}")
+    if feature.table_type == "bfloat16" and array.dtype == np.uint16:
+        return np.ascontiguousarray(array).view(wanted)
+    taken = dict.fromkeys((wanted, np.dtype(np.float32)))
+    if array.dtype not in taken:
+        raise WorkloadError(
+            f"{name}: is {array.dtype}: must be {' or '.join(type.name for type in taken)}"
+        )
+    return np.ascontiguousarray(array.astype(wanted))

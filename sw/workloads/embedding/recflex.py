@@ -1,0 +1,161 @@
+"""Reads recommendation models: RecFlex's configuration files, or Python files.
+
+A folder has two files. ``table_config.txt`` has a line ``rows,dim`` for each table.
+``data_config.txt`` says how the features look them up, in their order; a line is one of
+
+    one-hot,COUNT,coverage
+    multi-hot,COUNT,mean,std,maximum,coverage
+    multi-hot-static,COUNT,mean,coverage
+    multi-hot-one-side,COUNT,mean,std,coverage
+
+for the next COUNT features, all of them summed in float32 with indices of 64 bits. Source: the
+artefact of the RecFlex paper, README of its data synthesis.
+
+A Python file defines ``model``, an ``EmbeddingModel``.
+"""
+
+from __future__ import annotations
+
+import runpy
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from hw.lib.errors import GnarlError, WorkloadError
+from sw.workloads.embedding.model import (
+    MAXIMUM_DIM,
+    MAXIMUM_ROWS,
+    EmbeddingModel,
+    Feature,
+    PoolingFactors,
+)
+from sw.workloads.text_file import read_text, real_number, short, whole_number
+
+TABLES = "table_config.txt"
+DATA = "data_config.txt"
+
+MAXIMUM_FEATURES = 1 << 16
+
+_FIELDS = {
+    "one-hot": ("coverage",),
+    "multi-hot": ("mean", "std", "maximum", "coverage"),
+    "multi-hot-static": ("mean", "coverage"),
+    "multi-hot-one-side": ("mean", "std", "coverage"),
+}
+"""What follows COUNT, for each type: fields of ``PoolingFactors``."""
+
+
+def load_model(path: str | Path) -> EmbeddingModel:
+    """The model that a folder or Python file describes.
+
+    Raises ``WorkloadError`` naming file and line.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _load_folder(path)
+    if path.suffix == ".py":
+        return _load_python(path)
+    if not path.exists():
+        raise WorkloadError(f"{path}: No such file or directory")
+    raise WorkloadError(
+        f"{path}: must be a folder with {TABLES} and {DATA}, or a .py file that defines model"
+    )
+
+
+def _load_folder(folder: Path) -> EmbeddingModel:
+    shapes = _shapes(folder / TABLES)
+    factors = _factors(folder / DATA)
+    if len(factors) != len(shapes):
+        raise WorkloadError(
+            f"{folder / DATA}: describes {len(factors)} features: must be {len(shapes)}, as "
+            f"{folder / TABLES} has tables"
+        )
+    return EmbeddingModel(
+        folder.resolve().name,
+        tuple(
+            Feature(f"f{number}", rows, dim, factors=pooling_factors)
+            for number, ((rows, dim), pooling_factors) in enumerate(
+                zip(shapes, factors, strict=True)
+            )
+        ),
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Place and fields of each line that is not blank."""
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if line.strip():
+            yield f"{path}:{number}", [field.strip() for field in line.split(",")]
+
+
+def _shapes(path: Path) -> list[tuple[int, int]]:
+    shapes = []
+    for place, fields in _lines(path):
+        if len(fields) != 2:
+            raise WorkloadError(f"{place}: {short(','.join(fields))!r}: must be rows,dim")
+        rows = _whole("rows", fields[0], MAXIMUM_ROWS, place)
+        shapes.append((rows, _whole("dim", fields[1], MAXIMUM_DIM, place)))
+    if not shapes:
+        raise WorkloadError(f"{path}: the file has no tables: must have a line rows,dim for each")
+    return shapes
+
+
+def _factors(path: Path) -> list[PoolingFactors]:
+    factors: list[PoolingFactors] = []
+    for place, fields in _lines(path):
+        if fields[0] not in _FIELDS:
+            raise WorkloadError(
+                f"{place}: feature type {short(fields[0])!r}: must be one of {', '.join(_FIELDS)}"
+            )
+        names = _FIELDS[fields[0]]
+        if len(fields) != 2 + len(names):
+            raise WorkloadError(
+                f"{place}: {len(fields)} fields: must be {','.join([fields[0], 'COUNT', *names])}"
+            )
+        count = _whole("COUNT", fields[1], MAXIMUM_FEATURES, place)
+        values = dict(zip(names, fields[2:], strict=True))
+        factors += [_pooling_factors(values, place)] * count
+    return factors
+
+
+def _pooling_factors(values: dict[str, str], place: str) -> PoolingFactors:
+    maximum = whole_number(values["maximum"], place) if "maximum" in values else None
+    reals = {name: real_number(text, place) for name, text in values.items() if name != "maximum"}
+    factors = PoolingFactors(maximum=maximum, **reals)
+    if violation := factors.violation():
+        raise WorkloadError(f"{place}: {violation}")
+    return factors
+
+
+def _whole(name: str, text: str, high: int, place: str) -> int:
+    number = whole_number(text, place)
+    if not 1 <= number <= high:
+        raise WorkloadError(f"{place}: {name} = {number}: must be from 1 to {high}")
+    return number
+
+
+def _load_python(path: Path) -> EmbeddingModel:
+    read_text(path)
+    try:
+        names = runpy.run_path(str(path), run_name="gnarl_model")
+    except (Exception, SystemExit) as error:
+        raise WorkloadError(_fault(path, error)) from error
+    if "model" not in names:
+        raise WorkloadError(f"{path}: defines no model: must define an EmbeddingModel of that name")
+    model = names["model"]
+    if not isinstance(model, EmbeddingModel):
+        raise WorkloadError(f"{path}: model is {type(model).__name__}: must be an EmbeddingModel")
+    return model
+
+
+def _fault(path: Path, error: BaseException) -> str:
+    """What running the Python file raised, at the last of its lines that led there."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    place = f"{path}:{lines[-1]}" if lines else str(path)
+    text = " ".join(str(error).split())
+    if not isinstance(error, GnarlError):
+        text = f"{type(error).__name__}: {text}".removesuffix(": ")
+    return f"{place}: {text}"

@@ -1,0 +1,1 @@
+"""Sparse tensors, their formats and files, and expressions over them."""

@@ -1,0 +1,124 @@
+"""Tensor index expressions as trees, and what can be asked of them.
+
+``column`` is where a part stands in the text, from 1; parts that differ only in it are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from hw.sam import block_types
+from sw.workloads.tensor.storage import TensorFormat
+
+# Functions by name, with their number of arguments.
+FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor at index variables: ``B(i,k)``. ``indices[m]`` is the variable of mode m."""
+
+    tensor: str
+    indices: tuple[str, ...]
+    column: int = field(default=1, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.tensor}({','.join(self.indices)})" if self.indices else self.tensor
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number: a scalar whose name is the number."""
+
+    value: float
+    column: int = field(default=1, compare=False)
+
+    @property
+    def tensor(self) -> str:
+        """Name of the scalar in graphs: the number as Python writes a float."""
+        return repr(float(self.value))
+
+
+@dataclass(frozen=True)
+class Neg:
+    """Minus its operand."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Add:
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Sub:
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Mul:
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of ``FUNCTIONS`` applied element by element."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    column: int = field(default=1, compare=False)
+
+
+Expression = Access | Constant | Neg | Add | Sub | Mul | Call
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``result = expression``, how each tensor is stored, and the order of the loops.
+
+    ``formats`` has every tensor; ``order`` every index variable, outermost first; ``lanes`` an
+    index whose loop is dealt to several copies of what lies inside, and how many.
+    """
+
+    result: Access
+    expression: Expression
+    formats: Mapping[str, TensorFormat]
+    order: tuple[str, ...]
+    lanes: tuple[str, int] | None = None
+
+    @property
+    def operands(self) -> tuple[Access, ...]:
+        """Every access on the right, left to right; a tensor that stands twice is there twice."""
+        return tuple(accesses(self.expression))
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The direct parts of an expression, left to right."""
+    match expression:
+        case Neg(operand):
+            return (operand,)
+        case Add(left, right) | Sub(left, right) | Mul(left, right):
+            return (left, right)
+        case Call():
+            return expression.arguments
+    return ()
+
+
+def accesses(expression: Expression) -> Iterator[Access]:
+    """Every access, left to right."""
+    if isinstance(expression, Access):
+        yield expression
+    for child in children(expression):
+        yield from accesses(child)
+
+
+def index_variables(expression: Expression) -> tuple[str, ...]:
+    """Index variables in order of appearance, each once."""
+    return tuple(
+        dict.fromkeys(index for access in accesses(expression) for index in access.indices)
+    )

@@ -1,0 +1,280 @@
+"""Folders with tensors as fibertrees, as the SAM tools write them.
+
+A tensor T is stored in the files ``tensor_T_mode_vals``, ``tensor_T_mode_shape`` and, for each
+dimension m that is stored in a compressed level, ``tensor_T_mode_m_seg`` and ``_crd``: one decimal
+number a line. Dense levels have no files. Which level stores which dimension is not written down;
+it follows from the lengths of the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.program.atomic import write_text
+from sw.workloads.tensor.storage import (
+    BitvectorLevel,
+    CompressedLevel,
+    DenseLevel,
+    Level,
+    Storage,
+    TensorFormat,
+    compressed_faults,
+    restore,
+)
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.text_file import read_text, real_number, whole_number
+
+_FileLevel = DenseLevel | CompressedLevel
+
+_MAX_ORDER = 10
+"""SAM's formats name a mode by one digit."""
+
+_COMPARED = 24
+"""Mode orders that are compared where several fit: all of a tensor of order 4."""
+
+_KINDS = ("seg", "crd")
+_VALUES_FILE = re.compile(r"tensor_(\w+)_mode_vals")
+_NAME = re.compile(r"\w+", re.ASCII)
+
+
+def tensors_in(folder: str | Path) -> list[str]:
+    """Names of the tensors that a folder has values of, sorted; none if it is no folder."""
+    try:
+        files = [file.name for file in Path(folder).iterdir()]
+    except OSError:
+        return []
+    return sorted(match[1] for match in map(_VALUES_FILE.fullmatch, files) if match)
+
+
+def load_fibertree(folder: str | Path, name: str, modes: Sequence[int] | None = None) -> Tensor:
+    """The tensor ``name`` of a folder.
+
+    modes
+        the dimension that each level stores, outermost first. By default what fits the files,
+        dense levels in ascending order of their dimensions.
+
+    A size in the shape file that is below a coordinate grows to hold it. A last segment that ends
+    one behind the coordinates, as some of SAM's scripts write it, is cut.
+
+    Raises ``WorkloadError`` with file and line. O(positions + entries · log entries · order).
+    """
+    folder = Path(folder)
+    with damaged_as(WorkloadError, folder / f"tensor_{name}"):
+        if name not in tensors_in(folder):
+            found = tensors_in(folder)
+            there = f"there are {', '.join(found)}" if found else "there is no tensor"
+            raise WorkloadError(f"{folder}: no file tensor_{name}_mode_vals: {there}")
+        return _load(folder, name, modes)
+
+
+def save_fibertree(folder: str | Path, name: str, storage: Storage) -> None:
+    """Writes a tensor into a folder, which is made if there is none.
+
+    Each file appears whole or not at all; files of an older tensor of this name go. Which dense
+    level came first is lost where their dimensions do not ascend: ``load_fibertree`` must be told
+    then. Raises ``WorkloadError`` for bitvector levels, which these files do not know, and
+    ``OSError``.
+    """
+    if not _NAME.fullmatch(name):
+        raise WorkloadError(f"tensor name {name!r}: must be letters, digits and underscores")
+    texts: dict[str, str] = {}
+    for number, (level, mode) in enumerate(zip(storage.levels, storage.format.modes, strict=True)):
+        if isinstance(level, BitvectorLevel):
+            raise WorkloadError(
+                f"tensor {name}: level {number} is a bitvector: fibertree files hold only dense "
+                "and compressed levels"
+            )
+        if isinstance(level, CompressedLevel):
+            texts[f"{mode}_seg"] = _column(level.segments)
+            texts[f"{mode}_crd"] = _column(level.coordinates)
+    texts["shape"] = _column(np.array(storage.shape, np.int64))
+    texts["vals"] = _column(storage.values)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for mode in range(_MAX_ORDER):
+        for kind in _KINDS:
+            if f"{mode}_{kind}" not in texts:
+                _file(folder, name, f"{mode}_{kind}").unlink(missing_ok=True)
+    for part, text in texts.items():
+        write_text(_file(folder, name, part), text)
+
+
+def _load(folder: Path, name: str, modes: Sequence[int] | None) -> Tensor:
+    values = _values(_file(folder, name, "vals"))
+    shape = _shape(folder, name)
+    levels = [_level(folder, name, mode, size) for mode, size in enumerate(shape)]
+    shape = tuple(level.size for level in levels)
+    if modes is not None and sorted(modes) != list(range(len(shape))):
+        raise WorkloadError(
+            f"{folder}: tensor {name}: modes {tuple(modes)}: must be a permutation of "
+            f"{tuple(range(len(shape)))}"
+        )
+    if any(isinstance(level, CompressedLevel) for level in levels) and _is_empty(levels, values):
+        return Tensor(shape, np.zeros((0, len(shape)), np.int64), values)
+    orders = [tuple(modes)] if modes is not None else list(islice(_orders(levels), _COMPARED))
+    orders = [order for order in orders if _positions(levels, order) is not None]
+    if not orders:
+        wanted = "no order of its modes fits" if modes is None else f"modes {tuple(modes)} misfit"
+        raise WorkloadError(
+            f"{folder}: tensor {name}: {wanted}: {_sizes(levels)}; the outermost level must have "
+            "one fiber, each further one a fiber for each position of the level above"
+        )
+    fitting = [order for order in orders if _positions(levels, order) == len(values)]
+    if not fitting:
+        raise WorkloadError(
+            f"{_file(folder, name, 'vals')}: {len(values)} values: must be "
+            f"{_positions(levels, orders[0])}"
+        )
+    tensors = [_tensor(shape, levels, order, values) for order in fitting]
+    for order, tensor in zip(fitting[1:], tensors[1:], strict=True):
+        if not _same(tensor, tensors[0]):
+            raise WorkloadError(
+                f"{folder}: tensor {name}: its files fit modes in the orders {fitting[0]} and "
+                f"{order}, which mean different tensors: the order of modes must be given"
+            )
+    return tensors[0]
+
+
+def _file(folder: Path, name: str, part: str) -> Path:
+    return folder / f"tensor_{name}_mode_{part}"
+
+
+def _column(numbers: np.ndarray) -> str:
+    return "\n".join(map(repr, numbers.tolist()))
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """What stands in each line, and its place."""
+    text = read_text(path).rstrip()
+    for number, line in enumerate(text.split("\n") if text else (), 1):
+        yield line.strip(), f"{path}:{number}"
+
+
+def _whole_numbers(path: Path) -> np.ndarray:
+    return np.array([whole_number(line, place) for line, place in _lines(path)], np.int64)
+
+
+def _values(path: Path) -> np.ndarray:
+    values = np.array([real_number(line, place) for line, place in _lines(path)], np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise WorkloadError(f"{path}:{at + 1}: value {values[at]}: must be finite")
+    return values
+
+
+def _shape(folder: Path, name: str) -> tuple[int, ...]:
+    path = _file(folder, name, "shape")
+    stored = [
+        (mode, file)
+        for mode in range(_MAX_ORDER)
+        for kind in _KINDS
+        if (file := _file(folder, name, f"{mode}_{kind}")).exists()
+    ]
+    if not path.exists() and not stored:
+        return ()
+    shape = _whole_numbers(path)
+    if len(shape) > _MAX_ORDER:
+        raise WorkloadError(f"{path}: {len(shape)} dimensions: must be at most {_MAX_ORDER}")
+    if (shape < 1).any():
+        at = int(np.argmax(shape < 1))
+        raise WorkloadError(f"{path}:{at + 1}: size {shape[at]}: must be at least 1")
+    for mode, file in stored:
+        if mode >= len(shape):
+            raise WorkloadError(f"{file}: {path.name} has only {len(shape)} dimensions")
+    return tuple(shape.tolist())
+
+
+def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
+    """The level that stores a dimension, sound as far as it can be told without the others."""
+    files = {
+        "segments": _file(folder, name, f"{mode}_seg"),
+        "coordinates": _file(folder, name, f"{mode}_crd"),
+    }
+    if not any(file.exists() for file in files.values()):
+        return DenseLevel(size)
+    segments = _whole_numbers(files["segments"])
+    coordinates = _whole_numbers(files["coordinates"])
+    if len(segments) == 0:
+        raise WorkloadError(f"{files['segments']}: the file is empty: must have at least one line")
+    if len(segments) > 1 and segments[-1] == len(coordinates) + 1:
+        segments[-1] -= 1
+    level = CompressedLevel(max(size, int(coordinates.max(initial=0)) + 1), segments, coordinates)
+    for fault in compressed_faults(level, mode, len(segments) - 1):
+        array = fault.array or "segments"
+        line = (fault.index or 0) + 1
+        raise WorkloadError(f"{files[array]}:{line}: the {array.removesuffix('s')} {fault.text}")
+    return level
+
+
+def _is_empty(levels: Sequence[_FileLevel], values: np.ndarray) -> bool:
+    """Whether no level holds a coordinate; writers differ in what they then put into seg."""
+    return len(values) == 0 and not any(
+        len(level.coordinates) for level in levels if isinstance(level, CompressedLevel)
+    )
+
+
+def _orders(levels: Sequence[_FileLevel]) -> Iterator[tuple[int, ...]]:
+    """Orders of modes that the lengths of levels allow, natural ones first."""
+
+    def extend(order: tuple[int, ...], positions: int) -> Iterator[tuple[int, ...]]:
+        rest = [mode for mode in range(len(levels)) if mode not in order]
+        if not rest:
+            yield order
+        dense = False
+        for mode in rest:
+            if isinstance(levels[mode], DenseLevel):
+                if dense:
+                    continue
+                dense = True
+            below = _below(levels[mode], positions)
+            if below is not None:
+                yield from extend((*order, mode), below)
+
+    return extend((), 1)
+
+
+def _below(level: _FileLevel, fibers: int) -> int | None:
+    """Positions of a level that is to have so many fibers; None if it hasn't."""
+    if isinstance(level, DenseLevel):
+        return fibers * level.size
+    return len(level.coordinates) if len(level.segments) == fibers + 1 else None
+
+
+def _positions(levels: Sequence[_FileLevel], order: Sequence[int]) -> int | None:
+    """Positions of the last level, None if the levels do not fit in this order."""
+    positions: int | None = 1
+    for mode in order:
+        if positions is not None:
+            positions = _below(levels[mode], positions)
+    return positions
+
+
+def _sizes(levels: Sequence[_FileLevel]) -> str:
+    return ", ".join(
+        f"mode {mode} is dense of size {level.size}"
+        if isinstance(level, DenseLevel)
+        else f"mode {mode} has {len(level.segments) - 1} fibers with {len(level.coordinates)} "
+        "coordinates"
+        for mode, level in enumerate(levels)
+    )
+
+
+def _tensor(
+    shape: tuple[int, ...], levels: Sequence[_FileLevel], order: tuple[int, ...], values: np.ndarray
+) -> Tensor:
+    stored: tuple[Level, ...] = tuple(levels[mode] for mode in order)
+    names = tuple("dense" if isinstance(level, DenseLevel) else "compressed" for level in stored)
+    return restore(Storage(TensorFormat(names, order), shape, stored, values))
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return np.array_equal(one.coordinates, other.coordinates) and np.array_equal(
+        one.values, other.values
+    )

@@ -1,0 +1,346 @@
+"""The notation of the TACO and SAM command lines: an expression, its formats and its loop order.
+
+``X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:0,1 -f=C:ss:1,0 -s=reorder(i,k,j)``. Formats name the kind of
+each level, outermost first (d dense, s compressed, b bitvector), then the mode that each level
+stores. Tensors without ``-f`` are dense, in the order of their modes. Without ``-s`` loops run in
+order of appearance, the result's indices first. ``-s=parallelize(i,4)`` deals the loop over i to
+four copies of what lies inside it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from hw.lib.errors import WorkloadError
+from hw.sam.block_types import DENSE, MAX_LANES
+from sw.workloads.tensor.expression import (
+    FUNCTIONS,
+    Access,
+    Add,
+    Call,
+    Constant,
+    Expression,
+    Mul,
+    Neg,
+    Statement,
+    Sub,
+    accesses,
+    index_variables,
+)
+from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+
+# Trees are built and walked by recursion.
+MAX_OPERANDS = 300
+MAX_LENGTH = 20_000  # in characters
+MAX_DEPTH = 60  # of parentheses, calls and signs
+
+_LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<sign>[-+*/=(),])"
+)
+_OPTION = re.compile(  # blanks may stand in brackets
+    r"(?:^|(?<=\s))-(?P<kind>[a-z]+)="
+    r"(?P<quote>[\"']?)(?P<value>(?:[^\"'\s()]|\([^()]*\))*)(?P=quote)"
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def parse(text: str) -> Statement:
+    """The statement that ``text`` writes. ``WorkloadError`` names the column, counted from 1."""
+    if len(text) > MAX_LENGTH:
+        _fail(MAX_LENGTH + 1, f"{len(text):,} characters are too many; at most {MAX_LENGTH:,}")
+    options = list(_OPTION.finditer(text))
+    end = options[0].start() if options else len(text)
+    ends = [*(option.start() for option in options[1:]), len(text)]
+    for option, stop in zip(options, ends, strict=False):
+        rest = text[option.end() : stop]
+        if rest.strip():
+            column = option.end() + 1 + len(rest) - len(rest.lstrip())
+            _fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
+    result, expression = _Parser(text[:end]).statement()
+    _check_names(result, expression)
+    indices = tuple(dict.fromkeys((*result.indices, *index_variables(expression))))
+    formats: dict[str, TensorFormat] = {}
+    order: tuple[str, ...] | None = None
+    lanes: tuple[str, int] | None = None
+    orders = {access.tensor: len(access.indices) for access in (result, *accesses(expression))}
+    for option in options:
+        value, column = option["value"], option.start("value") + 1
+        match option["kind"]:
+            case "f":
+                tensor, levels = _parse_format(value, column, orders)
+                if tensor in formats:
+                    _fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
+                formats[tensor] = levels
+            case "s" if value.startswith("parallelize("):
+                if lanes is not None:
+                    _fail(column, "an index is parallelized already; give one parallelize")
+                lanes = _parse_parallelize(value, column, indices)
+            case "s":
+                if order is not None:
+                    _fail(column, "there is a loop order already; give one -s")
+                order = _parse_reorder(value, column, indices)
+            case kind:
+                _fail(option.start() + 1, f"option -{kind} is unknown; -f and -s are there")
+    for tensor, count in orders.items():
+        formats.setdefault(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
+    ordered = {tensor: formats[tensor] for tensor in orders}
+    return Statement(result, expression, ordered, order or indices, lanes)
+
+
+def _fail(column: int, problem: str) -> NoReturn:
+    raise WorkloadError(f"expression, column {column}: {problem}")
+
+
+def _check_names(result: Access, expression: Expression) -> None:
+    """Names that contradict each other, in order of their columns."""
+    operands = list(accesses(expression))
+    indices = {index for access in (result, *operands) for index in access.indices}
+    first: dict[str, Access] = {}
+    for access in (result, *operands):
+        shown = str(access)
+        for index in access.indices:
+            if access.indices.count(index) > 1:
+                _fail(
+                    access.column,
+                    f"index {index} stands twice in {shown}; a diagonal cannot be read or written, "
+                    "use an index for each mode",
+                )
+        if access.tensor in indices:
+            _fail(access.column, f"{access.tensor} is an index and cannot also be a tensor")
+        if access is not result and access.tensor == result.tensor:
+            _fail(
+                access.column,
+                f"result {access.tensor} cannot also be an operand; give the result its own name",
+            )
+        known = first.setdefault(access.tensor, access)
+        if len(known.indices) != len(access.indices):
+            _fail(
+                access.column,
+                f"tensor {access.tensor} has {_count(len(access.indices), 'index', 'indices')} "
+                f"here and {len(known.indices)} in column {known.column}; "
+                "a tensor has one order",
+            )
+
+
+def _parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str, TensorFormat]:
+    """``B:ss:1,0`` with the position of its first character."""
+    tensor, *parts = value.split(":")
+    if tensor not in orders:
+        names = ", ".join(orders)
+        shown = f"tensor {tensor}" if tensor else "an empty name"
+        _fail(column, f"-f names {shown}, which is not in the expression; it has {names}")
+    if not 1 <= len(parts) <= 2:
+        _fail(column, f"-f={value} must be TENSOR:LEVELS or TENSOR:LEVELS:MODES, such as B:ss:1,0")
+    levels, count = parts[0], orders[tensor]
+    column += len(tensor) + 1
+    for place, level in enumerate(levels):
+        if level not in LEVEL_FORMATS:
+            _fail(column + place, f"level format {level!r} must be one of {_LEVELS}")
+    if len(levels) != count:
+        _fail(
+            column,
+            f"format {levels or '(empty)'} has {_count(len(levels), 'level')}, but tensor {tensor} "
+            f"has {_count(count, 'index', 'indices')}; it must have one level for each",
+        )
+    modes = tuple(range(count))
+    if len(parts) == 2 and (count or parts[1]):
+        column += len(levels) + 1
+        texts = parts[1].split(",")
+        if sorted(texts) != sorted(map(str, modes)):
+            wanted = ", ".join(map(str, modes)) or "nothing"
+            _fail(column, f"mode order {parts[1] or '(empty)'} must name each of {wanted} once")
+        modes = tuple(map(int, texts))
+    return tensor, TensorFormat(tuple(LEVEL_FORMATS[level] for level in levels), modes)
+
+
+def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, ...]:
+    """``reorder(i,k,j)`` with the position of its first character."""
+    match = re.fullmatch(r"reorder\((.*)\)", value)
+    if match is None:
+        _fail(
+            column,
+            f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
+        )
+    names: list[str] = []
+    column += match.start(1)
+    for part in match[1].split(",") if match[1].strip() else []:
+        name = part.strip()
+        at = column + len(part) - len(part.lstrip())
+        column += len(part) + 1
+        if not _NAME.fullmatch(name) or name not in indices:
+            known = ", ".join(indices) or "no index"
+            _fail(at, f"index {name!r} is not in the expression; it has {known}")
+        if name in names:
+            _fail(at, f"index {name} stands twice in the loop order")
+        names.append(name)
+    missing = [index for index in indices if index not in names]
+    if missing:
+        _fail(column, f"index {missing[0]} is missing in the loop order; it must name every index")
+    return tuple(names)
+
+
+def _parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
+    """``parallelize(i,4)`` with the position of its first character."""
+    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*(\d{1,4})\s*\)", value)
+    if match is None or not 2 <= int(match[2]) <= MAX_LANES:
+        _fail(
+            column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"
+        )
+    if match[1] not in indices:
+        known = ", ".join(indices) or "no index"
+        place = column + match.start(1)
+        _fail(place, f"index {match[1]!r} is not in the expression; it has {known}")
+    return match[1], int(match[2])
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str  # "number", "name", "sign" or "end"
+    text: str
+    column: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens = []
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        match = _TOKEN.match(text, position)
+        if match is None:
+            _fail(position + 1, f"character {text[position]!r} cannot stand here")
+        tokens.append(_Token(match.lastgroup or "", match[0], position + 1))
+        position = match.end()
+    tokens.append(_Token("end", "the end", len(text.rstrip()) + 1))
+    return tokens
+
+
+class _Parser:
+    """Recursive descent: sums of products of signed atoms."""
+
+    def __init__(self, text: str) -> None:
+        self._rest = _tokens(text)[::-1]
+        self._operands = 0
+        self._depth = 0
+
+    def statement(self) -> tuple[Access, Expression]:
+        token = self._rest[-1]
+        if token.kind != "name":
+            _fail(token.column, f"a result such as X(i,j) must stand here, not {_shown(token)}")
+        if token.text in FUNCTIONS:
+            _fail(token.column, f"{token.text} is a function and cannot be the result's name")
+        result = self._access(self._rest.pop())
+        self._expect("=", ("=",))
+        expression = self._sum()
+        token = self._rest[-1]
+        if token.kind != "end":
+            _fail(token.column, f"an operator or the end must stand here, not {_shown(token)}")
+        return result, expression
+
+    def _sum(self) -> Expression:
+        value = self._product()
+        while self._rest[-1].text in ("+", "-"):
+            kind = Add if self._pop().text == "+" else Sub
+            value = kind(value, self._product())
+        return value
+
+    def _product(self) -> Expression:
+        value = self._signed()
+        while self._rest[-1].text in ("*", "/"):
+            sign = self._pop()
+            if sign.text == "/":
+                _fail(sign.column, "division is not there; multiply by reciprocal(…)")
+            value = Mul(value, self._signed())
+        return value
+
+    def _signed(self) -> Expression:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            _fail(self._rest[-1].column, f"parts are nested deeper than {MAX_DEPTH}")
+        if self._rest[-1].text == "-":
+            self._pop()
+            value: Expression = Neg(self._signed())
+        else:
+            value = self._atom()
+        self._depth -= 1
+        return value
+
+    def _atom(self) -> Expression:
+        token = self._pop()
+        self._operands += 1
+        if self._operands > MAX_OPERANDS:
+            _fail(token.column, f"there are more than {MAX_OPERANDS} operands")
+        if token.kind == "number":
+            number = float(token.text)
+            if math.isinf(number):
+                _fail(token.column, "a number is too large; it must be finite in float64")
+            return Constant(number, token.column)
+        if token.text == "(":
+            value = self._sum()
+            self._expect(")", ("+", "-", "*", ")"))
+            return value
+        if token.kind != "name":
+            _fail(token.column, f"an operand must stand here, not {_shown(token)}")
+        if token.text in FUNCTIONS:
+            return self._call(token)
+        return self._access(token)
+
+    def _call(self, name: _Token) -> Call:
+        self._expect("(", ("(",))
+        arguments = [self._sum()]
+        while self._rest[-1].text == ",":
+            self._pop()
+            arguments.append(self._sum())
+        self._expect(")", (",", ")"))
+        wanted = FUNCTIONS[name.text]
+        if len(arguments) != wanted:
+            _fail(
+                name.column,
+                f"{name.text} has {_count(len(arguments), 'argument')} and must have {wanted}",
+            )
+        return Call(name.text, tuple(arguments), name.column)
+
+    def _access(self, name: _Token) -> Access:
+        if self._rest[-1].text != "(":
+            return Access(name.text, (), name.column)
+        self._pop()
+        indices: list[str] = []
+        while self._rest[-1].text != ")" or indices:
+            token = self._pop()
+            if token.kind != "name":
+                _fail(token.column, f"an index must stand here, not {_shown(token)}")
+            indices.append(token.text)
+            if self._rest[-1].text != ",":
+                break
+            self._pop()
+        self._expect(")", (",", ")"))
+        return Access(name.text, tuple(indices), name.column)
+
+    def _pop(self) -> _Token:
+        token = self._rest[-1]
+        if token.kind == "end":
+            _fail(token.column, "the expression ends too early")
+        return self._rest.pop()
+
+    def _expect(self, text: str, allowed: Sequence[str]) -> None:
+        token = self._rest[-1]
+        if token.text != text:
+            wanted = " or ".join(allowed)
+            _fail(token.column, f"{wanted} must stand here, not {_shown(token)}")
+        self._rest.pop()
+
+
+def _shown(token: _Token) -> str:
+    return token.text if token.kind == "end" else f"{token.text!r}"

@@ -1,0 +1,398 @@
+"""Tensors as fibertrees: a level for each mode, dense, compressed or a bitvector.
+
+A level holds fibers, one for each position of the level above it (one for the root), and a
+position for each coordinate that it stores; the positions of the last level are those of the
+values. Source: Chou, Kjolstad, Amarasinghe, "Format Abstraction for Sparse Tensor Algebra
+Compilers", OOPSLA 2018; Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
+from sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor, ascending_order
+
+LEVEL_FORMATS = {"d": DENSE, "s": COMPRESSED, "b": BITVECTOR}
+"""Level formats by their letters in the notation of the TACO and SAM command lines."""
+
+_LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
+
+
+@dataclass(frozen=True)
+class TensorFormat:
+    """How a tensor is stored, outermost level first.
+
+    levels
+        a level format each, as ``LEVEL_FORMATS`` names them.
+    modes
+        the mode (dimension, from 0) that each level stores: a permutation.
+
+    Raises ``WorkloadError``. ``str`` gives the notation of SAM's graphs: ``ss10``, or ``none`` for
+    a scalar.
+    """
+
+    levels: tuple[str, ...]
+    modes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for number, level in enumerate(self.levels):
+            if level not in _LETTERS:
+                raise WorkloadError(
+                    f"level {number}: format {level!r}: must be {', '.join(_LETTERS)}"
+                )
+        if sorted(self.modes) != list(range(len(self.levels))):
+            raise WorkloadError(
+                f"modes {self.modes} of {len(self.levels)} levels: must be a permutation of "
+                f"{tuple(range(len(self.levels)))}"
+            )
+
+    @property
+    def order(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def __str__(self) -> str:
+        if not self.levels:
+            return "none"
+        return "".join(_LETTERS[level] for level in self.levels) + "".join(map(str, self.modes))
+
+
+@dataclass(frozen=True, eq=False)
+class DenseLevel:
+    """Every coordinate below ``size``: position = parent's position · size + coordinate."""
+
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedLevel:
+    """Lists of coordinates.
+
+    segments
+        int64 [fibers + 1]: fiber f has the positions from segments[f] to below segments[f+1].
+    coordinates
+        int64 [positions]: below ``size``, ascending in each fiber.
+    """
+
+    size: int
+    segments: np.ndarray
+    coordinates: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BitvectorLevel:
+    """A bit for each coordinate; a position is the number of ones before it, in all fibers.
+
+    words
+        uint32 [fibers · words_per_fiber]: bit b of word w of a fiber stands for the coordinate
+        word_bits · w + b.
+    word_bits
+        bits used in a word, 1 to 32.
+    """
+
+    size: int
+    words: np.ndarray
+    word_bits: int = 32
+
+    @property
+    def words_per_fiber(self) -> int:
+        """Words of each fiber."""
+        return -(-self.size // self.word_bits)
+
+
+Level = DenseLevel | CompressedLevel | BitvectorLevel
+
+_CLASSES: dict[str, type[Level]] = {
+    DENSE: DenseLevel,
+    COMPRESSED: CompressedLevel,
+    BITVECTOR: BitvectorLevel,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """A stored tensor.
+
+    shape
+        size of each mode, in the order of modes and not of levels.
+    levels
+        outermost first, as ``format`` says.
+    values
+        float64 [positions of the last level]; one value if there is no level.
+    """
+
+    format: TensorFormat
+    shape: tuple[int, ...]
+    levels: tuple[Level, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something in a storage that is not as it must be.
+
+    level
+        its number, or None for the values.
+    array, index
+        the array's name and a place in it; None for what concerns the level or array as a whole.
+    text
+        what is wrong, and what would be right.
+    """
+
+    level: int | None
+    array: str | None
+    index: int | None
+    text: str
+
+    def __str__(self) -> str:
+        place = "" if self.level is None else f"level {self.level}: "
+        if self.array is None:
+            return f"{place}{self.text}"
+        index = "" if self.index is None else f"[{self.index}]"
+        return f"{place}{self.array}{index} {self.text}"
+
+
+def store(
+    tensor: Tensor, format: TensorFormat, word_bits: int = 32, name: str = "tensor"
+) -> Storage:
+    """The tensor in a format; ``word_bits`` as in ``BitvectorLevel``, ``name`` for errors.
+
+    A fiber below a position of a compressed or bitvector level is never empty, unless there is a
+    dense level between them. Dense levels bring positions of value zero.
+
+    Raises ``WorkloadError`` for a format of another order, ``CapacityError`` for more than
+    ``DENSE_LIMIT`` positions, fibers or words. O(nnz log nnz + positions).
+    """
+    if format.order != tensor.order:
+        raise WorkloadError(
+            f"{name}: format {format} has {format.order} levels: must have {tensor.order}, one for "
+            "each dimension"
+        )
+    if not 1 <= word_bits <= 32:
+        raise WorkloadError(f"{name}: bitvector words of {word_bits} bits: must be 1 to 32")
+    coordinates, values = tensor.coordinates[:, format.modes], tensor.values
+    if format.modes != tuple(range(tensor.order)):
+        order = ascending_order(coordinates)
+        coordinates, values = coordinates[order], values[order]
+
+    levels: list[Level] = []
+    positions = 1
+    position = np.zeros(tensor.nnz, np.int64)  # of each entry; never descends
+    for number, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):
+        size, coordinate = tensor.shape[mode], coordinates[:, number]
+        place = f"{name}: level {number} (dimension {mode}, {kind})"
+        if kind == DENSE:
+            _require_capacity(positions, size, f"{place} has", "positions")
+            levels.append(DenseLevel(size))
+            position = position * size + coordinate
+            positions *= size
+            continue
+        first = np.ones(len(position), bool)
+        first[1:] = (position[1:] != position[:-1]) | (coordinate[1:] != coordinate[:-1])
+        fiber, kept = position[first], coordinate[first]
+        if kind == COMPRESSED:
+            segments = np.zeros(positions + 1, np.int64)
+            np.cumsum(np.bincount(fiber, minlength=positions), out=segments[1:])
+            levels.append(CompressedLevel(size, segments, kept))
+        else:
+            words_per_fiber = -(-size // word_bits)
+            _require_capacity(positions, words_per_fiber, f"{place} needs", "words")
+            words = _words(fiber * words_per_fiber, kept, positions * words_per_fiber, word_bits)
+            levels.append(BitvectorLevel(size, words, word_bits))
+        position = np.cumsum(first) - 1
+        positions = len(kept)
+
+    stored = np.zeros(positions)
+    stored[position] = values
+    return Storage(format, tensor.shape, tuple(levels), stored)
+
+
+def restore(storage: Storage) -> Tensor:
+    """The stored tensor.
+
+    Every position of the last compressed or bitvector level is an entry. Where dense levels lie
+    below it (or there are only such) the entries are the values that are not zero: whether a zero
+    was an entry is not known then. A scalar is an entry.
+
+    Raises ``WorkloadError`` as ``check`` does. O(positions + nnz log nnz · order).
+    """
+    check(storage)
+    values = storage.values
+    position = np.arange(len(values))
+    if storage.levels and isinstance(storage.levels[-1], DenseLevel):
+        position = np.flatnonzero(values)
+        values = values[position]
+    coordinates = np.empty((len(position), len(storage.levels)), np.int64)
+    for level, mode in zip(reversed(storage.levels), reversed(storage.format.modes), strict=True):
+        match level:
+            case DenseLevel():
+                position, coordinates[:, mode] = np.divmod(position, level.size)
+            case CompressedLevel():
+                coordinates[:, mode] = level.coordinates[position]
+                # Empty fibers end where the next begins, so the last that begins there is meant.
+                position = np.searchsorted(level.segments, position, side="right") - 1
+            case BitvectorLevel():
+                fibers, kept = _ones(level)
+                coordinates[:, mode] = kept[position]
+                position = fibers[position]
+    order = ascending_order(coordinates)
+    return Tensor(storage.shape, coordinates[order], values[order])
+
+
+def check(storage: Storage) -> None:
+    """Raises ``WorkloadError`` naming level, array and index of the first fault.
+
+    Empty fibers are allowed anywhere. O(positions).
+    """
+    fault = next(faults(storage), None)
+    if fault is not None:
+        raise WorkloadError(str(fault))
+
+
+def faults(storage: Storage) -> Iterator[Fault]:
+    """What is wrong with a storage, outermost level first; only the first one can be relied on."""
+    format, shape = storage.format, storage.shape
+    if len(shape) != format.order or len(storage.levels) != format.order:
+        yield Fault(
+            None,
+            None,
+            None,
+            f"format {format} with {len(storage.levels)} levels and {len(shape)} dimensions: must "
+            f"have {format.order} of each",
+        )
+        return
+    fibers = 1
+    for number, (level, kind, mode) in enumerate(
+        zip(storage.levels, format.levels, format.modes, strict=True)
+    ):
+        if not isinstance(level, _CLASSES[kind]):
+            name = type(level).__name__
+            yield Fault(number, None, None, f"{name} in format {format}: must be {kind}")
+            return
+        if level.size != shape[mode] or level.size < 1:
+            yield Fault(
+                number,
+                None,
+                None,
+                f"size {level.size}: must be that of dimension {mode}, {shape[mode]}, and at least "
+                "1",
+            )
+            return
+        match level:
+            case DenseLevel():
+                fibers *= level.size
+            case CompressedLevel():
+                yield from compressed_faults(level, number, fibers)
+                fibers = len(level.coordinates)
+            case BitvectorLevel():
+                yield from _bitvector_faults(level, number, fibers)
+                fibers = len(_ones(level)[0])
+    yield from _array_faults(None, "values", storage.values, np.float64, fibers)
+
+
+def compressed_faults(level: CompressedLevel, number: int, fibers: int) -> Iterator[Fault]:
+    """What is wrong with one level that is to have so many fibers; rest as ``faults``."""
+    segments, coordinates = level.segments, level.coordinates
+    yield from _array_faults(number, "segments", segments, np.int64, fibers + 1)
+    yield from _array_faults(number, "coordinates", coordinates, np.int64, None)
+    if segments[0] != 0:
+        yield Fault(number, "segments", 0, f"is {segments[0]}: must be 0")
+    descends = np.flatnonzero(segments[1:] < segments[:-1])
+    if len(descends):
+        at = int(descends[0])
+        yield Fault(
+            number,
+            "segments",
+            at + 1,
+            f"is {segments[at + 1]}, below {segments[at]} before it: must not descend",
+        )
+    if segments[-1] != len(coordinates):
+        yield Fault(
+            number,
+            "segments",
+            len(segments) - 1,
+            f"is {segments[-1]}: must be {len(coordinates)}, the number of coordinates",
+        )
+    outside = (coordinates < 0) | (coordinates >= level.size)
+    if outside.any():
+        at = int(np.argmax(outside))
+        yield Fault(
+            number, "coordinates", at, f"is {coordinates[at]}: must be 0 to {level.size - 1}"
+        )
+    ascends = coordinates[1:] > coordinates[:-1]
+    starts = segments[1:-1]
+    ascends[starts[(starts > 0) & (starts < len(coordinates))] - 1] = True
+    if not ascends.all():
+        at = int(np.argmin(ascends))
+        yield Fault(
+            number,
+            "coordinates",
+            at + 1,
+            f"is {coordinates[at + 1]} after {coordinates[at]} in the same fiber: must ascend",
+        )
+
+
+def _require_capacity(fibers: int, width: int, has: str, what: str) -> None:
+    if fibers * width > DENSE_LIMIT:
+        raise CapacityError(
+            f"{has} {fibers:,} x {width:,} {what}: at most {DENSE_LIMIT:,}; a compressed level "
+            "holds only what is there"
+        )
+
+
+def _words(start: np.ndarray, coordinate: np.ndarray, count: int, word_bits: int) -> np.ndarray:
+    """Words with the bits of ascending coordinates, each with the first word of its fiber."""
+    words = np.zeros(count, np.uint32)
+    if len(coordinate):
+        at = start + coordinate // word_bits
+        bit = np.left_shift(np.uint32(1), (coordinate % word_bits).astype(np.uint32))
+        first = np.flatnonzero(np.diff(at, prepend=-1))
+        words[at[first]] = np.bitwise_or.reduceat(bit, first)
+    return words
+
+
+def _ones(level: BitvectorLevel) -> tuple[np.ndarray, np.ndarray]:
+    """Fiber and coordinate of each position, int64 [positions]."""
+    occupied = np.flatnonzero(level.words)
+    octets = level.words[occupied].astype("<u4").view(np.uint8).reshape(-1, 4)
+    word, bit = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
+    fiber, offset = np.divmod(occupied[word], level.words_per_fiber)
+    return fiber, offset * level.word_bits + bit
+
+
+def _array_faults(
+    level: int | None, name: str, array: np.ndarray, kind: type[np.generic], length: int | None
+) -> Iterator[Fault]:
+    if array.dtype != kind or array.ndim != 1:
+        yield Fault(
+            level,
+            name,
+            None,
+            f"are {array.dtype} of {array.ndim} dimensions: must be {np.dtype(kind)} of one",
+        )
+    elif length is not None and len(array) != length:
+        yield Fault(level, name, None, f"are {len(array)}: must be {length}")
+
+
+def _bitvector_faults(level: BitvectorLevel, number: int, fibers: int) -> Iterator[Fault]:
+    if not 1 <= level.word_bits <= 32:
+        yield Fault(number, None, None, f"words of {level.word_bits} bits: must be 1 to 32")
+    words = level.words
+    yield from _array_faults(number, "words", words, np.uint32, fibers * level.words_per_fiber)
+    last = level.size - (level.words_per_fiber - 1) * level.word_bits
+    allowed = np.full(level.words_per_fiber, 2**level.word_bits - 1, np.uint32)
+    allowed[-1] = 2**last - 1
+    beyond = (words.reshape(-1, level.words_per_fiber) & ~allowed).ravel() != 0
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        yield Fault(
+            number,
+            "words",
+            at,
+            f"is {words[at]:#x}: must have no bit for a coordinate from {level.size} on",
+        )

@@ -1,0 +1,190 @@
+"""Tensors from files and to files, by their suffix.
+
+.mtx
+    Matrix Market: coordinate or array, real, integer or pattern, general or (skew-)symmetric.
+.tns
+    FROSTT, see ``tns_file``.
+.npz
+    A sparse matrix or array that ``scipy.sparse.save_npz`` wrote. Compiled programs have this
+    suffix too; they are told apart by what is inside.
+.npy
+    A dense NumPy array; its nonzeros become entries.
+folder, folder/tensor_B
+    A fibertree folder of the SAM tools, see ``fibertree_files``.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.program.atomic import atomic_path, write_text
+from sw.workloads.matrix_entries import (
+    numbered_lines,
+    read_entries,
+    read_header,
+    read_size,
+)
+from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.tns_file import format_tns, parse_tns
+from sw.workloads.text_file import read_text
+
+_FOLDER_PREFIX = "tensor_"
+
+
+def load_tensor(
+    path: str | Path, name: str | None = None, modes: Sequence[int] | None = None
+) -> Tensor:
+    """The tensor of a file, or the one called ``name`` of a fibertree folder.
+
+    ``name`` may be left out if the folder has only one; ``modes`` is for ``load_fibertree``.
+    Raises ``WorkloadError`` naming the file and, in texts, the line.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return load_fibertree(path, name or _only_tensor(path), modes)
+    if path.name.startswith(_FOLDER_PREFIX) and path.parent.is_dir() and not path.exists():
+        return load_fibertree(path.parent, path.name.removeprefix(_FOLDER_PREFIX), modes)
+    reader = _READERS.get(path.suffix.lower())
+    if not path.suffix and not path.exists():
+        raise WorkloadError(f"{path}: no such file or folder")
+    if reader is None:
+        raise WorkloadError(
+            f"{path}: suffix {path.suffix!r}: a tensor must be {', '.join(_READERS)}, a fibertree "
+            "folder or folder/tensor_NAME"
+        )
+    with damaged_as(WorkloadError, path):
+        return reader(path)
+
+
+def save_tensor(path: str | Path, tensor: Tensor) -> None:
+    """Writes a .tns, .mtx (matrices) or .npz (order 1 and up) file, whole or not at all.
+
+    Values are written so that the same float64 is read back. Raises ``WorkloadError`` for what
+    the format cannot hold, and ``OSError``.
+    """
+    path = Path(path)
+    match path.suffix.lower():
+        case ".tns":
+            write_text(path, format_tns(tensor))
+        case ".mtx":
+            write_text(path, _format_mtx(tensor, path))
+        case ".npz":
+            if tensor.order == 0:
+                raise WorkloadError(f"{path}: SciPy has no sparse scalars: save it as .tns")
+            array = scipy.sparse.coo_array(
+                (tensor.values, tuple(tensor.coordinates.T)), shape=tensor.shape
+            )
+            with atomic_path(path) as temporary, temporary.open("wb") as file:
+                scipy.sparse.save_npz(file, array)
+        case suffix:
+            raise WorkloadError(f"{path}: suffix {suffix!r}: must be .tns, .mtx or .npz")
+
+
+def _only_tensor(folder: Path) -> str:
+    found = tensors_in(folder)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise WorkloadError(f"{folder}: no file tensor_NAME_mode_vals: not a fibertree folder")
+    raise WorkloadError(
+        f"{folder}: tensors {', '.join(found)}: one must be named, as in {folder / 'tensor_'}"
+        f"{found[0]}"
+    )
+
+
+def _read_mtx(path: Path) -> Tensor:
+    source = str(path)
+    lines = numbered_lines(read_text(path))
+    header = read_header(lines, source)
+    size = read_size(lines, header, source)
+    if size.rows < 1 or size.columns < 1:
+        raise WorkloadError(
+            f"{source}:{size.line}: {size.rows} x {size.columns}: must have at least one row and "
+            "one column"
+        )
+    entries = read_entries(lines, header, size, source)
+
+    def repeated(second: int, first: int) -> str:
+        # Not in the order of lines where one of them stands in the other triangle.
+        earlier, later = sorted([entries.line[first], entries.line[second]])
+        place = f"({entries.row[second] + 1}, {entries.column[second] + 1})"
+        return f"{source}:{later}: entry {place} is already given in line {earlier}"
+
+    coordinates = np.stack([entries.row, entries.column], axis=1)
+    return Tensor.from_entries((size.rows, size.columns), coordinates, entries.value, repeated)
+
+
+def _read_tns(path: Path) -> Tensor:
+    return parse_tns(read_text(path), str(path))
+
+
+def _read_npz(path: Path) -> Tensor:
+    octets = _read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(octets)) as archive:
+            members = archive.namelist()
+        if "manifest.json" in members:
+            raise WorkloadError(f"{path}: a compiled program: must be a sparse matrix of SciPy")
+        if "format.npy" not in members:
+            raise WorkloadError(f"{path}: no file of scipy.sparse.save_npz: it has no 'format'")
+        return _named(path, scipy.sparse.load_npz(io.BytesIO(octets)))
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+        raise WorkloadError(f"{path}: not a .npz file, or damaged: {_one_line(error)}") from None
+
+
+def _read_npy(path: Path) -> Tensor:
+    try:
+        array = np.lib.format.read_array(io.BytesIO(_read_bytes(path)), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise WorkloadError(f"{path}: not a .npy file, or damaged: {_one_line(error)}") from None
+    return _named(path, array)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkloadError(f"{path}: {error.strerror}") from None
+
+
+def _named(path: Path, source: object) -> Tensor:
+    """The tensor of an object; errors name the file."""
+    try:
+        return Tensor.from_any(source)
+    except WorkloadError as error:
+        raise WorkloadError(f"{path}: {error}") from None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _format_mtx(tensor: Tensor, path: Path) -> str:
+    if tensor.order != 2:
+        raise WorkloadError(f"{path}: a tensor of order {tensor.order}: .mtx holds matrices only")
+    lines = [
+        "%%MatrixMarket matrix coordinate real general",
+        f"{tensor.shape[0]} {tensor.shape[1]} {tensor.nnz}",
+    ]
+    for (row, column), value in zip(
+        (tensor.coordinates + 1).tolist(), tensor.values.tolist(), strict=True
+    ):
+        lines.append(f"{row} {column} {value!r}")
+    return "\n".join(lines) + "\n"
+
+
+_READERS: dict[str, Callable[[Path], Tensor]] = {
+    ".mtx": _read_mtx,
+    ".tns": _read_tns,
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+}

@@ -1,0 +1,96 @@
+"""Documentation against the code: generated pages, and the snippets and links of all pages."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sw.compiler.sam.examples import examples as sam_examples
+from sw.manual.pages import DEMO, ROOT, commands, configurations, pages
+from sw.runtime.configuration import load_configuration
+from sw.workloads.tensor.parser import parse
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = PAGES[0].read_text(encoding="utf-8")
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    for path, text in pages().items():
+        assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+def test_the_reference_has_every_option_and_field() -> None:
+    assert "--no-reassociate" in commands()
+    assert "--tensor NAME=PATH" in commands()
+    assert "| `pe_stages` | `1` | pipeline registers in a PE," in configurations()
+    assert "| `memory` | `local` | `local`: a memory for each array;" in configurations()
+    assert '| `expression` | `""` |' in configurations()
+    assert "| `fabric` |  |" in configurations()
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Path) -> None:
+    config, example, backend = DEMO[name]
+    runtime = load_configuration(config).target.part("runtime")
+    assert example in [one.name for one in runtime.examples(tmp_path)]
+    page = re.search(rf"<!-- {name}:begin -->\n```text\n(.*?)```", README, re.S)
+    assert page and f" on {config}, {backend}" in page[1] and "✔ bit-exact" in page[1]
+
+
+def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
+    expression = re.search(r'gnarl run sam_fp32 "(.*?)" \\\n', README)
+    assert expression
+    told, shipped = parse(expression[1]), parse(sam_examples()["matmul"])
+    assert str(told.result) == str(shipped.result)
+    assert (told.expression, told.order) == (shipped.expression, shipped.order)
+    assert told.formats == shipped.formats
+
+
+@pytest.mark.parametrize("name", ["quickstart", "sam_quickstart", "cuda_quickstart"])
+def test_an_example_prints_what_the_readme_says(name: str) -> None:
+    printed = re.search(rf"\$ \.venv/bin/python examples/{name}\.py\n(.*?)```", README, re.S)
+    assert printed
+    done = subprocess.run(
+        [sys.executable, f"examples/{name}.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, printed[1]), done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
+        if not target.startswith("http"):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {link}"
+            assert not anchor or anchor in _anchors(file), f"{page.name}: {link}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of a page's headings, as Git hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def test_every_make_target_that_pages_name_is_there() -> None:
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for page in PAGES:
+        named = set(re.findall(r"(?:`|^\$ )make ([a-z-]+)", page.read_text(), re.M))
+        assert named <= known, page.name
+
+
+def test_make_alone_lists_every_target_with_its_comment() -> None:
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
+    targets = re.findall(r"^([a-z-]+):.*## (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert len(targets) > 8
+    for name, comment in targets:
+        assert re.search(rf"^  make {name} +{re.escape(comment)}$", done.stdout, re.M)

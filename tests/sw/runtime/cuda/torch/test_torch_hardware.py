@@ -1,0 +1,112 @@
+"""The PyTorch module on a GPU, against itself on the CPU. Skipped where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hw.lib.errors import GnarlError
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.templates import templates
+from sw.runtime.cuda.gpu.gpus import gpus
+from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+
+torch = pytest.importorskip("torch", reason="needs gnarl[torch]")
+
+from sw.runtime.cuda.torch.arrays import from_array  # noqa: E402
+from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from tests.support.torch_embedding import inputs_of, schedules_of  # noqa: E402
+
+FOUND = gpus()
+ARCH = FOUND[0].kernel_arch if FOUND else None
+pytestmark = pytest.mark.skipif(
+    ARCH is None or not torch.cuda.is_available(),
+    reason="needs a GPU that kernels can be compiled for, and PyTorch with CUDA",
+)
+
+MODEL = EmbeddingModel(
+    "hardware",
+    tuple(
+        Feature(
+            f"f{at}",
+            300,
+            dim,
+            ("sum", "mean", "max")[at % 3],
+            ("float32", "float16", "bfloat16")[at % 4 % 3],
+            weighted=at % 3 == 0,
+            factors=PoolingFactors(30, 20),
+        )
+        for at, dim in enumerate((4, 8, 16, 32, 64, 128, 3, 7, 32, 16, 4, 8))
+    ),
+)
+"""More features than templates, each of which has one: some have workspaces."""
+
+SIZES = (5, 300, 0, 64, 1, 700)
+
+
+def module() -> FusedEmbeddingBags:
+    assert ARCH is not None
+    schedules = replace(schedules_of(MODEL.features, list(templates())), arch=ARCH)
+    tables = [torch.nn.Parameter(from_array(table)) for table in synthesise_tables(MODEL)]
+    return FusedEmbeddingBags(tables, MODEL.features, schedules, config=CudaConfig(arch=ARCH))
+
+
+def inputs(size: int) -> tuple[dict[str, torch.Tensor], ...]:
+    return inputs_of(MODEL, synthesise_batch(MODEL, size, size))
+
+
+def on_gpu(given: tuple[dict[str, torch.Tensor], ...]) -> tuple[dict[str, torch.Tensor], ...]:
+    return tuple({name: tensor.cuda() for name, tensor in each.items()} for each in given)
+
+
+def test_batches_of_all_sizes_in_streams_of_ones_own() -> None:
+    """Nobody waits in between: memory is lent out again while kernels use it, workspaces grow."""
+    here, there = module(), module().cuda()
+    given = {size: on_gpu(inputs(size)) for size in SIZES}
+    torch.cuda.synchronize()
+    streams = [torch.cuda.current_stream(), torch.cuda.Stream()]
+    found = []
+    for turn in range(4 * len(SIZES)):
+        size = SIZES[turn % len(SIZES)]
+        values, offsets, weights = given[size]
+        with torch.cuda.stream(streams[turn % 5 % 2]):
+            found.append((size, there(values, offsets, weights=weights)))
+    torch.cuda.synchronize()
+    for size, outputs in found:
+        values, offsets, weights = inputs(size)
+        for name, expected in here(values, offsets, weights=weights).items():
+            assert torch.equal(outputs[name].cpu(), expected), f"{name}, batch {size}"
+
+
+def test_gradients_are_those_of_the_cpu() -> None:
+    here, there = module(), module().cuda()
+    for bags, (values, offsets, weights) in ((here, inputs(64)), (there, on_gpu(inputs(64)))):
+        pooled = bags(values, offsets, weights=weights).values()
+        sum(each.float().square().sum() for each in pooled).backward()
+    for one, other in zip(here.parameters(), there.parameters(), strict=True):
+        torch.testing.assert_close(other.grad.cpu(), one.grad)
+
+
+def test_a_compiled_module() -> None:
+    there = module().cuda()
+    compiled = torch.compile(there, dynamic=True, backend="aot_eager")
+    for size in (5, 64):
+        values, offsets, weights = on_gpu(inputs(size))
+        expected = there(values, offsets, weights=weights)
+        for name, pooled in compiled(values, offsets, weights=weights).items():
+            assert torch.equal(pooled, expected[name])
+
+
+def test_a_graph_that_is_captured_has_no_lookups() -> None:
+    there = module().cuda()
+    values, offsets, weights = on_gpu(inputs(5))
+    packed = there._pack(values, offsets, None, weights)
+    there._lookup(packed)
+    with pytest.raises(GnarlError) as caught, torch.cuda.graph(torch.cuda.CUDAGraph()):
+        there._lookup(packed)
+    assert str(caught.value) == (
+        "input: a CUDA graph is being captured: lookups must be outside, for the grid depends on "
+        "the batch"
+    )

@@ -1,0 +1,461 @@
+"""The machine's rules, each by its name. Data words are float32 unless a test says otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import (
+    FIRST_WRITER,
+    START_CYCLES,
+    WRITE_COPY,
+    ErrorCause,
+    Opcode,
+    PeOp,
+    instruction_bytes,
+    instruction_word_bits,
+)
+from hw.lib.errors import CapacityError
+from sw.golden.words import from_words, to_words
+from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
+from tests.support.dpu_programs import HALT, NOP, Instruction, add, copy, load, program, store
+
+CONFIG = DpuConfig(depth=2, banks=8, registers=8, instruction_words=16, data_rows=16)
+
+# Numbers of banks, registers and rows that fields can hold and the machine lacks.
+ODD = DpuConfig(
+    depth=2, banks=12, registers=9, instruction_words=16, data_rows=9, output_interconnect="single"
+)
+
+
+def simulate(
+    instructions: Sequence[Instruction], config: DpuConfig = CONFIG, halt: bool = True
+) -> ModelResult:
+    """Runs with data memory word [row, bank] = 10 row + bank."""
+    rows, banks = np.mgrid[: config.data_rows, : config.banks]
+    data = to_words(10.0 * rows + banks, config.format)
+    end = [HALT] if halt else []
+    return run(config, program(config, [*instructions, *end]), data)
+
+
+def row(result: ModelResult, number: int, config: DpuConfig = CONFIG) -> list[float]:
+    return from_words(result.data[number], config.format).tolist()
+
+
+def fails(
+    instructions: Sequence[Instruction],
+    cause: ErrorCause,
+    detail: int,
+    instruction: int,
+    after: int = 0,
+    config: DpuConfig = CONFIG,
+    halt: bool = True,
+) -> None:
+    """Expects an error ``after`` cycles after the issue of ``instruction``."""
+    with pytest.raises(ModelError) as caught:
+        simulate(instructions, config, halt)
+    error = caught.value
+    found = (error.cause, error.detail, error.instruction, error.cycle)
+    assert found == (cause, detail, instruction, START_CYCLES + instruction + after)
+
+
+def test_halt_alone_takes_start_and_drain():
+    result = simulate([])
+    assert result.cycles == START_CYCLES + CONFIG.drain_cycles == 3 + 3
+    assert result.counters == {"exec": 0, "copy": 0, "load": 0, "store": 0, "nop": 0}
+
+
+def test_every_instruction_takes_a_cycle_and_is_counted():
+    instructions = [
+        load(0, 0, 1),
+        NOP,
+        add({0: 0, 1: 0}, {0: 0, 1: 1}, 0),
+        copy({1: 0}, {5: 1}),
+        Instruction(Opcode.EXEC_LOAD, row=1, banks=[7]),
+        Instruction(Opcode.EXEC_STORE, reads={1: 0}, row=2, banks=[1]),
+        store(3, {1: 0}),
+    ]
+    result = simulate(instructions)
+    assert result.cycles == START_CYCLES + len(instructions) + CONFIG.drain_cycles
+    assert result.counters == {"exec": 3, "copy": 1, "load": 2, "store": 2, "nop": 1}
+
+
+@pytest.mark.parametrize("pe_stages", [1, 3])
+def test_drain_waits_for_the_highest_layer(pe_stages: int):
+    config = DpuConfig(depth=3, banks=8, pe_stages=pe_stages)
+    assert simulate([], config).cycles == START_CYCLES + 1 + 3 * pe_stages
+
+
+def test_what_the_data_memory_held_stays():
+    assert row(simulate([]), 4) == [40, 41, 42, 43, 44, 45, 46, 47]
+
+
+def test_a_tree_computes_every_operation_in_operand_order():
+    operations = [PeOp.ADD, PeOp.SUB, PeOp.MUL, PeOp.MAX, PeOp.MIN, PeOp.PASS_LEFT, PeOp.PASS_RIGHT]
+    # (30, 31) and (32, 33) through layer 1, their results through layer 2.
+    expected = [30 + 31 - (32 + 33), 30 - 31, 30 * 31, 31, 30, 30, 31]
+    for operation, value in zip(operations, expected, strict=True):
+        top = PeOp.SUB if operation == PeOp.ADD else PeOp.PASS_LEFT
+        compute = Instruction(
+            Opcode.EXEC,
+            reads={0: 0, 1: 0, 2: 0, 3: 0},
+            lanes={0: 0, 1: 1, 2: 2, 3: 3},
+            operations={(0, 1, 0): operation, (0, 1, 1): operation, (0, 2, 0): top},
+            results={2: (0, 2, 0)},
+        )
+        result = simulate([load(3, 0, 1, 2, 3), NOP, compute, NOP, NOP, store(9, {2: 1})])
+        assert row(result, 9) == [90, 91, value, 93, 94, 95, 96, 97]
+
+
+def test_trees_compute_side_by_side_and_lanes_take_any_bank():
+    compute = Instruction(
+        Opcode.EXEC,
+        reads={0: 0, 7: 0},
+        lanes={0: 7, 1: 7, 4: 0, 5: 7, 6: 7, 7: 0},
+        operations={
+            (0, 1, 0): PeOp.ADD,
+            (1, 1, 0): PeOp.MUL,
+            (1, 1, 1): PeOp.SUB,
+            (1, 2, 0): PeOp.ADD,
+        },
+        results={1: (0, 1, 0), 4: (1, 1, 0), 6: (1, 1, 1), 7: (1, 2, 0)},
+    )
+    result = simulate([load(1, 0, 7), NOP, compute, NOP, NOP, store(0, {1: 0, 4: 0, 6: 0, 7: 1})])
+    assert row(result, 0) == [0, 34, 2, 3, 170, 5, 7, 177]
+
+
+@pytest.mark.parametrize("interconnect", ["crossbar", "layered", "single"])
+def test_every_interconnect_writes_the_named_pe(interconnect: str):
+    config = DpuConfig(depth=2, banks=8, registers=8, output_interconnect=interconnect)
+    compute = Instruction(
+        Opcode.EXEC,
+        reads={0: 0, 1: 0, 2: 0, 3: 0},
+        lanes={0: 0, 1: 1, 2: 2, 3: 3},
+        operations={(0, 1, 0): PeOp.ADD, (0, 1, 1): PeOp.MUL, (0, 2, 0): PeOp.SUB},
+        results={0: (0, 2, 0), 1: (0, 1, 0), 3: (0, 1, 1)},
+    )
+    result = simulate(
+        [load(0, 0, 1, 2, 3), NOP, compute, NOP, NOP, store(1, {0: 1, 1: 1, 3: 1})], config
+    )
+    assert row(result, 1, config)[:4] == [-5, 1, 12, 6]
+
+
+def test_an_exec_may_write_crossbar_outputs_too():
+    move = Instruction(Opcode.EXEC, reads={0: 0}, lanes={5: 0}, write_sources={5: WRITE_COPY})
+    result = simulate([load(2, 0), NOP, move, store(0, {5: 0})])
+    assert row(result, 0) == [0, 1, 2, 3, 4, 20, 6, 7]
+
+
+def test_a_bank_that_is_not_read_gives_0():
+    result = simulate([load(2, 0), NOP, copy({}, {5: 0}), store(0, {5: 0})])
+    assert row(result, 0)[5] == 0
+
+
+def test_stored_banks_are_those_of_the_mask():
+    instruction = Instruction(Opcode.EXEC_STORE, reads={0: 0, 1: 0}, row=3, banks=[1])
+    result = simulate([load(2, 0, 1), NOP, instruction])
+    assert row(result, 3) == [30, 21, 32, 33, 34, 35, 36, 37]
+
+
+def test_a_machine_without_overlap_stores_what_it_reads():
+    config = DpuConfig(depth=2, banks=8, registers=8, data_rows=16, overlap=False)
+    result = simulate([load(2, 0, 1), NOP, store(3, {1: 0})], config)
+    assert row(result, 3) == [30, 21, 32, 33, 34, 35, 36, 37]
+
+
+class TestForwarding:
+    """A word can be read in the very cycle in which it is written, not a cycle earlier."""
+
+    def test_a_load_is_read_two_cycles_later(self):
+        assert row(simulate([load(1, 3), NOP, store(0, {3: 0})]), 0)[3] == 13
+
+    def test_a_load_is_not_read_one_cycle_later(self):
+        fails([load(1, 3), store(0, {3: 0})], ErrorCause.READ_OF_EMPTY_REGISTER, 3, 1)
+
+    def test_a_copy_is_read_one_cycle_later(self):
+        instructions = [load(1, 3), NOP, copy({3: 0}, {4: 3}), store(0, {4: 0})]
+        assert row(simulate(instructions), 0)[4] == 13
+
+    @pytest.mark.parametrize("pe_stages", [1, 2, 5])
+    @pytest.mark.parametrize("layer", [1, 2])
+    def test_a_result_is_read_after_the_latency_of_its_layer(self, layer: int, pe_stages: int):
+        config = DpuConfig(depth=2, banks=8, registers=8, data_rows=16, pe_stages=pe_stages)
+        pe = (0, layer, 0)
+        compute = Instruction(
+            Opcode.EXEC,
+            reads={0: 0, 1: 0},
+            lanes={0: 0, 1: 1},
+            operations={(0, 1, 0): PeOp.ADD},
+            results={0: pe},
+        )
+        wait = [NOP] * (config.layer_latency(layer) - 1)
+        instructions = [load(1, 0, 1), NOP, compute, *wait, store(0, {0: 1})]
+        assert row(simulate(instructions, config), 0, config)[0] == 21
+        del instructions[3]
+        number = len(instructions) - 1
+        fails(instructions, ErrorCause.READ_OF_EMPTY_REGISTER, 0, number, config=config)
+
+
+class TestWriteAddresses:
+    """A write goes to the lowest register that was empty when the cycle began."""
+
+    def test_registers_fill_from_the_lowest(self):
+        loads = [load(number, 0) for number in range(3)]
+        stores = [store(15 - number, {0: number}) for number in range(3)]
+        result = simulate([*loads, NOP, *stores])
+        assert [row(result, 15 - number)[0] for number in range(3)] == [0, 10, 20]
+
+    def test_a_freed_register_is_taken_next(self):
+        instructions = [
+            *(load(number, 0) for number in range(3)),
+            NOP,
+            store(10, {0: 1}, free=[0]),
+            load(7, 0),
+            NOP,
+            store(11, {0: 1}),
+        ]
+        result = simulate(instructions)
+        assert [row(result, number)[0] for number in (10, 11)] == [10, 70]
+
+    def test_a_register_freed_in_the_cycle_of_the_write_is_not_taken_yet(self):
+        # The second load writes in the cycle of the first store: it takes register 1.
+        loads = [load(1, 0), load(2, 0), NOP]
+        result = simulate([*loads, store(10, {0: 0}, free=[0]), store(11, {0: 1})])
+        assert [row(result, number)[0] for number in (10, 11)] == [10, 20]
+
+    def test_a_register_may_be_freed_in_the_cycle_in_which_it_is_written(self):
+        instructions = [load(1, 0), NOP, store(10, {0: 0}, free=[0]), load(2, 0), NOP]
+        result = simulate([*instructions, store(11, {0: 0})])
+        assert [row(result, number)[0] for number in (10, 11)] == [10, 20]
+
+    def test_a_register_is_freed_without_being_read(self):
+        instructions = [
+            load(1, 0),
+            NOP,
+            Instruction(Opcode.COPY, free=[0]),
+            load(2, 0),
+            NOP,
+            store(11, {0: 0}),
+        ]
+        assert row(simulate(instructions), 11)[0] == 20
+
+    def test_a_freed_register_is_empty(self):
+        instructions = [load(1, 5), NOP, store(2, {5: 0}, free=[5]), store(2, {5: 0})]
+        fails(instructions, ErrorCause.READ_OF_EMPTY_REGISTER, 5, 3)
+
+
+class TestLayersWriteApart:
+    """Each layer is written when it is done, lower layers of an instruction before higher ones."""
+
+    def test_a_lower_layer_is_written_earlier_than_a_higher_one(self):
+        both = Instruction(
+            Opcode.EXEC,
+            reads={0: 0, 1: 0},
+            lanes={0: 0, 1: 1},
+            operations={(0, 1, 0): PeOp.ADD, (0, 2, 0): PeOp.PASS_LEFT},
+            results={0: (0, 1, 0), 1: (0, 2, 0)},
+        )
+        result = simulate([load(1, 0, 1), NOP, both, NOP, store(0, {0: 1}), store(0, {1: 1})])
+        assert row(result, 0)[:2] == [21, 21]
+
+    def test_layers_of_two_instructions_may_meet_in_one_bank(self):
+        high = Instruction(Opcode.EXEC, results={0: (0, 2, 0)})
+        low = Instruction(Opcode.EXEC, results={0: (0, 1, 0)})
+        fails([high, low], ErrorCause.WRITE_CONFLICT, 0, 1, CONFIG.layer_latency(1))
+        simulate([low, high])
+        simulate([high, NOP, low])
+
+    def test_a_load_may_meet_a_layer_of_its_own_instruction(self):
+        instruction = Instruction(Opcode.EXEC_LOAD, results={2: (0, 1, 1)}, row=1, banks=[1, 2])
+        fails([instruction], ErrorCause.WRITE_CONFLICT, 2, 0, CONFIG.load_latency)
+
+    def test_a_copy_may_meet_a_layer(self):
+        compute = Instruction(Opcode.EXEC, results={2: (0, 1, 1)})
+        fails([compute, copy({}, {2: 0})], ErrorCause.WRITE_CONFLICT, 2, 1, 1)
+
+
+class TestDataMemory:
+    """Loads and stores are done in the order of issue."""
+
+    def test_a_load_right_after_a_store_sees_it(self):
+        instructions = [load(1, 0), NOP, store(5, {0: 0}), load(5, 0), NOP, store(6, {0: 1})]
+        assert row(simulate(instructions), 6)[0] == 10
+
+    def test_a_load_right_before_a_store_does_not(self):
+        instructions = [load(1, 0), load(5, 0), store(5, {0: 0}), NOP, store(6, {0: 1})]
+        assert row(simulate(instructions), 6)[0] == 50
+
+
+class TestErrors:
+    def test_the_text_names_cycle_instruction_byte_cause_and_detail(self):
+        address = 1 + instruction_bytes(CONFIG, Opcode.LOAD)
+        text = f"cycle 5, instruction 2 at byte {address:#x}: READ_OF_EMPTY_REGISTER, detail 0x3"
+        with pytest.raises(ModelError, match=f"^{re.escape(text)}$") as caught:
+            simulate([NOP, load(0, 0), store(0, {3: 7})])
+        assert caught.value.address == address
+
+    @pytest.mark.parametrize("opcode", [8, 15])
+    def test_illegal_opcode(self, opcode: int):
+        data = np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32)
+        with pytest.raises(ModelError) as caught:
+            run(CONFIG, np.array([0, opcode], np.uint8), data)
+        assert (caught.value.cause, caught.value.detail) == (ErrorCause.ILLEGAL_OPCODE, opcode)
+        assert (caught.value.instruction, caught.value.address) == (1, 1)
+        assert caught.value.cycle == START_CYCLES + 1
+
+    def test_opcodes_of_overlap_without_it(self):
+        config = DpuConfig(depth=2, banks=8, registers=8, overlap=False)
+        data = np.zeros((config.data_rows, config.banks), np.uint32)
+        with pytest.raises(ModelError) as caught:
+            run(config, np.array([Opcode.EXEC_LOAD], np.uint8), data)
+        assert caught.value.cause == ErrorCause.ILLEGAL_OPCODE
+
+    def test_illegal_pe_operation_though_nothing_is_written(self):
+        instruction = Instruction(Opcode.EXEC, operations={(1, 1, 1): 7, (1, 2, 0): 7})
+        fails([NOP, instruction], ErrorCause.ILLEGAL_OPCODE, 0x100 + 4, 1)
+
+    def test_illegal_write_source(self):
+        source = FIRST_WRITER + 1
+        instruction = Instruction(Opcode.EXEC, write_sources={4: source, 9: source})
+        fails([instruction], ErrorCause.ILLEGAL_OPCODE, 0x200 + 4, 0, config=ODD)
+
+    @pytest.mark.parametrize("opcode", [Opcode.LOAD, Opcode.STORE, Opcode.EXEC_LOAD])
+    def test_row_beyond_the_data_memory(self, opcode: Opcode):
+        instruction = Instruction(opcode, row=9)
+        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 9, 0, config=ODD)
+
+    @pytest.mark.parametrize("opcode", [Opcode.EXEC, Opcode.COPY])
+    def test_crossbar_source_beyond_the_banks(self, opcode: Opcode):
+        instruction = Instruction(opcode, lanes={7: 12, 3: 15})
+        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 3, 0, config=ODD)
+
+    def test_read_address_beyond_the_registers(self):
+        fails([store(0, {11: 9})], ErrorCause.ADDRESS_OUT_OF_RANGE, 11, 0, config=ODD)
+
+    def test_read_address_of_a_bank_that_is_not_read_may_be_anything(self):
+        columns_only = Instruction(Opcode.COPY, lanes={}, copies=[])
+        simulate([columns_only], ODD)
+
+    def test_read_of_an_empty_register_names_the_lowest_bank(self):
+        fails([store(0, {6: 0, 4: 0})], ErrorCause.READ_OF_EMPTY_REGISTER, 4, 0)
+
+    def test_write_to_a_full_bank(self):
+        loads = [load(0, 3, 5)] * CONFIG.registers
+        simulate(loads)
+        last = CONFIG.registers
+        fails([*loads, load(0, 5)], ErrorCause.WRITE_TO_FULL_BANK, 5, last, CONFIG.load_latency)
+
+    def test_a_register_freed_in_the_cycle_of_the_write_does_not_help_a_full_bank(self):
+        loads = [load(0, 3)] * (CONFIG.registers + 1)
+        release = store(0, {3: 0}, free=[3])
+        full = ErrorCause.WRITE_TO_FULL_BANK
+        fails([*loads, NOP, release], full, 3, CONFIG.registers, CONFIG.load_latency)
+        simulate([*loads, release])
+
+    def test_writes_of_the_drain_are_checked(self):
+        config = DpuConfig(depth=2, banks=8, registers=8, pe_stages=8)
+        high = Instruction(Opcode.EXEC, results={1: (0, 2, 0)})
+        low = Instruction(Opcode.EXEC, results={1: (0, 1, 0)})
+        instructions = [high, *[NOP] * 7, low]
+        cause = ErrorCause.WRITE_CONFLICT
+        fails(instructions, cause, 1, 8, config.layer_latency(1), config)
+
+    def test_a_program_without_halt_runs_into_the_end_of_the_memory(self):
+        size = CONFIG.instruction_words * instruction_word_bits(CONFIG) // 8
+        length = instruction_bytes(CONFIG, Opcode.LOAD)
+        fails(
+            [load(0, 0)],
+            ErrorCause.ADDRESS_OUT_OF_RANGE,
+            size,
+            1 + size - length,
+            halt=False,
+        )
+
+    def test_an_instruction_that_the_memory_cuts_off(self):
+        size = CONFIG.instruction_words * instruction_word_bits(CONFIG) // 8
+        stream = np.zeros(size, np.uint8)
+        stream[-1] = Opcode.EXEC
+        with pytest.raises(ModelError) as caught:
+            run(CONFIG, stream, np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32))
+        found = (caught.value.cause, caught.value.detail, caught.value.instruction)
+        assert found == (ErrorCause.ADDRESS_OUT_OF_RANGE, size - 1, size - 1)
+
+    def test_the_rest_of_a_cut_off_program_is_0(self):
+        # A LOAD whose mask is missing loads nothing.
+        stream = program(CONFIG, [load(0, 0)])[:1]
+        data = np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32)
+        with pytest.raises(ModelError) as caught:
+            run(CONFIG, stream, data)
+        assert caught.value.cause == ErrorCause.ADDRESS_OUT_OF_RANGE
+
+    def test_a_program_longer_than_the_memory_is_refused(self):
+        size = CONFIG.instruction_words * instruction_word_bits(CONFIG) // 8
+        text = (
+            f"program of {size + 1} bytes: the instruction memory holds {size}, "
+            "as instruction_words = 16 says"
+        )
+        with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+            run(CONFIG, np.zeros(size + 1, np.uint8), np.zeros((16, 8), np.uint32))
+
+
+class TestPrecedence:
+    """Of several errors in a cycle the lowest cause counts."""
+
+    def test_an_illegal_opcode_before_an_address(self):
+        instruction = Instruction(
+            Opcode.EXEC_LOAD, operations={(0, 1, 0): 7}, lanes={0: 13}, row=15
+        )
+        fails([instruction], ErrorCause.ILLEGAL_OPCODE, 0x100, 0, config=ODD)
+
+    def test_a_row_before_a_lane_and_a_lane_before_a_register(self):
+        instruction = Instruction(Opcode.EXEC_LOAD, reads={2: 9}, lanes={1: 13}, row=15)
+        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 15, 0, config=ODD)
+        instruction = Instruction(Opcode.EXEC, reads={2: 9}, lanes={4: 13})
+        fails([instruction], ErrorCause.ADDRESS_OUT_OF_RANGE, 4, 0, config=ODD)
+
+    def test_a_read_before_writes_of_the_same_cycle(self):
+        clash = Instruction(Opcode.EXEC_LOAD, results={2: (0, 1, 1)}, row=1, banks=[2])
+        cause = ErrorCause.READ_OF_EMPTY_REGISTER
+        fails([clash, NOP, store(0, {7: 0})], cause, 7, 2)
+
+    def test_a_full_bank_before_a_conflict(self):
+        loads = [load(0, 3)] * CONFIG.registers
+        clash = Instruction(Opcode.EXEC_LOAD, results={2: (0, 1, 1)}, row=1, banks=[2, 3])
+        full = ErrorCause.WRITE_TO_FULL_BANK
+        fails([*loads, clash], full, 3, CONFIG.registers, CONFIG.load_latency)
+
+
+@pytest.mark.parametrize("format", ["float16", "bfloat16", "float8_e5m2", "fixed16.8"])
+def test_other_formats(format: str):
+    config = DpuConfig(depth=2, banks=8, registers=8, format=format, data_rows=4)
+    instructions = [load(1, 0, 1), NOP, add({0: 0, 1: 0}, {0: 0, 1: 1}, 0), NOP, store(0, {0: 1})]
+    data = to_words(np.array([[0.0] * 8, [1.25, -0.5] + [0.0] * 6] + [[0.0] * 8] * 2), format)
+    result = run(config, program(config, [*instructions, HALT]), data)
+    assert row(result, 0, config)[0] == 0.75
+
+
+def test_passing_leaves_bits_and_computing_makes_nans_canonical():
+    data = np.zeros((16, 8), np.uint32)
+    data[1, :2] = [0xFFABCDEF, 0x3F800000]
+    instruction = Instruction(
+        Opcode.EXEC,
+        reads={0: 0, 1: 0},
+        lanes={0: 0, 1: 1, 2: 0},
+        operations={(0, 1, 0): PeOp.ADD, (0, 1, 1): PeOp.PASS_LEFT},
+        results={0: (0, 1, 0), 2: (0, 1, 1)},
+    )
+    instructions = [load(1, 0, 1), NOP, instruction, NOP, store(0, {0: 1, 2: 0}), HALT]
+    result = run(CONFIG, program(CONFIG, instructions), data)
+    assert result.data[0].tolist() == [0x7FC00000, 0, 0xFFABCDEF, 0, 0, 0, 0, 0]
+
+
+def test_the_given_data_memory_is_left_alone():
+    data = np.zeros((16, 8), np.uint32)
+    data[1] = 7
+    result = run(CONFIG, program(CONFIG, [load(1, 0), NOP, store(0, {0: 0}), HALT]), data)
+    assert result.data[0, 0] == 7
+    assert data[0, 0] == 0

@@ -1,0 +1,191 @@
+"""Whole machines on the model: windows in and out, counters, cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import ConfigError, ProgramError
+from hw.sam.config import SamConfig
+from hw.sam.fabric.encoding import decode, encode
+from hw.sam.graph import Graph
+from hw.sam.memory_map import memory_map, settings_rows
+from sw.compiler.sam.lower import lower
+from sw.golden.words import from_words, to_words
+from sw.program.rows import MachineRun, Rows
+from sw.runtime.sam.model.interpreter import model
+from sw.runtime.sam.model.streams import run_graph
+from sw.runtime.sam.model.timing import latencies, step_times, token_times
+from sw.runtime.sam.model.tokens import ModelError, Steps
+from sw.workloads.tensor.parser import parse
+
+# y(i) = b(i) * c(i), b compressed, c dense.
+GRAPH = Graph.from_dict(
+    {
+        "blocks": [
+            {"name": "root", "type": "root"},
+            {"name": "b_i", "type": "fiberlookup", "tensor": "b", "index": "i"},
+            {"name": "sig", "type": "repsiggen"},
+            {"name": "rep", "type": "repeat"},
+            {"name": "c_i", "type": "locate", "tensor": "c", "index": "i"},
+            {"name": "b", "type": "arrayvals", "tensor": "b"},
+            {"name": "c", "type": "arrayvals", "tensor": "c"},
+            {"name": "mul", "type": "alu", "op": "mul"},
+            {"name": "y_i", "type": "fiberwrite", "tensor": "y", "index": "i", "keep_empty": True},
+            {"name": "y", "type": "valwrite", "tensor": "y"},
+        ],
+        "edges": [
+            ["root.out_ref", "b_i.ref"],
+            ["b_i.out_crd", "sig.crd"],
+            ["root.out_ref", "rep.ref"],
+            ["sig.out_repsig", "rep.repsig"],
+            ["b_i.out_crd", "c_i.crd"],
+            ["rep.out_ref", "c_i.ref"],
+            ["b_i.out_ref", "b.ref"],
+            ["c_i.out_ref", "c.ref"],
+            ["b.out_val", "mul.val0"],
+            ["c.out_val", "mul.val1"],
+            ["b_i.out_crd", "y_i.crd"],
+            ["mul.out_val", "y.val"],
+        ],
+    }
+)
+CONFIG = SamConfig(graph=GRAPH, array_words=16)
+
+
+def rows(*words: int | list[int], first: int = 0) -> Rows:
+    array = np.array(words, np.uint32).reshape(len(words), -1)
+    return Rows(np.arange(first, first + len(words)), array)
+
+
+def values(*numbers: float) -> Rows:
+    return rows(*to_words(np.array(numbers), "float32").tolist())
+
+
+IMAGE = {
+    "settings": rows(6),
+    "b_i_seg": rows([0, 3]),
+    "b_i_crd": rows(1, 2, 5),
+    "b_vals": values(10, 20, 30),
+    "c_vals": values(0, 1, 2, 3, 4, 5),
+}
+
+
+def run(config: SamConfig = CONFIG, image: dict[str, Rows] = IMAGE) -> MachineRun:
+    return model(
+        config,
+        image,
+        lambda counters: {
+            "y_i_crd": np.arange(counters["y_i_entries"]),
+            "y_vals": np.arange(1, 4),
+            "y_i_seg": np.arange(1),
+        },
+    )
+
+
+def test_arrays_and_settings_in_and_results_out():
+    done = run()
+    assert done.memory["y_i_crd"].words.tolist() == [[1], [2], [5]]
+    assert done.memory["y_i_seg"].words.tolist() == [[3]]
+    # What was not written is 0.
+    assert from_words(done.memory["y_vals"].words, "float32").tolist() == [[40], [150], [0]]
+    assert done.memory["y_vals"].numbers.tolist() == [1, 2, 3]
+
+
+def test_counters_are_those_of_the_machine():
+    done = run()
+    assert list(done.counters) == list(memory_map(CONFIG).counters)
+    assert done.counters["tokens_root_out_ref"] == 2
+    assert done.counters["tokens_b_i_out_crd"] == 5
+    assert done.counters["y_i_entries"] == 3
+    assert done.counters["stalls_mul"] == 0
+
+
+def test_cycles_are_the_longest_way_of_the_last_token():
+    # Done is given by root in cycle 1. Along the way through sig, rep, c_i, c and mul to y, it is
+    # the fifth token from the lookup on, the first of which was given in cycle 1 + 2 for segments
+    # and coordinates; each block has a queue of 1, c reads a value in 1 and mul takes 1.
+    lookup_done = 1 + 2 + 4
+    assert run().cycles == lookup_done + 6 + 1 + 1 + 1
+    slower = replace(CONFIG, alu_stages=3)
+    assert run(slower).cycles == run().cycles + 2
+    shared = replace(CONFIG, memory="shared", memory_latency=10)
+    assert run(shared).cycles == run().cycles + 3 * 9
+
+
+def test_latencies_are_what_components_say():
+    assert latencies(GRAPH, CONFIG) == {
+        "root": 0,
+        "b_i": 2,
+        "sig": 0,
+        "rep": 0,
+        "c_i": 0,
+        "b": 1,
+        "c": 1,
+        "mul": 1,
+        "y_i": 0,
+        "y": 0,
+    }
+
+
+def test_a_step_waits_for_its_tokens_and_for_the_step_before():
+    steps = Steps(4, {"a": np.array([0, 0, 1, 2]), "b": None}, {"o": np.array([1, 3]), "p": None})
+    arrivals = {"a": np.array([3, 4, 9]), "b": np.array([0, 1, 2, 3])}
+    times = step_times(steps, arrivals)
+    assert times.tolist() == [3, 4, 5, 9]
+    assert token_times(steps, times, "o", 2).tolist() == [6, 11]
+    assert token_times(steps, times, "p", 0).tolist() == [3, 4, 5, 9]
+
+
+def test_streams_and_the_longest_of_them():
+    arrays = {name: one.words for name, one in IMAGE.items() if name != "settings"}
+    done = run_graph(GRAPH, "float32", arrays, {("c_i", "size"): 6})
+    assert done.bound == 5
+    assert done.streams["sig", "out_repsig"].tolist() == [0, 0, 0, 1 << 32, 3 << 32]
+
+
+def test_rows_that_were_not_loaded_are_not_there():
+    with pytest.raises(ModelError) as caught:
+        run(image=IMAGE | {"c_vals": values(0, 1, 2, 3, 4)})
+    assert str(caught.value) == (
+        "block c (arrayvals): reads row 5 of vals: must be below 5, which were loaded"
+    )
+    assert caught.value.block.name == "c"
+
+
+def test_a_machine_without_a_graph():
+    with pytest.raises(ConfigError) as caught:
+        run(SamConfig())
+    assert str(caught.value) == "graph: there is none, and no fabric: the model has nothing to run"
+
+
+FABRIC = SamConfig(
+    fabric={"root": 1, "fiberlookup": 2, "arrayvals": 2, "fiberwrite": 1, "valwrite": 2},
+    array_words=16,
+    skip=False,
+)
+
+
+def test_a_fabric_is_what_it_is_configured_to_be():
+    graph = lower(parse("x(i)=b(i) -f=x:s -f=b:s"), skip=False)
+    encoded = encode(graph, FABRIC)
+    units = {block.type: block.name for block in decode(encoded.words, FABRIC).blocks}
+    image = {
+        "configuration": rows(*np.asarray(encoded.words).tolist()),
+        "settings": rows(*[0] * len(settings_rows(FABRIC))),
+        f"{units['fiberlookup']}_seg": rows([0, 2]),
+        f"{units['fiberlookup']}_crd": rows(4, 7),
+        f"{units['arrayvals']}_vals": values(1.5, 2.5),
+    }
+    vals = f"{units['valwrite']}_vals"
+    done = model(FABRIC, image, lambda counters: {vals: np.arange(2)})
+    assert from_words(done.memory[vals].words, "float32").tolist() == [[1.5], [2.5]]
+    assert done.counters[f"{units['valwrite']}_entries"] == 2
+    assert list(done.counters) == list(memory_map(FABRIC).counters)
+
+
+def test_a_fabric_without_configuration():
+    with pytest.raises(ProgramError, match="^configuration: 0 words, the fabric has "):
+        run(FABRIC, {})
