@@ -10,15 +10,14 @@ import click
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.cuda_parts import emulation, kernels, readme
+from bench.cuda_parts import emulation, kernels, page
 from bench.cuda_parts.models import MODELS_OPTION
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "cuda",
     {"kernels": kernels, "emulation": emulation},
-    readme.SECTION,
-    readme.INTROS,
+    page.PAGE,
     backends=(),
     options=(
         MODELS_OPTION,
@@ -45,7 +44,7 @@ main = Benchmark(
     kernels    time on a GPU, against uniform schedules, PyTorch, TorchRec and the bound of the
                memory; left out where there is no GPU
     emulation  results and loads of small batches on the CPU
-    readme     measures nothing: puts the results in build/bench into README.md
+    page       no measurement: writes build/bench into docs/results/cuda.md and README.md
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.
 

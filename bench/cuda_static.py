@@ -9,14 +9,13 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts.models import MODELS_OPTION
-from bench.cuda_static_parts import growth, kernels, readme
+from bench.cuda_static_parts import growth, kernels, page
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "cuda_static",
     {"kernels": kernels, "growth": growth},
-    readme.SECTION,
-    readme.INTROS,
+    page.PAGE,
     backends=(),
     options=(MODELS_OPTION,),
 ).command(
@@ -25,7 +24,7 @@ main = Benchmark(
     \b
     kernels  time, registers, spills and shared memory of whole models on four architectures
     growth   time to compile more and more codes
-    readme   measures nothing: puts the results in build/bench into README.md
+    page     no measurement: writes build/bench into docs/results/cuda_static.md and README.md
 
     Exit status: 0 when all is compiled, 1 when something is not, 2 for bad input.
 

@@ -8,14 +8,13 @@ from pathlib import Path
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.dpu_parts import points, readme, scaling, table
+from bench.dpu_parts import page, points, scaling, table
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "dpu",
     {"table": table, "scaling": scaling, "points": points},
-    readme.SECTION,
-    readme.INTROS,
+    page.PAGE,
 ).command(
     """Measure the DPU; all three PARTS by default.
 
@@ -23,7 +22,7 @@ main = Benchmark(
     table    cycles on real workloads, against the paper's compiler
     scaling  compile time and memory, from 10**3 to 10**6 operations
     points   cycles at the paper's 48 points of D, B and R
-    readme   measures nothing: puts the results in build/bench into README.md
+    page     no measurement: writes build/bench into docs/results/dpu.md and README.md
 
     Compile times are of a compiler that has compiled something small before, for numba translates
     its passes to machine code the first time.

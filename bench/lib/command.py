@@ -12,10 +12,11 @@ import click
 from rich.console import Console
 
 from bench.lib.inputs import FOLDER
+from bench.lib.pages import README, Page
 from bench.lib.records import Record, ResultsError, load, save
 from bench.lib.request import Request
-from bench.lib.tables import Intro, replace_section, section
 from hw.lib.errors import GnarlError
+from sw.program.atomic import write_text
 
 WRONG = 1
 BAD_INPUT = 2
@@ -26,12 +27,12 @@ class Benchmark:
     """The parts of a target's benchmark.
 
     target
-        names its results files: ``TARGET_PART.json``.
+        names its results files, ``TARGET_PART.json``, and its page, ``docs/results/TARGET.md``.
     parts
         modules by name, each with ``run(request)``, which returns records and whether all went
         well; ``tables``, ``verdict`` and ``draw`` of records.
-    section, intros
-        name of the README's section; what it says of parts, in its order.
+    page
+        what the page says besides tables.
     backends
         those that a user chooses from, the first by default; none: there is nothing to choose.
     options
@@ -40,8 +41,7 @@ class Benchmark:
 
     target: str
     parts: Mapping[str, Any]
-    section: str
-    intros: Mapping[str, Intro]
+    page: Page
     backends: Sequence[str] = ("rtl", "model")
     options: Sequence[Callable[[Any], Any]] = ()
 
@@ -49,7 +49,7 @@ class Benchmark:
         """The command; ``help`` says what the parts are."""
 
         @click.command(help=help)
-        @click.argument("parts", nargs=-1, type=click.Choice([*self.parts, "readme"]))
+        @click.argument("parts", nargs=-1, type=click.Choice([*self.parts, "page"]))
         @self._backend_option
         @click.option(
             "--workloads",
@@ -120,7 +120,7 @@ class Benchmark:
         found: list[Record] = []
         well = True
         for part in parts:
-            if part == "readme":
+            if part == "page":
                 continue
             records, good = self.parts[part].run(request)
             well = well and good
@@ -130,15 +130,21 @@ class Benchmark:
                 self._show(part, records, request.output)
         if json_file is not None:
             save(json_file, found)
-        if "readme" in parts:
-            files = {part: self._results(request.output, part) for part in self.parts}
-            saved = {part: load(file) for part, file in files.items() if file.is_file()}
-            if not saved:
-                raise ResultsError(f"{request.output}: no results: bench.{self.target} makes some")
-            replace_section(
-                Path("README.md"), self.section, section(saved, self.parts, self.intros)
-            )
+        if "page" in parts:
+            self._write_page(request.output)
         return well
+
+    def _write_page(self, output: Path) -> None:
+        files = {part: self._results(output, part) for part in self.parts}
+        found = {part: load(file) for part, file in files.items() if file.is_file()}
+        if not found:
+            raise ResultsError(f"{output}: no results: bench.{self.target} makes some")
+        path = Path(f"docs/results/{self.target}.md")
+        old = path.read_text(encoding="utf-8") if path.is_file() else ""
+        readme = self.page.with_summary(README, path, found, self.parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, self.page.text(old, found, self.parts))
+        write_text(README, readme)
 
     def _results(self, output: Path, part: str) -> Path:
         return output / f"{self.target}_{part}.json"

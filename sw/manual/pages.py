@@ -1,8 +1,8 @@
 """Writes the reference of commands and configurations: ``python -m sw.manual.pages``.
 
-``docs/commands.md`` and ``docs/configurations.md`` are whole, parts of the README lie between
-markers. All of it comes from the command line's and the configurations' own texts, from the
-examples and from runs of two of the demo's workloads.
+``docs/commands.md`` and ``docs/configurations.md`` are whole; examples, and reports on the demo's
+workloads, are sections of other pages. All of it comes from the command line's and the
+configurations' own texts, from the examples and from runs of the demo's workloads.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import click
 from rich.console import Console
 
 from sw.cli import main
+from sw.manual.markers import with_sections
 from sw.program.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
 from sw.runtime.report import JSON_FIELDS
@@ -35,21 +36,26 @@ DEMO: Mapping[str, tuple[str, str, str]] = {
 }
 """Configuration, example and backend of the README's reports, by the names of their sections."""
 
+QUICKSTARTS: Mapping[str, Path] = {
+    "quickstart": ROOT / "README.md",
+    "sam_quickstart": ROOT / "docs" / "sam.md",
+    "cuda_quickstart": ROOT / "docs" / "cuda.md",
+}
+"""The page that shows each of ``examples/``, by the names of file and section."""
+
 _COLUMNS = 88
 
 
 def pages() -> dict[Path, str]:
     """Every generated file's whole text, by its path; the reports in the README as they are."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    readme = _with_section(readme, "configurations", configuration_table("configs"))
-    for name in ("quickstart", "sam_quickstart", "cuda_quickstart"):
-        example = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
-        readme = _with_section(readme, name, f"```python\n{example}```")
-    return {
+    found = {
         ROOT / "docs" / "commands.md": commands(),
         ROOT / "docs" / "configurations.md": configurations(),
-        ROOT / "README.md": readme,
     }
+    for name, path in QUICKSTARTS.items():
+        example = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+        found[path] = with_sections(path, {name: f"```python\n{example}```"})
+    return found
 
 
 def demo_page(config: str, name: str, backend: str) -> str:
@@ -95,7 +101,7 @@ def configurations() -> str:
         "take the name of a file in `configs/` or the path of any other, and `--set field=value` "
         "changes a field. [sam.md](sam.md#graphs-and-fabrics) explains what a SAM configuration "
         "with an expression, with a fabric, or with neither is.",
-        configuration_table("../configs"),
+        _shipped(),
     ]
     for target in TARGETS.values():
         kind = target.part("configuration")
@@ -104,23 +110,13 @@ def configurations() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def configuration_table(folder: str) -> str:
-    """Markdown: every shipped configuration and its note. ``folder``: the way to the files."""
+def _shipped() -> str:
+    """Every shipped configuration and its note."""
     lines = ["| configuration | what it is |", "| --- | --- |"]
     for name in configuration_names():
         note = load_configuration(name).note
-        lines.append(f"| [`{name}`]({folder}/{name}.toml) | {note} |")
+        lines.append(f"| [`{name}`](../configs/{name}.toml) | {note} |")
     return "\n".join(lines)
-
-
-def _with_section(text: str, name: str, section: str) -> str:
-    """``text`` with ``section`` between the markers of that name, which it must have."""
-    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise ValueError(f"README.md: must have a line {begin.strip()} and, after it, {end}")
-    return f"{before}{begin}{section}\n{end}{after}"
 
 
 def _console(command: str, output: str) -> str:
@@ -153,11 +149,9 @@ def write() -> None:
     """Writes every page, and runs the demo's workloads for the README. Takes minutes at first."""
     for path, text in pages().items():
         write_text(path, text)
+    reports = {name: f"```text\n{demo_page(*run)}\n```" for name, run in DEMO.items()}
     readme = ROOT / "README.md"
-    for section, run in DEMO.items():
-        page = demo_page(*run)
-        text = readme.read_text(encoding="utf-8")
-        write_text(readme, _with_section(text, section, f"```text\n{page}\n```"))
+    write_text(readme, with_sections(readme, reports))
 
 
 if __name__ == "__main__":

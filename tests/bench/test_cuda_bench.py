@@ -184,9 +184,9 @@ def test_without_a_gpu_the_emulation_is_measured(bench: Run, monkeypatch: pytest
     assert "bit-exact in the emulation: 2 of 2 runs" in done.stdout
     assert Path("build/bench/cuda_emulation.png").read_bytes().startswith(b"\x89PNG")
 
-    Path("README.md").write_text("a\n<!-- bench:cuda:begin -->\n<!-- bench:cuda:end -->\nb\n")
-    assert bench("readme").exit_code == 0
-    assert "\n| A | this project | " in Path("README.md").read_text()
+    Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    assert bench("page").exit_code == 0
+    assert "\n| A | this project | " in Path("docs/results/cuda.md").read_text()
 
 
 def test_nothing_of_hardware_generation_is_needed():

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda_static import main
-from bench.cuda_static_parts import growth, kernels, readme
+from bench.cuda_static_parts import growth, kernels, page
 from bench.cuda_static_parts.measure import METRICS
 from bench.lib.records import Setting, load, records
 from sw.compiler.cuda.config import CudaConfig
@@ -52,12 +52,10 @@ def test_without_models_the_example_is_compiled(bench: Run) -> None:
         assert picture.read_bytes().startswith(b"\x89PNG")
     assert {"nvrtc", "python"} <= set(load(Path("all.json"))[0].tools)
 
-    Path("README.md").write_text(
-        "<!-- bench:cuda_static:begin -->\n<!-- bench:cuda_static:end -->\n"
-    )
-    assert bench("readme").exit_code == 0
-    text = Path("README.md").read_text()
-    assert readme.INTROS["kernels"].text in text
+    Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    assert bench("page").exit_code == 0
+    text = Path("docs/results/cuda_static.md").read_text()
+    assert page.INTROS["kernels"].text in text
     assert "| recommendation | sm_80 | " in text
 
 

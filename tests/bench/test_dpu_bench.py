@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.dpu import main
-from bench.dpu_parts import points, readme, scaling, table
+from bench.dpu_parts import page, points, scaling, table
 from bench.lib.records import Record, Setting, load, records
 from sw.runtime.configuration import load_configuration
 from sw.workloads.dag.generate import grid_factor, probabilistic_circuit
@@ -114,23 +114,31 @@ def test_a_folder_that_is_not_there_is_told_before_anything_runs(bench: Run):
     assert not Path("build").exists()
 
 
-def test_readme_without_results_is_refused(bench: Run):
-    done = bench("readme")
+def test_a_page_without_results_is_refused(bench: Run):
+    done = bench("page")
     assert done.exit_code == 2
     assert done.stderr == "bench.dpu: build/bench: no results: bench.dpu makes some\n"
 
 
-def test_readme_has_the_results(bench: Run):
+def test_the_page_has_the_results_and_the_readme_their_summary(bench: Run):
     assert bench("table", "--quick", "--backend", "model", "-o", "build/bench").exit_code == 0
-    Path("README.md").write_text("a\n<!-- bench:dpu:begin -->\n<!-- bench:dpu:end -->\nb\n")
-    assert bench("readme").exit_code == 0
-    text = Path("README.md").read_text()
-    assert text.startswith("a\n<!-- bench:dpu:begin -->\nCycles from start to done on `dpu_d3_b64`")
-    assert text.endswith("\n<!-- bench:dpu:end -->\nb\n")
+    done = bench("page")
+    assert done.exit_code == 2
+    assert done.stderr == "bench.dpu: README.md: cannot be read: No such file or directory\n"
+    assert not Path("docs").exists()
+
+    Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    assert bench("page").exit_code == 0
+    found = results("table", "build/bench")
+    text = Path("docs/results/dpu.md").read_text()
+    assert text.startswith("# Results: DPU\n")
     assert "\n| tretail | " in text
-    assert readme.INTROS["table"].text in text
-    for cells in table.tables(results("table", "build/bench")).values():
+    assert page.INTROS["table"].text in text
+    for cells in table.tables(found).values():
         assert cells.to_markdown() in text
+    verdict = "<br>".join(table.verdict(found).splitlines())
+    link = f"[{page.INTROS['table'].title}](docs/results/dpu.md#cycles-on-real-workloads)"
+    assert f"\n| DPU | {link} | {verdict} | `" in Path("README.md").read_text()
 
 
 def test_there_are_48_points_and_six_of_them_on_rtl_with_few_banks():

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from bench.lib.records import Record, Setting, load, records, rows
 from bench.lib.summary import geometric_mean
 from bench.sam import main
-from bench.sam_parts import readme, suite, table
+from bench.sam_parts import page, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
 from bench.sam_parts.kernels import HALF_FULL, KERNELS
 from bench.sam_parts.measure import METRICS
@@ -70,11 +70,11 @@ def test_table(bench: Run):
     assert all(value for name, value in values.items() if name.endswith("bit_exact"))
     assert Path("build/bench/sam_table.png").read_bytes().startswith(b"\x89PNG")
 
-    Path("README.md").write_text("a\n<!-- bench:sam:begin -->\n<!-- bench:sam:end -->\nb\n")
-    assert bench("readme").exit_code == 0
-    text = Path("README.md").read_text()
+    Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    assert bench("page").exit_code == 0
+    text = Path("docs/results/sam.md").read_text()
     assert "\n| mat_elemadd | bcsstm02 | as there | 207 | " in text
-    assert readme.INTROS["table"].text in text
+    assert page.INTROS["table"].text in text
     for cells in table.tables(found).values():
         assert cells.to_markdown() in text
 

@@ -1,14 +1,13 @@
-"""The README's section of results, from results files."""
+"""What the page of results says besides tables."""
 
 from __future__ import annotations
 
-from bench.lib.tables import Intro
+from bench.lib.pages import Intro, Page
 from bench.sam_parts import table
-
-SECTION = "bench:sam"
 
 INTROS = {
     "table": Intro(
+        "Cycles on real matrices",
         f"Cycles on `{table.CONFIG}` (float32), from the first root reference to the last "
         "token written, operands in memory. *Reference*: the SAM project's own cycle "
         "simulator on the same operands, with queues without bounds. *No skip*: without "
@@ -17,11 +16,22 @@ INTROS = {
         "copies of the inner loops, with queues of 256 tokens; not in the mean.",
     ),
     "speed": Intro(
+        "Time to the first result",
         "Seconds from an expression to its result with nothing cached; simulated cycles a "
         "second include loading the operands and reading the result.",
     ),
     "suite": Intro(
+        "Every kernel on random tensors",
         "Every kernel of the suite over 20 random cases: four shapes, densities from 0 to 1",
         folded=True,
     ),
 }
+
+PAGE = Page(
+    "SAM",
+    "Measured by `make bench ONLY=sam`; the comparison with the SAM project's own simulator needs "
+    "its operands (`GNARL_WORKLOADS` in [development.md](../development.md#commands)). "
+    "`.venv/bin/python -m bench.sam page` writes what was measured here, and sums it up in the "
+    "README.",
+    INTROS,
+)

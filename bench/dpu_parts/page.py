@@ -1,14 +1,13 @@
-"""The README's section of results, from results files."""
+"""What the page of results says besides tables."""
 
 from __future__ import annotations
 
 from bench.dpu_parts import table
-from bench.lib.tables import Intro
-
-SECTION = "bench:dpu"
+from bench.lib.pages import Intro, Page
 
 INTROS = {
     "table": Intro(
+        "Cycles on real workloads",
         f"Cycles from start to done on `{table.CONFIG}` (float32), loads of the inputs and "
         "stores of the results included. *Reference*: instructions that the compiler of the "
         "paper's authors needs for the same file and machine. *No overlap*: this compiler "
@@ -16,12 +15,22 @@ INTROS = {
         "*Bound*: cycles that no schedule can beat; *distance*: cycles over that.",
     ),
     "scaling": Intro(
+        "Time and memory of the compiler",
         "Time and peak memory to compile generated DAGs, with the compiler's own code already "
         "translated by numba. It keeps the best of several schedules; of a large DAG, it tries "
         "fewer.",
     ),
     "points": Intro(
+        "Points of the design space",
         "Cycles at the paper's 48 points of the design space; *: on RTL as well as the model",
         folded=True,
     ),
 }
+
+PAGE = Page(
+    "DPU",
+    "Measured by `make bench ONLY=dpu`, which needs the real workloads (see `GNARL_WORKLOADS` in "
+    "[development.md](../development.md#commands)). `.venv/bin/python -m bench.dpu page` writes "
+    "what was measured here, and sums it up in the README.",
+    INTROS,
+)

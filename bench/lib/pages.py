@@ -1,0 +1,111 @@
+"""The pages of results in ``docs/results``, and the table in the README that sums them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.lib.records import Record
+from sw.manual.markers import find_section, marked, read_section, with_sections
+
+README = Path("README.md")
+SUMMARY = "results"
+"""The section of the README that has a row for each part of each benchmark."""
+
+_HEADER = "| target | measured | results | commit |\n| --- | --- | --- | --- |"
+_COMMIT_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Intro:
+    """What a page says of a part of a benchmark.
+
+    title
+        its heading there, and its name in the README's table.
+    text
+        stands above the tables, which unfold on a click if ``folded``.
+    """
+
+    title: str
+    text: str
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page of a benchmark of ``subject``: ``about`` stands below the title, then all parts."""
+
+    subject: str
+    about: str
+    intros: Mapping[str, Intro]
+
+    def text(
+        self, old: str, found: Mapping[str, Sequence[Record]], parts: Mapping[str, Any]
+    ) -> str:
+        """The whole page; parts without records in ``found`` stay as they are on the ``old`` one.
+
+        ``parts``: modules, as ``bench.lib.command`` has them.
+        """
+        blocks = [f"# Results: {self.subject}", self.about]
+        for name, intro in self.intros.items():
+            if records := found.get(name):
+                body = _section(intro, records, parts[name])
+            else:
+                body = find_section(old, name) or "Not measured yet."
+            blocks += [f"## {intro.title}", marked(name, body)]
+        return "\n\n".join(blocks) + "\n"
+
+    def with_summary(
+        self,
+        readme: Path,
+        page: Path,
+        found: Mapping[str, Sequence[Record]],
+        parts: Mapping[str, Any],
+    ) -> str:
+        """The text of ``readme``, with the rows of what was ``found``; all other rows stay.
+
+        Raises ``MarkerError`` if it has no table of results.
+        """
+        lines = read_section(readme, SUMMARY).splitlines()
+        rows = {_key(line): line for line in lines[2:]}
+        for name, intro in self.intros.items():
+            if records := found.get(name):
+                anchor = intro.title.lower().replace(" ", "-")
+                verdict = "<br>".join(parts[name].verdict(records).splitlines())
+                row = (
+                    f"| {self.subject} | [{intro.title}]({page.as_posix()}#{anchor}) | {verdict} "
+                    f"| `{_short(records[0].commit)}` |"
+                )
+                rows[_key(row)] = row
+        return with_sections(readme, {SUMMARY: "\n".join([_HEADER, *rows.values()])})
+
+
+def provenance(found: Sequence[Record], verdict: str) -> str:
+    """A list of a verdict's lines, and of what the figures were measured with."""
+    first = found[0]
+    tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
+    lines = [*verdict.splitlines(), f"commit `{first.commit}`; {tools}; {first.tools['cpu']}"]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
+    """A part's text, tables and provenance, as Markdown."""
+    tables = [cells.to_markdown() for cells in part.tables(records).values()]
+    if intro.folded:
+        summary = f"<details><summary>{intro.text}</summary>"
+        blocks = [summary, *tables, "</details>"]
+    else:
+        blocks = [intro.text, *tables]
+    return "\n\n".join([*blocks, provenance(records, part.verdict(records))])
+
+
+def _short(commit: str) -> str:
+    digits, dash, dirty = commit.partition("-")
+    return f"{digits[:_COMMIT_DIGITS]}{dash}{dirty}"
+
+
+def _key(row: str) -> tuple[str, ...]:
+    """Target and part of a row of the README's table."""
+    return tuple(row.split(" | ")[:2])
