@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, parse_format
+from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype, parse_format
+
+
+class RangeError(ValueError):
+    """A value that a format does not hold: its index, itself, and what the format holds."""
+
+    def __init__(self, index: tuple[int, ...], value: float, reason: str) -> None:
+        self.index, self.value, self.reason = index, value, reason
+        super().__init__(f"value [{', '.join(map(str, index))}] = {value}: {reason}")
 
 
 def to_words(values: np.ndarray, format: str) -> np.ndarray:
@@ -24,10 +32,7 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0].tolist())
         low, high = -limit / (1 << kind.fraction), (limit - 1) / (1 << kind.fraction)
-        raise ValueError(
-            f"value [{', '.join(map(str, first))}] = {values[first]}: "
-            f"{format} holds {low} to {high}"
-        )
+        raise RangeError(first, float(values[first]), f"{format} holds {low} to {high}")
     return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
 
 
@@ -47,6 +52,14 @@ def from_words(words: np.ndarray, format: str) -> np.ndarray:
     magnitude = np.where(exponent == (1 << kind.exponent) - 1, special, magnitude)
     negative = (bits >> (kind.width - 1)).astype(bool)
     return np.where(negative, -magnitude, magnitude)
+
+
+def typed(words: np.ndarray, format: str) -> np.ndarray:
+    """As ``from_words``, in the format's own NumPy type; float64 where it has none."""
+    if format not in FLOAT_FORMATS:
+        return from_words(words, format)
+    dtype = float_dtype(format)
+    return words.astype(f"u{dtype.itemsize}").view(dtype)
 
 
 def _float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:

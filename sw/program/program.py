@@ -1,160 +1,209 @@
-"""Compiled programs, in memory and as files.
+"""Compiled programs: one launch or several, each with what one machine is given.
 
-A file is a zip archive of ``manifest.json`` and one ``.npy`` member a section, which ``numpy.load``
-reads without pickles. Equal programs are equal bytes.
+A program's file is an archive of a manifest and the launches' sections, see
+``sw.program.manifest``.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, damaged_as
-from sw.program.atomic import atomic_path
-from sw.program.schema import Schema, check_sections
-from sw.targets import TARGETS, Configuration
-
-FORMAT_VERSION = 1
+from sw.program.archive import read_archive, write_archive
+from sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
+from sw.program.schema import Schema, Sections, check_sections
+from sw.program.tensor_spec import TensorSpec
 
 _SHOWN = 120
 """Characters of a field's value in error texts."""
 
-_MANIFEST = "manifest.json"
-_MANIFEST_FIELDS: dict[str, type] = {
-    "version": int,
-    "target": str,
-    "digest": str,
-    "config": dict,
-    "format": str,
-    "workload": str,
-    "input_names": list,
-    "output_names": list,
-    "statistics": dict,
-}
-
 
 @dataclass(frozen=True)
-class Program:
-    """A program for one configuration of one target.
+class Launch:
+    """One start of one machine.
 
-    target, config, digest
-        the hardware: its target, its configuration's fields and their digest.
-    format
-        number format of inputs and outputs, a name of ``hw.lib.formats``.
-    workload
-        what reports call the program.
-    input_names, output_names
-        in the order of input and output values.
+    name
+        what reports call it.
+    inputs, outputs
+        the tensors that it reads and writes. Later launches may read what earlier ones wrote.
     statistics
         whole numbers from the compiler, by name.
     sections
         arrays, as the target's schema lists them; not to be changed.
+    config, digest
+        the hardware: its configuration's fields and their digest.
+    """
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    statistics: Mapping[str, int]
+    sections: Sections
+    config: dict[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for one configuration of one target, or for several that the target allows.
+
+    target, config, digest
+        the hardware: its target, its configuration's fields and their digest.
+    workload
+        what reports call the program.
+    inputs, outputs
+        the tensors that a run takes and returns. Sizes may be left open, see ``TensorSpec``.
+    launches
+        in the order in which they run.
+    schema
+        of the launches' sections.
     """
 
     target: str
     config: dict[str, Any]
     digest: str
-    format: str
     workload: str
-    input_names: list[str]
-    output_names: list[str]
-    statistics: dict[str, int]
-    sections: dict[str, np.ndarray]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    launches: tuple[Launch, ...]
+    schema: Schema = field(repr=False, compare=False)
+
+    @classmethod
+    def of_one_launch(
+        cls,
+        config: TargetConfig,
+        workload: str,
+        inputs: tuple[TensorSpec, ...],
+        outputs: tuple[TensorSpec, ...],
+        *,
+        statistics: Mapping[str, int],
+        sections: Mapping[str, np.ndarray],
+        schema: Schema,
+    ) -> Program:
+        """The program that starts one machine once."""
+        fields, digest = config.to_dict(), config.digest
+        launch = Launch(workload, inputs, outputs, statistics, sections, fields, digest)
+        return cls(config.target, fields, digest, workload, inputs, outputs, (launch,), schema)
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """The sums of all launches'."""
+        total: dict[str, int] = {}
+        for launch in self.launches:
+            for name, value in launch.statistics.items():
+                total[name] = total.get(name, 0) + value
+        return total
 
     def check(self) -> None:
         """Raises ``ProgramError`` naming the first field or section that is not as it must be."""
-        if self.target not in TARGETS:
-            raise ProgramError(f"target {self.target!r}: there are {', '.join(TARGETS)}")
-        format = self.config.get("format", self.format)
-        if self.format != format:
-            raise ProgramError(
-                f"format in {_MANIFEST} is {self.format}: must be {format}, as in config"
-            )
-        sizes = {"inputs": len(self.input_names), "outputs": len(self.output_names)}
-        schema = _schema(self.target)
-        for name in schema.statistics:
-            if name not in self.statistics:
-                raise ProgramError(f"statistics.{name} in {_MANIFEST} is missing")
-        check_sections(schema, self.sections, self.config, sizes)
+        known = {spec.name for spec in self.inputs}
+        if not self.launches:
+            raise ProgramError("launches: must be at least one")
+        for number, launch in enumerate(self.launches):
+            place = f"launch {number} ({launch.name}): " if len(self.launches) > 1 else ""
+            try:
+                for spec in launch.inputs:
+                    if spec.name not in known:
+                        raise ProgramError(f"input {spec.name}: no earlier launch writes it")
+                known |= {spec.name for spec in launch.outputs}
+                for name in self.schema.statistics:
+                    if name not in launch.statistics:
+                        raise ProgramError(f"statistics.{name} is missing")
+                check_sections(self.schema, launch)
+            except ProgramError as error:
+                raise ProgramError(f"{place}{error}") from error
+        for spec in self.outputs:
+            if spec.name not in known:
+                raise ProgramError(f"output {spec.name}: no launch writes it")
 
-    def require(self, config: Configuration) -> None:
-        """Raises ``ProgramError`` naming what differs if the program is not for ``config``.
+    def differences(self, config: TargetConfig, filled_in: tuple[str, ...] = ()) -> list[str]:
+        """What of ``config`` is not as the program needs it, a text each.
 
-        It may fill in fields that ``config`` leaves open, see ``sw.targets.Target.filled_in``.
+        ``filled_in``: fields that the program may set where ``config`` leaves them open.
         """
-        filled_in = list(TARGETS[config.target].filled_in if config.target in TARGETS else ())
-        open_fields = [name for name in filled_in if not config.to_dict()[name]]
-        here = {"target": config.target, **config.to_dict()}
-        there = {"target": self.target, **self.config}
-        if self.target != config.target:
-            here, there = {"target": config.target}, {"target": self.target}
+        here, there = config.to_dict(), self.config
+        open_fields = [name for name in filled_in if not here.get(name)]
         names = [
             name
             for name in dict.fromkeys([*here, *there])
             if name not in open_fields
             and (name not in here or name not in there or here[name] != there[name])
         ]
-        # The others of these follow from the first: they need not be told.
-        told = [name for name in names if name in filled_in][:1]
-        differences = [
+        # The others of these follow from the first: one is enough.
+        first = [name for name in names if name in filled_in][:1]
+        found = [
             f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
             for name in names
-            if name not in filled_in or name in told
+            if name not in filled_in or name in first
         ]
-        if not differences:
+        if not found:
             try:
                 digest = type(config).from_dict(self.config).digest
             except ConfigError as error:
-                raise ProgramError(f"config in {_MANIFEST}: {error}") from error
+                return [f"config in the program: {error}"]
             if self.digest != digest:
-                differences = [f"digest is {self.digest}, must be {digest}"]
-        if differences:
-            raise ProgramError(f"program for another configuration: {'; '.join(differences)}")
+                found = [f"digest is {self.digest}, must be {digest}"]
+        return found
 
     def save(self, path: str | Path) -> None:
         """Writes the file, whole or not at all. Raises ``ProgramError`` as ``check`` does."""
         self.check()
-        manifest = {
-            "version": FORMAT_VERSION,
-            **{name: getattr(self, name) for name in _MANIFEST_FIELDS if name != "version"},
-        }
-        _check_manifest(manifest)
-        with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-            _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
-            for section in _schema(self.target).sections:
-                octets = io.BytesIO()
-                array = np.asarray(self.sections[section.name], order="C")
-                np.lib.format.write_array(octets, array, allow_pickle=False)
-                _write(archive, f"{section.name}.npy", octets.getvalue())
+        write_archive(path, *encode(self))
 
     @classmethod
-    def load(cls, path: str | Path, config: Configuration | None = None) -> Program:
-        """Reads a file and checks all of it, and that it is for ``config`` where one is given.
+    def load(cls, path: str | Path, schema_of: Callable[[str], Schema]) -> Program:
+        """Reads a file and checks all of it.
 
-        Raises ``ProgramError``, which names the file and the field, and ``OSError`` if the file
-        cannot be read.
+        ``schema_of`` gives the schema of a target's programs, or raises ``ProgramError``. Raises
+        ``ProgramError``, which names the file and the field, and ``OSError`` if the file cannot be
+        read.
         """
         try:
             octets = Path(path).read_bytes()
             with damaged_as(ProgramError, "contents"):
-                program = _read(octets)
-                if config is not None:
-                    program.require(config)
+                program = cls._decode(octets, schema_of)
                 program.check()
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error
         return program
 
-
-def _schema(target: str) -> Schema:
-    return TARGETS[target].part("schema")
+    @classmethod
+    def _decode(cls, octets: bytes, schema_of: Callable[[str], Schema]) -> Program:
+        manifest, arrays = read_archive(octets)
+        check_fields(manifest)
+        schema = schema_of(manifest["target"])
+        tensors = decode_tensors(manifest, arrays)
+        count = len(manifest["launches"])
+        launches = tuple(
+            Launch(
+                fields["name"],
+                named(fields["inputs"], tensors, f"launches[{number}].inputs"),
+                named(fields["outputs"], tensors, f"launches[{number}].outputs"),
+                fields["statistics"],
+                take_sections(arrays, number, count),
+                manifest["config"] if fields["config"] is None else fields["config"],
+                manifest["digest"] if fields["digest"] is None else fields["digest"],
+            )
+            for number, fields in enumerate(manifest["launches"])
+        )
+        for name in arrays:
+            raise ProgramError(f"unknown section {name!r}")
+        return cls(
+            manifest["target"],
+            manifest["config"],
+            manifest["digest"],
+            manifest["workload"],
+            named(manifest["inputs"], tensors, "inputs"),
+            named(manifest["outputs"], tensors, "outputs"),
+            launches,
+            schema,
+        )
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:
@@ -162,69 +211,3 @@ def _shown(values: Mapping[str, Any], name: str) -> str:
         return "missing"
     text = str(values[name])
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _write(archive: zipfile.ZipFile, name: str, octets: bytes) -> None:
-    # A ZipInfo of its own has a fixed date, so that the file depends on nothing but its contents.
-    archive.writestr(zipfile.ZipInfo(name), octets)
-
-
-def _read(octets: bytes) -> Program:
-    try:
-        # Reading a member to its end compares its checksum.
-        with zipfile.ZipFile(io.BytesIO(octets)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-    # The errors that zipfile raises on some damaged file or other.
-    except (zipfile.BadZipFile, EOFError, ValueError, OSError, RuntimeError) as error:
-        raise ProgramError(f"not a program file, or damaged: {error}") from error
-    if _MANIFEST not in members:
-        raise ProgramError(f"{_MANIFEST} is missing: not a program file")
-    manifest = _manifest(members.pop(_MANIFEST))
-    sections = {}
-    for member, content in members.items():
-        name = member.removesuffix(".npy")
-        try:
-            sections[name] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ProgramError(f"section {name!r} is damaged: {error}") from error
-    return Program(sections=sections, **manifest)
-
-
-def _manifest(text: bytes) -> dict[str, Any]:
-    """The fields of ``Program`` but for its sections."""
-    try:
-        manifest = json.loads(text)
-    except ValueError as error:
-        raise ProgramError(f"{_MANIFEST} is damaged: {error}") from error
-    if not isinstance(manifest, dict) or "version" not in manifest:
-        raise ProgramError(f"{_MANIFEST} has no version")
-    if manifest["version"] != FORMAT_VERSION:
-        raise ProgramError(
-            f"version {manifest['version']} of program files: "
-            f"this Gnarl reads version {FORMAT_VERSION}"
-        )
-    _check_manifest(manifest)
-    del manifest["version"]
-    return manifest
-
-
-def _check_manifest(manifest: Mapping[str, Any]) -> None:
-    for name in manifest:
-        if name not in _MANIFEST_FIELDS:
-            raise ProgramError(f"{_MANIFEST} has an unknown field {name!r}")
-    for name, kind in _MANIFEST_FIELDS.items():
-        if name not in manifest:
-            raise ProgramError(f"{_MANIFEST} has no {name}")
-        if type(manifest[name]) is not kind:
-            raise ProgramError(
-                f"{name} in {_MANIFEST} is {manifest[name]!r}: must be of type {kind.__name__}"
-            )
-    for name in ("input_names", "output_names"):
-        for index, value in enumerate(manifest[name]):
-            if type(value) is not str:
-                raise ProgramError(f"{name}[{index}] in {_MANIFEST} is {value!r}: must be a name")
-    for name, value in manifest["statistics"].items():
-        if type(value) is not int:
-            raise ProgramError(
-                f"statistics.{name} in {_MANIFEST} is {value!r}: must be a whole number"
-            )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hw.lib.errors import ProgramError
+
+if TYPE_CHECKING:
+    from sw.program.program import Launch
 
 Sections = Mapping[str, np.ndarray]
 
@@ -39,35 +42,33 @@ class Section:
 class Schema:
     """The sections of one target's programs.
 
-    ``check`` gets sections that agree with the list, and the configuration's fields with the
-    lengths of all dimensions; it raises ``ProgramError`` for what the list cannot say.
-    ``statistics`` names the figures that reports need.
+    ``check`` gets a launch whose sections agree with the list, and the configuration's fields with
+    the lengths of all dimensions; it raises ``ProgramError`` for what the list cannot say.
+    ``statistics`` names the figures that reports need. ``sizes`` gives lengths of dimensions that
+    the launch's tensors say.
     """
 
     sections: Sequence[Section]
-    check: Callable[[Sections, Mapping[str, Any]], None]
+    check: Callable[[Launch, Mapping[str, Any]], None] = lambda launch, quantities: None
     statistics: Sequence[str] = ()
+    sizes: Callable[[Launch], Mapping[str, int]] = lambda launch: {}
 
 
-def check_sections(
-    schema: Schema, sections: Sections, config: Mapping[str, Any], sizes: Mapping[str, int]
-) -> None:
-    """Raises ``ProgramError`` naming the first section that disagrees with the schema.
-
-    ``sizes`` gives lengths of dimensions that are known from elsewhere.
-    """
+def check_sections(schema: Schema, launch: Launch) -> None:
+    """Raises ``ProgramError`` naming the first section that disagrees with the schema."""
+    sections = launch.sections
     for name in sections:
         if name not in [section.name for section in schema.sections]:
             raise ProgramError(f"unknown section {name!r}")
-    lengths = dict(sizes)
+    lengths = dict(schema.sizes(launch))
     for section in schema.sections:
         if section.name not in sections:
             raise ProgramError(f"section {section.name!r} is missing")
         _check_shape(section, sections[section.name], lengths)
-    quantities = {**config, **lengths}
+    quantities = {**launch.config, **lengths}
     for section in schema.sections:
         _check_range(section, sections[section.name], quantities)
-    schema.check(sections, quantities)
+    schema.check(launch, quantities)
 
 
 def _check_shape(section: Section, array: np.ndarray, lengths: dict[str, int]) -> None:

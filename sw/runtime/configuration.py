@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError, damaged_as
-from sw.targets import TARGETS, Configuration, Target
-
-FOLDER = Path(__file__).parents[2] / "configs"
-"""Where the configurations lie that can be called by name."""
+from hw.lib.configuration import TargetConfig
+from hw.lib.errors import ConfigError, ProgramError, damaged_as
+from sw.program.program import Program
+from sw.runtime.target import Target
+from sw.targets import TARGETS
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class NamedConfiguration:
 
     name: str
     note: str
-    target: Target
-    config: Configuration
+    target: Target[Any, Any, Any]
+    config: TargetConfig
     overrides: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,10 +43,21 @@ class NamedConfiguration:
             "fields": self.config.to_dict(),
         }
 
+    def require(self, program: Program) -> None:
+        """Raises ``ProgramError`` naming what differs if a program is not for this configuration."""
+        if program.target != self.target.name:
+            found = [f"target is {program.target}, must be {self.target.name}"]
+        else:
+            found = self.target.differences(program, self.config)
+        if found:
+            raise ProgramError(f"program for another configuration: {'; '.join(found)}")
 
-def configuration_names() -> list[str]:
-    """Names of the shipped configurations."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+def configuration_files() -> dict[str, Path]:
+    """The configurations that can be called by name, those of all targets; sorted by name."""
+    folders = dict.fromkeys(target.configurations for target in TARGETS.values())
+    found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.toml")}
+    return {name: found[name] for name in sorted(found)}
 
 
 def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
@@ -72,9 +83,7 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}
     try:
-        config = target.part("configuration").from_dict(fields | changed)
-        if target.resolve:
-            config = target.part("resolve")(config)
+        config = target.resolve(target.configuration.from_dict(fields | changed))
     except ConfigError as error:
         raise ConfigError([_placed(text, places, path) for text in error.violations]) from error
     return NamedConfiguration(path.stem, _note(text), target, config, changed)
@@ -85,15 +94,14 @@ def _find(name: str) -> Path:
         if not Path(name).is_file():
             raise ConfigError([f"{name}: no such file"])
         return Path(name)
-    path = FOLDER / f"{name}.toml"
-    if name not in configuration_names():
+    files = configuration_files()
+    if name not in files:
         raise ConfigError(
             [
-                f"{name}: no such configuration; there are {', '.join(configuration_names())}, "
-                "and paths of .toml files"
+                f"{name}: no such configuration; there are {', '.join(files)}, and paths of .toml files"
             ]
         )
-    return path
+    return files[name]
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -108,7 +116,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
 
 
-def _target(fields: dict[str, Any], text: str, path: Path) -> Target:
+def _target(fields: dict[str, Any], text: str, path: Path) -> Target[Any, Any, Any]:
     known = ", ".join(f'"{name}"' for name in TARGETS)
     if "target" not in fields:
         raise ConfigError([f"{path}: no target: must have a line target = one of {known}"])

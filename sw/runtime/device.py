@@ -4,118 +4,158 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hw.lib.errors import ConfigError, GnarlError, ProgramError
-from sw.golden.words import from_words
-from sw.program.program import Program
-from sw.program.rows import Rows
-from sw.runtime.backend import BACKENDS, Backend
-from sw.runtime.compiling import Compiling
-from sw.runtime.configuration import NamedConfiguration
+from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
+from sw.compiler.passes import Trace
+from sw.program.program import Launch, Program
+from sw.program.tensor_spec import Array, bind
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.machine import LaunchRun, Machine
 from sw.runtime.result import Result
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.verify import Verification
-from sw.targets import Runtime
 
 
-class Device(Compiling):
-    """A machine of one configuration, behind the common host port.
+class Device:
+    """A machine of one configuration.
 
     configuration
         its name or the path of its file, or one that is loaded already.
     backend
-        ``rtl``, the Verilated simulator, built at the first run or taken from the cache; or
-        ``model``, the interpreter of the program. Both count the same cycles on a DPU; on SAM the
-        model leaves some things out, see ``sw.runtime.sam.model.timing``.
+        one of its target's: ``rtl``, the Verilated simulator, built at the first run or taken from
+        the cache; ``model``, the interpreter of the program; ``cuda``, a GPU; ``emulation``, of a
+        GPU on the CPU. By default the target's choice. The model of a DPU counts the RTL's cycles;
+        that of SAM leaves some things out, see ``sw.runtime.sam.model.timing``.
     waves
         file for the RTL's signals, in FST format.
     stages
-        told how far work is.
+        called with the progress of work.
 
-    Raises ``ConfigError`` for targets that are not behind the host port.
-
-    Close it, or use it in a ``with`` block, so that waves are complete.
+    Close it, or use it in a ``with`` block, so that waves are complete. Raises ``ConfigError`` for
+    a backend that the target does not have.
     """
 
     def __init__(
         self,
         configuration: str | Path | NamedConfiguration,
-        backend: str = "rtl",
+        backend: str | None = None,
         *,
         waves: Path | None = None,
         stages: Stages = quiet,
     ) -> None:
-        if backend not in BACKENDS:
-            raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
-        super().__init__(configuration, stages=stages)
-        target = self.configuration.target
-        if not target.build:
+        if not isinstance(configuration, NamedConfiguration):
+            configuration = load_configuration(configuration)
+        self.configuration = configuration
+        self.target = configuration.target
+        self.backend = backend or self.target.default_backend()
+        if self.backend not in self.target.backends:
             raise ConfigError(
                 [
-                    f"{self.configuration.name}: target {target.name} has no host port: "
-                    f"its devices are in {target.run.rpartition('.')[0]}"
+                    f"backend {backend}: target {self.target.name} runs on "
+                    f"{' or '.join(self.target.backends)}"
                 ]
             )
-        self.backend = backend
-        self._runtime: Runtime = self.configuration.target.part("runtime")
         self._waves = waves
-        self._machines: dict[str, Backend] = {}
+        self._stages = stages
+        self._machines: dict[str, Machine[Any]] = {}
 
-    def run(self, program: Program, inputs: Any) -> Result:
-        """Runs a program on inputs in any form that its target takes: values in order or by name.
+    def workload(self, source: Any, seed: int = 0) -> Any:
+        """The target's workload from a path or from what else its frontends take.
+
+        Raises ``WorkloadError`` that names the place in it. ``seed`` is for values it lacks.
+        """
+        with self._stages("load"):
+            return self.target.workload(source, seed)
+
+    def compile(
+        self, source: Any, *, seed: int = 0, trace: Trace | None = None, **options: Any
+    ) -> Program:
+        """A program for this configuration from what ``workload`` takes, or its result.
+
+        trace
+            observer of the compiler's passes.
+        options
+            the target's compiler's own.
+
+        Raises ``WorkloadError``, and ``CapacityError`` that names what the configuration has too
+        little of.
+        """
+        workload = self.workload(source, seed)
+        with self._stages("prepare compiler"):
+            self.target.warm_up()
+        with self._stages("compile") as advance:
+            trace = trace or Trace()
+            trace.progress = advance
+            return self.target.compile(
+                workload, self.configuration.config, seed=seed, trace=trace, **options
+            )
+
+    def run(self, program: Program, inputs: Any, **options: Any) -> Result[Any]:
+        """Runs all launches of a program.
+
+        inputs
+            arrays by name, or any other form that the target takes.
+        options
+            the target's own for runs.
 
         Raises ``ProgramError`` if the program is for another configuration, or if the machine stops
-        with an error or not at all; ``WorkloadError`` for values that are missing or no numbers.
+        with an error or not at all; ``WorkloadError`` for values that are missing or do not fit.
         """
-        program.require(self.configuration.config)
-        operands = self._runtime.operands(program, inputs)
-        image = self._runtime.image(program, operands)
-        limit = self._runtime.cycle_limit(program)
-        machine = self._machine(program)
-        with self._stages("simulate"):
-            try:
-                run = machine.run(image, partial(self._runtime.result_rows, program), limit)
-            except GnarlError as error:
-                reason = f"{program.workload}: {self.backend} {error}"
-                if self.backend != "model":
-                    reason += f"; {self._on_model(program, image)}"
-                raise ProgramError(reason) from error
-        found = self._runtime.outputs(program, operands, run.memory)
-        outputs = from_words(found.words, program.format)
-        return Result(found.names, outputs, found.words, run.cycles, run.counters)
+        self.configuration.require(program)
+        tensors = self.bind(program, inputs)
+        sizes = bind(program.inputs, tensors)
+        known = dict(tensors)
+        runs = []
+        for launch in program.launches:
+            given = {spec.name: known[spec.name] for spec in launch.inputs}
+            sizes = bind(launch.inputs, given, sizes)
+            run = self._launch(program, launch, given, options)
+            known |= run.finished.outputs
+            runs.append(run)
+        outputs = {spec.name: known[spec.name] for spec in program.outputs}
+        bind(program.outputs, outputs, sizes)
+        return Result(program, tensors, outputs, tuple(runs))
 
-    def verify(self, program: Program, inputs: Any, result: Result) -> Verification:
-        """Compares a result with the golden model, bit for bit, and with float64."""
-        with self._stages("verify"):
-            return self._runtime.verify(program, inputs, result)
-
-    def diagnose(self, program: Program, inputs: Any) -> str:
-        """Why a result differs from the golden model: the first event that differs, if any.
-
-        Runs the program again, on this device and on the model.
-        """
-        image = self._runtime.image(program, self._runtime.operands(program, inputs))
-        wanted = partial(self._runtime.written_rows, program)
-        limit = self._runtime.cycle_limit(program)
-        here = self._machine(program).run(image, wanted, limit)
-        model = self._model(program).run(image, wanted, limit)
-        event = self._runtime.first_difference(program, here.memory, model.memory)
-        return event or f"{self.backend} and model store the same words: the program is wrong"
-
-    def _on_model(self, program: Program, image: Mapping[str, Rows]) -> str:
-        """What the model makes of a program that the hardware stops at."""
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+        """The program's input tensors, from any form that the target takes."""
         try:
-            self._model(program).run(image, lambda counters: {}, 0)
-        except GnarlError as error:
-            return f"model {error}"
-        return "the model runs to the end"
+            return self.target.bind(program, inputs)
+        except WorkloadError as error:
+            raise WorkloadError(f"{program.workload}: {error}") from error
+
+    def verify(self, result: Result[Any]) -> Verification:
+        """Compares a result with the golden model, bit for bit, and with float64.
+
+        If they differ, the text also says where the last launch left the model, where the target
+        can tell.
+        """
+        with self._stages("verify"):
+            program = result.program
+            found = self.target.verify(program, result.tensors, result.outputs)
+            if not found.difference:
+                return found
+            run = result.launches[-1]
+            machine = self._machine(program, run.launch)
+            reason = self.target.diagnose(self.hardware(program, run.launch), run, machine)
+            return replace(found, difference="; ".join(filter(None, [found.difference, reason])))
+
+    def hardware(self, program: Program, launch: Launch | None = None) -> NamedConfiguration:
+        """The hardware that a launch, by default the first, runs on.
+
+        It is this device's configuration, with what the program fills in.
+        """
+        launch = launch or program.launches[0]
+        own = self.configuration.config
+        if launch.digest == own.digest or not self._filled_in(program, launch):
+            return self.configuration
+        config = type(own).from_dict(dict(launch.config))
+        return replace(self.configuration, config=config)
 
     def close(self) -> None:
-        """Ends the simulation, and completes the wave file."""
+        """Ends all machines, and completes the wave file."""
         while self._machines:
             self._machines.popitem()[1].close()
 
@@ -130,20 +170,39 @@ class Device(Compiling):
     ) -> None:
         self.close()
 
-    def hardware(self, program: Program) -> NamedConfiguration:
-        """This configuration, with what a program fills in: that of the hardware that runs it."""
-        if not self.configuration.target.filled_in:
-            return self.configuration
-        config = type(self.configuration.config).from_dict(program.config)
-        return replace(self.configuration, config=config)
+    def _filled_in(self, program: Program, launch: Launch) -> bool:
+        """Whether a launch brings hardware of its own."""
+        return bool(self.target.filled_in) or launch.digest != program.digest
 
-    def _machine(self, program: Program) -> Backend:
-        hardware = self.hardware(program)
+    def _launch(
+        self,
+        program: Program,
+        launch: Launch,
+        tensors: Mapping[str, Array],
+        options: Mapping[str, Any],
+    ) -> LaunchRun[Any]:
+        job = self.target.job(program, launch, tensors, **options)
+        self.target.check(job)
+        machine = self._machine(program, launch)
+        name = "simulate" if len(program.launches) == 1 else f"simulate {launch.name}"
+        with self._stages(name):
+            try:
+                machine.load(job)
+                machine.start()
+                machine.wait()
+            except WorkloadError:
+                raise
+            except GnarlError as error:
+                raise ProgramError(f"{program.workload}: {self.backend} {error}") from error
+            return LaunchRun(launch, job, machine.read())
+
+    def _machine(self, program: Program, launch: Launch) -> Machine[Any]:
+        hardware = self.hardware(program, launch)
         digest = hardware.config.digest
         if digest not in self._machines:
-            make = BACKENDS[self.backend]
-            self._machines[digest] = make(hardware, self._waves, self._stages)
+            if self._waves is not None and self._machines:
+                raise ConfigError(["waves: not supported where launches have different hardware"])
+            self._machines[digest] = self.target.machine(
+                hardware, self.backend, waves=self._waves, stages=self._stages
+            )
         return self._machines[digest]
-
-    def _model(self, program: Program) -> Backend:
-        return BACKENDS["model"](self.hardware(program), None, self._stages)

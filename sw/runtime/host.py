@@ -118,6 +118,10 @@ class HostDriver:
     def run(self, max_cycles: int) -> Status:
         """Starts, and waits for the end. Raises ``AcceleratorError``, ``HostTimeoutError``."""
         self.start()
+        return self.finish(max_cycles)
+
+    def finish(self, max_cycles: int) -> Status:
+        """Waits for the end of a run. Raises ``AcceleratorError``, ``HostTimeoutError``."""
         status = self.wait(max_cycles)
         if status.cause or not status.done:
             raise AcceleratorError(

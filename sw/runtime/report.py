@@ -1,8 +1,7 @@
-"""What a run tells: one JSON object for programs, a page for people."""
+"""The report of a run: one JSON object for programs, a page for people."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-VERSION = 1
+from sw.runtime.output_summary import OutputSummary, finite, outputs_text, outputs_to_json
+
+VERSION = 2
 """Of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
@@ -36,7 +37,10 @@ JSON_FIELDS = {
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
-    "outputs": "object: outputs by name (cuda: each feature's sum); null where not finite",
+    "outputs": "object: outputs by name. Of named scalars, up to 100, the values, null where not "
+    "finite; of others an object: `shape`, `type`, `entries` that are stored, and a few `values` "
+    "by their places",
+    "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
 }
 """What each field of the JSON object is."""
 
@@ -44,8 +48,6 @@ _BAR = 28
 """Characters of the longest bar."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-
-_SHOWN_OUTPUTS = 4
 
 _INDENT = (0, 0, 0, 2)
 
@@ -60,6 +62,15 @@ class Chart:
     title: str
     bars: Sequence[tuple[str, int]]
     whole: int
+
+
+@dataclass(frozen=True)
+class LaunchFigures:
+    """One launch of a run: its name, and what the machine counted."""
+
+    name: str
+    cycles: int | None
+    counters: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,9 @@ class Report:
     statistics
         whole numbers about program and run, by name.
     outputs
-        values by name.
+        what is shown of each output.
+    launches
+        runs of the program's launches, in order.
     seconds
         how long each stage took, by its name: ``compile``, ``simulate`` and others.
     charts
@@ -105,10 +118,11 @@ class Report:
     difference: str
     max_rel_error: float
     statistics: Mapping[str, int]
-    outputs: Mapping[str, float]
+    outputs: Sequence[OutputSummary]
     seconds: Mapping[str, float]
     charts: Sequence[Chart]
     note: str = ""
+    launches: Sequence[LaunchFigures] = ()
 
     @property
     def matches(self) -> bool:
@@ -139,12 +153,16 @@ class Report:
             "matches": self.matches,
             "bit_exact": self.bit_exact,
             "difference": self.difference or None,
-            "max_rel_error": _finite(self.max_rel_error),
+            "max_rel_error": finite(self.max_rel_error),
             **{f"{name}_s": self.seconds.get(name, 0.0) for name in ("compile", "simulate")},
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),
             "statistics": dict(self.statistics),
-            "outputs": {name: _finite(value) for name, value in self.outputs.items()},
+            "outputs": outputs_to_json(self.outputs),
+            "launches": {
+                launch.name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
+                for launch in self.launches
+            },
         }
 
     def print(self, console: Console) -> None:
@@ -163,7 +181,9 @@ class Report:
             Padding(line, _INDENT, expand=False) for line in (self._summary(), self._verdict())
         ]
         parts += [_drawn(chart) for chart in self.charts if chart.bars]
-        parts.append(self._outputs())
+        if len(self.launches) > 1:
+            parts.append(self._launches())
+        parts.append(_titled("Outputs", Text(outputs_text(self.outputs))))
         if self.seconds:
             parts.append(self._times())
         return [*parts, Text()]
@@ -185,19 +205,16 @@ class Report:
             return Text(f"✔ {how}, {error}", "green")
         return Text(f"✘ {self.difference}, {error}", "bold red")
 
-    def _outputs(self) -> RenderableType:
-        shown = [f"{name} = {value:g}" for name, value in self.outputs.items()][:_SHOWN_OUTPUTS]
-        more = len(self.outputs) - len(shown)
-        text = ", ".join(shown) + (f", and {more:,} more" if more else "")
-        return _titled("Outputs", Text(text or "none"))
+    def _launches(self) -> RenderableType:
+        lines = [
+            launch.name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
+            for launch in self.launches
+        ]
+        return _titled("Launches", Text(" · ".join(lines)))
 
     def _times(self) -> RenderableType:
         stages = [f"{name} {_duration(seconds)}" for name, seconds in self.seconds.items()]
         return _titled("Time", Text(" · ".join(stages)))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _duration(seconds: float) -> str:

@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from sw.program.program import Program
+from sw.program.tensor_spec import Array, Labelled
+from sw.runtime.machine import LaunchRun
 
-@dataclass(frozen=True)
-class Outputs:
-    """Outputs by name: uint32 [k] words in the program's number format."""
-
-    names: Sequence[str]
-    words: np.ndarray
+JobT = TypeVar("JobT")
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Generic[JobT]):
     """What a run returned.
 
-    names
-        of the outputs.
     outputs
-        float64 [k], exactly what ``words`` stand for, in the order of ``names``.
-    words
-        uint32 [k], in the program's number format.
-    cycles
-        from start to done.
-    counters
-        the target's own, by name.
+        arrays by name, in their own shape and type, see ``sw.program.tensor_spec``.
+    launches
+        in the order in which they ran.
     """
 
-    names: Sequence[str]
-    outputs: np.ndarray
-    words: np.ndarray
-    cycles: int
-    counters: dict[str, int]
+    program: Program
+    tensors: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+    launches: tuple[LaunchRun[JobT], ...]
+
+    @property
+    def cycles(self) -> int | None:
+        """Of all launches; ``None`` where the machine does not count them."""
+        counts = [run.finished.cycles for run in self.launches]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The target's own, the sums of all launches'."""
+        total: dict[str, int] = {}
+        for run in self.launches:
+            for name, count in run.finished.counters.items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    def scalars(self) -> dict[str, float]:
+        """Values of the outputs that go by names, see ``TensorSpec.scalars``."""
+        found: dict[str, float] = {}
+        for spec in self.program.outputs:
+            array = self.outputs[spec.name]
+            if not spec.scalars or not isinstance(array, np.ndarray):
+                continue
+            storage = spec.storage
+            names = storage.labels.tolist() if isinstance(storage, Labelled) else [spec.name]
+            values = array.astype(np.float64).reshape(-1).tolist()
+            found |= dict(zip(names, values, strict=True))
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -50,6 +50,23 @@ class Activity:
     @property
     def cycles(self) -> int:
         return len(self.busy)
+
+
+def joined(activities: Sequence[Activity]) -> Activity:
+    """One launch after the other; what differs in units or kinds is added up by name."""
+    if len(activities) == 1:
+        return activities[0]
+    names = list(dict.fromkeys(name for one in activities for name in one.kinds))
+    nothing = [np.zeros(one.cycles, bool) for one in activities]
+    kinds = {
+        name: np.concatenate(
+            [one.kinds.get(name, none) for one, none in zip(activities, nothing, strict=True)]
+        )
+        for name in names
+    }
+    first = max(activities, key=lambda one: one.capacity)
+    busy = np.concatenate([one.busy for one in activities])
+    return Activity(first.unit, first.capacity, busy, kinds, first.note)
 
 
 def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:

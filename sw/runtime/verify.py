@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from sw.program.tensor_spec import Array, Labelled, TensorSpec
 
 
 @dataclass(frozen=True)
@@ -26,27 +29,48 @@ class Verification:
     max_rel_error: float
 
 
-def compare(
-    names: Sequence[str],
-    bits: np.ndarray,
-    golden_bits: np.ndarray,
-    values: np.ndarray,
-    reference: np.ndarray,
-) -> Verification:
-    """Compares ``k`` outputs.
+@dataclass(frozen=True)
+class _Elements:
+    """Elements of a result, a golden model's and a float64's tensor that lie at the same places.
 
-    names [k]; bits and golden_bits, uint32 [k], in the number format; values, float64 [k], what
-    ``bits`` stand for; reference, float64 [k].
+    places
+        int64 [n, order]
     """
-    wrong = np.flatnonzero(bits != golden_bits)
-    difference = ""
-    if len(wrong):
-        first = int(wrong[0])
-        difference = (
-            f"{len(wrong)} of {len(bits)} outputs differ; the first is {names[first]}: "
-            f"{int(bits[first]):#010x}, must be {int(golden_bits[first]):#010x}"
-        )
-    return Verification(not len(wrong), difference, max_relative_error(values, reference))
+
+    places: np.ndarray
+    found: np.ndarray
+    golden: np.ndarray
+    reference: np.ndarray
+
+
+def compare(
+    specs: Sequence[TensorSpec],
+    found: Mapping[str, Array],
+    golden: Mapping[str, Array],
+    reference: Mapping[str, Array],
+) -> Verification:
+    """Compares outputs by name; those of ``reference`` are float64.
+
+    Bits must be equal. Elements that a sparse tensor leaves out are zero; there, and in dense
+    results of the same statements, an explicit zero of either sign and an absent one are equal.
+    """
+    wrong, count, first, error = 0, 0, "", 0.0
+    for spec in specs:
+        name = spec.name
+        elements = _aligned(found[name], golden[name], reference[name])
+        differs = _bits(elements.found, spec) != _bits(elements.golden, spec)
+        if differs.any():
+            at = int(np.argmax(differs))
+            first = first or (
+                f"{element_name(spec, elements.places[at])}: {_shown(elements.found[at], spec)}, "
+                f"must be {_shown(elements.golden[at], spec)}"
+            )
+        wrong += int(differs.sum())
+        count += len(differs)
+        values = elements.found.astype(np.float64)
+        error = max(error, max_relative_error(values, elements.reference))
+    difference = f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
+    return Verification(not wrong, difference, error)
 
 
 def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
@@ -56,3 +80,60 @@ def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
     equal = (values == reference) | (np.isnan(values) & np.isnan(reference))
     error = np.where(equal, 0.0, np.where(np.isnan(error), np.inf, error))
     return float(error.max(initial=0.0))
+
+
+def element_name(spec: TensorSpec, place: np.ndarray) -> str:
+    """What to call one element: its label, ``X[0,3]``, or a scalar's own name."""
+    if isinstance(spec.storage, Labelled):
+        return str(spec.storage.labels[int(place[0])])
+    return f"{spec.name}[{','.join(map(str, place.tolist()))}]" if len(place) else spec.name
+
+
+def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:
+    """Elements at the same places, ascending; O(n log n)."""
+    arrays = found, golden, reference
+    dense = [array for array in arrays if isinstance(array, np.ndarray)]
+    if len(dense) == len(arrays):
+        places = np.stack(np.unravel_index(np.arange(dense[0].size), dense[0].shape or (1,)), 1)
+        places = places if dense[0].shape else places[:, :0]
+        return _Elements(places, *(np.asarray(array).reshape(-1) for array in dense))
+    shape = found.shape
+    keys = [_keys(array, shape) for array in arrays]
+    union, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+    columns, first = [], 0
+    for array, own in zip(arrays, keys, strict=True):
+        values = array.reshape(-1) if isinstance(array, np.ndarray) else array.values
+        column = np.zeros(len(union), values.dtype)
+        column[numbers[first : first + len(own)]] = values
+        columns.append(column)
+        first += len(own)
+    places = np.zeros((len(union), len(shape)), np.int64)
+    for axis in reversed(range(len(shape))):
+        union, places[:, axis] = np.divmod(union, shape[axis])
+    return _Elements(places, *columns)
+
+
+def _keys(array: Array, shape: tuple[int, ...]) -> np.ndarray:
+    """A number for each element, ascending as coordinates do; Python's where int64 is too short."""
+    exact = np.int64 if math.prod(shape) < 2**63 else object
+    if isinstance(array, np.ndarray):
+        return np.arange(array.size).astype(exact)
+    keys = np.zeros(len(array.values), exact)
+    for size, column in zip(shape, array.coordinates.T, strict=True):
+        keys = keys * size + column
+    return keys
+
+
+def _bits(values: np.ndarray, spec: TensorSpec) -> np.ndarray:
+    """Unsigned integers of the same bits; of sparse tensors with one zero only."""
+    values = np.ascontiguousarray(values, spec.dtype)
+    bits = values.view(f"u{values.dtype.itemsize}")
+    if not isinstance(spec.storage, Labelled):
+        bits = np.where(values == 0, bits.dtype.type(0), bits)
+    return bits
+
+
+def _shown(value: np.generic, spec: TensorSpec) -> str:
+    typed = np.array([value], spec.dtype)
+    size = typed.dtype.itemsize
+    return f"{int(typed.view(f'u{size}')[0]):#0{2 + 2 * size}x}"

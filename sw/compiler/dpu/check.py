@@ -1,4 +1,4 @@
-"""Checkers of the passes' results, for tests: each says what a right result is, by itself."""
+"""Checkers of the passes' results: each says what a right result is, by itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, Opcode, PeOp
 from hw.dpu.topology import pe_list, pe_number, writers
+from hw.lib.errors import GnarlError
 from sw.compiler.dpu.binarise import BinaryDag
 from sw.compiler.dpu.memory import MemoryLayout
 
@@ -15,7 +16,7 @@ LOADING = (Opcode.LOAD, Opcode.EXEC_LOAD)
 STORING = (Opcode.STORE, Opcode.EXEC_STORE)
 
 
-class BrokenRuleError(Exception):
+class BrokenRuleError(GnarlError):
     """A pass broke one of its own rules; the text says which and where."""
 
 

@@ -13,18 +13,29 @@ from hw.dpu.assembly import assemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction_word_bits
 from hw.lib.errors import CapacityError
-from sw.compiler.dpu import sections as dpu_sections  # as a module: it imports this package
+from sw.compiler.dpu import dumps, sections
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.bounds import lower_bounds
+from sw.compiler.dpu.check import check_binary, check_instructions
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from sw.compiler.dpu.simplify import simplify
+from sw.compiler.passes import Pass, Trace
 from sw.program.program import Program
+from sw.workloads.dag.builder import check as check_dag
 from sw.workloads.dag.dag import Dag, Op
 
 if TYPE_CHECKING:  # frontends import the compiler's input format
     from sw.workloads.dag.workload import DagWorkload
+
+PASSES = (
+    Pass("simplify", "merges equal operations, flattens sums and products, drops what is unused"),
+    Pass("binarise", "two operands an operation, combined in groups that fit a tree of PEs"),
+    Pass("schedule", "cycle by cycle: groups to trees, values to banks, copies, spills"),
+    Pass("memory", "rows of the data memory for inputs, spilled values and outputs"),
+    Pass("encode", "registers, and the instructions' bytes"),
+)
 
 SEARCHED_OPERATIONS = 400_000
 """Operations scheduled, over all policies that are tried."""
@@ -53,19 +64,21 @@ def compile(  # noqa: A001
     config: DpuConfig,
     *,
     seed: int = 0,
+    trace: Trace | None = None,
     reassociate: bool = True,
-    progress: Callable[[float], None] | None = None,
 ) -> Program:
     """A program for ``config`` that computes the workload's outputs from any values of its inputs.
 
     Deterministic for a given ``seed``. ``reassociate`` false forbids what the DAG may allow.
-    ``progress`` is called with the share done, 0 to 1. Raises ``CapacityError`` naming what the
-    configuration has too little of.
+    ``trace`` gets the results of ``PASSES``, from binarisation on those of the shortest schedule.
+    Raises ``CapacityError`` naming what the configuration has too little of.
     """
+    trace = trace or Trace()
     if not reassociate:
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     dag = simplify(workload.dag)
-    search = _Search(dag, config, progress)
+    trace.after("simplify", lambda: dumps.dag_texts(dag), lambda: check_dag(dag))
+    search = _Search(dag, config, trace.progress)
     grid = policies(dag.operations, config)
     total = min(max(len(grid), SEARCHED_OPERATIONS // max(dag.operations, 1)), MOST_TRIES)
     search.run(grid, total)
@@ -74,7 +87,7 @@ def compile(  # noqa: A001
     winner = grid[search.best[1]]
     variants = range(seed * MOST_TRIES + 1, seed * MOST_TRIES + 1 + total - len(grid))
     search.run([replace(winner, jitter=jitter) for jitter in variants], total)
-    return _program(workload, dag, config, search.binary, search.schedule, search.layout)
+    return _program(workload, dag, config, search.binary, search.schedule, search.layout, trace)
 
 
 class _Search:
@@ -84,9 +97,7 @@ class _Search:
     schedule: Schedule
     layout: MemoryLayout
 
-    def __init__(
-        self, dag: Dag, config: DpuConfig, progress: Callable[[float], None] | None
-    ) -> None:
+    def __init__(self, dag: Dag, config: DpuConfig, progress: Callable[[float], None]) -> None:
         self.dag, self.config, self.progress = dag, config, progress
         self.limit = np.array([np.iinfo(np.int64).max])
         self.best: tuple[int, int] | None = None
@@ -113,8 +124,7 @@ class _Search:
             for future in as_completed(running):
                 self._take(running[future], future)
                 self.finished += 1
-                if self.progress:
-                    self.progress(self.finished / total)
+                self.progress(self.finished / total)
         except BaseException:
             # Interrupted: attempts end at their next cycle instead of at their end.
             self.limit[0] = -1
@@ -145,10 +155,21 @@ def _program(
     binary: BinaryDag,
     result: Schedule,
     layout: MemoryLayout,
+    trace: Trace,
 ) -> Program:
     dag = workload.dag
+    trace.after(
+        "binarise", lambda: dumps.binary_texts(binary), lambda: check_binary(binary, config)
+    )
+    trace.after("schedule", lambda: dumps.schedule_texts(result))
+    trace.after("memory", lambda: dumps.memory_texts(layout))
     opcode, columns = instructions(result, layout, config)
     stream = assemble(config, opcode, columns)
+    trace.after(
+        "encode",
+        lambda: dumps.instruction_texts(config, stream),
+        lambda: check_instructions(opcode, columns, layout, binary, config),
+    )
     memory_bytes = config.instruction_words * instruction_word_bits(config) // 8
     if len(stream) > memory_bytes:
         needed = -(-len(stream) * 8 // instruction_word_bits(config))
@@ -173,14 +194,12 @@ def _program(
         "lanes": result.cycles.used[: result.length].sum(),
         **lower_bounds(simple, config, used_inputs),
     }
-    return Program(
-        target=config.target,
-        config=config.to_dict(),
-        digest=config.digest,
-        format=config.format,
-        workload=workload.name,
-        input_names=workload.input_names,
-        output_names=workload.output_names,
+    inputs, outputs = sections.tensors(workload, config.format)
+    return Program.of_one_launch(
+        config,
+        workload.name,
+        (inputs,),
+        (outputs,),
         statistics={name: int(value) for name, value in statistics.items()},
         sections={
             "instructions": stream,
@@ -194,6 +213,7 @@ def _program(
             "tree_left": binary.left,
             "tree_right": binary.right,
             "output_value": binary.outputs,
-            **dpu_sections.dag_sections(dag),
+            **sections.dag_sections(dag),
         },
+        schema=sections.DPU_SCHEMA,
     )

@@ -16,8 +16,11 @@ from hw.dpu.assembly import split
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from hw.lib.errors import ProgramError
+from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
+from sw.program.tensor_spec import Labelled, Labels, TensorSpec
 from sw.workloads.dag.dag import Dag, Op
+from sw.workloads.dag.workload import DagWorkload
 
 _VALUES = ("inputs", "constants", "operations")
 
@@ -75,12 +78,50 @@ def dag_of(sections: Sections) -> Dag:
     )
 
 
-def _check(sections: Sections, sizes: Mapping[str, Any]) -> None:
+INPUTS, OUTPUTS = "inputs", "outputs"
+"""Names of the tensors of a program: its DAG's leaves and results, by label."""
+
+
+def tensors(workload: DagWorkload, format: str) -> tuple[TensorSpec, TensorSpec]:
+    """The inputs, and the outputs."""
+    return (
+        _scalars(INPUTS, workload.input_names, format),
+        _scalars(OUTPUTS, workload.output_names, format),
+    )
+
+
+def labels(spec: TensorSpec) -> Labels:
+    """Names of inputs or outputs."""
+    assert isinstance(spec.storage, Labelled)
+    return spec.storage.labels
+
+
+def _scalars(name: str, names: Labels, format: str) -> TensorSpec:
+    return TensorSpec(name, (len(names),), format, Labelled(names))
+
+
+def _sizes(launch: Launch) -> dict[str, int]:
+    """Of the dimensions that the launch's tensors say. Raises ``ProgramError``."""
+    found = {}
+    for name, specs in ((INPUTS, launch.inputs), (OUTPUTS, launch.outputs)):
+        if len(specs) != 1 or specs[0].name != name or not isinstance(specs[0].storage, Labelled):
+            raise ProgramError(f"tensors: must be one of labelled {INPUTS}, one of {OUTPUTS}")
+        if specs[0].type != launch.config.get("format"):
+            raise ProgramError(
+                f"tensor {name} is {specs[0].type}: must be {launch.config.get('format')}, as "
+                "format in config"
+            )
+        found[name] = len(specs[0].storage.labels)
+    return found
+
+
+def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
     """That operands come before their users, and that outputs held as values are such."""
+    sections = launch.sections
     dag = dag_of(sections)
     if len(dag.inputs) != sizes["inputs"]:
         raise ProgramError(
-            f"dag_op has {len(dag.inputs)} inputs: must be {sizes['inputs']}, as input_names"
+            f"dag_op has {len(dag.inputs)} inputs: must be {sizes['inputs']}, as the labels"
         )
     leaves = sizes["inputs"] + sizes["constants"]
     numbers = leaves + np.arange(sizes["operations"])
@@ -132,4 +173,4 @@ STATISTICS = (
     "lower_bound",
 )
 
-DPU_SCHEMA = Schema(SECTIONS, _check, STATISTICS)
+DPU_SCHEMA = Schema(SECTIONS, _check, STATISTICS, _sizes)

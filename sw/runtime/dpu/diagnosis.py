@@ -9,24 +9,24 @@ import numpy as np
 from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES, Opcode
-from sw.program.program import Program
+from sw.program.program import Launch
 from sw.program.rows import Rows
 
 
-def written_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+def written_rows(launch: Launch) -> dict[str, np.ndarray]:
     """Rows that the program's instructions store to, by window: int [n], ascending."""
-    _, rows, _ = _stores(program)
+    _, rows, _ = _stores(launch)
     return {"data": np.unique(rows)}
 
 
 def first_difference(
-    program: Program, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
+    launch: Launch, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
 ) -> str | None:
     """The first store, of which a word differs in the rows of ``written_rows`` after the end.
 
     ``None`` if all are equal. Words that a later store overwrites are not seen.
     """
-    instructions, rows, masks = _stores(program)
+    instructions, rows, masks = _stores(launch)
     for instruction, row, mask in zip(instructions.tolist(), rows.tolist(), masks, strict=True):
         banks = np.flatnonzero(mask)
         places = np.full(len(banks), row)
@@ -42,10 +42,10 @@ def first_difference(
     return None
 
 
-def _stores(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _stores(launch: Launch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each storing instruction its number and row, int [n], and the banks, bool [n, banks]."""
-    config = DpuConfig.from_dict(program.config)
-    opcodes, columns, _ = disassemble(config, program.sections["instructions"])
+    config = DpuConfig.from_dict(launch.config)
+    opcodes, columns, _ = disassemble(config, launch.sections["instructions"])
     alone, beside = opcodes == Opcode.STORE, opcodes == Opcode.EXEC_STORE
     # A STORE stores all that it reads.
     masks = np.zeros((len(opcodes), config.banks), bool)

@@ -12,10 +12,11 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
-from hw.lib.errors import ProgramError, WorkloadError
-from sw.program.program import Program
+from hw.lib.errors import ProgramError
+from sw.program.program import Launch
+from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart
-from sw.runtime.result import Result
+from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
 
 _KINDS = {
@@ -35,21 +36,21 @@ _BOUNDS = {
 }
 
 
-def cycle_limit(program: Program) -> int:
+def cycle_limit(launch: Launch) -> int:
     """Cycles after which a run that has not ended never will."""
-    config = DpuConfig.from_dict(program.config)
+    config = DpuConfig.from_dict(launch.config)
     shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
-    longest_run = len(program.sections["instructions"]) // shortest
+    longest_run = len(launch.sections["instructions"]) // shortest
     return START_CYCLES + longest_run + config.drain_cycles
 
 
-def activity(program: Program, operands: Any) -> Activity:
+def activity(launch: Launch) -> Activity:
     """What each cycle of a run is spent on; PEs that pass a word on are not busy.
 
     The machine issues an instruction a cycle and never waits, so the program tells all of it.
     """
-    config = DpuConfig.from_dict(program.config)
-    issued, columns, _ = disassemble(config, program.sections["instructions"])
+    config = DpuConfig.from_dict(launch.config)
+    issued, columns, _ = disassemble(config, launch.sections["instructions"])
     issue = START_CYCLES + np.arange(len(issued))
     cycles = START_CYCLES + len(issued) - 1 + config.drain_cycles
     kinds = {}
@@ -67,46 +68,29 @@ def activity(program: Program, operands: Any) -> Activity:
     return Activity("PEs", config.pes, busy, kinds)
 
 
-def charts(program: Program, result: Result) -> list[Chart]:
-    """The figures of a run that its page shows."""
-    statistics = program.statistics
-    cycles = result.cycles
-    kinds = activity(program, None).kinds
+def figures(run: LaunchRun[Any]) -> Figures:
+    """Where a run's cycles go."""
+    launch, cycles = run.launch, run.finished.cycles or 0
+    statistics = dict(launch.statistics)
+    kinds = activity(launch).kinds
     mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]
     mix.append(("fetch, drain", cycles - sum(count for _, count in mix)))
     bounds = [(label, statistics[name]) for label, name in _BOUNDS.items()]
     moved = [("bank conflicts, copied", statistics["copies"]), ("spilled", statistics["spills"])]
     factor = cycles / max(1, statistics["lower_bound"])
-    return [
+    charts = [
         Chart("Instructions, % of cycles", mix, cycles),
         Chart(f"Lower bounds, % of cycles: {factor:.2f} times the largest", bounds, cycles),
         Chart("Words moved between banks and memory", moved, 0),
     ]
+    capacity = DpuConfig.from_dict(launch.config).pes
+    return Figures(statistics["operations"], "PEs", capacity, statistics, charts)
 
 
-def listing(program: Program) -> Iterator[str]:
+def listing(launch: Launch) -> Iterator[str]:
     """The program's instructions, a line each. Raises ``ProgramError`` for a damaged stream."""
-    config = DpuConfig.from_dict(program.config)
+    config = DpuConfig.from_dict(launch.config)
     try:
-        yield from list_instructions(config, program.sections["instructions"])
+        yield from list_instructions(config, launch.sections["instructions"])
     except ValueError as error:
-        raise ProgramError(f"{program.workload}: {error}") from error
-
-
-def operations(program: Program, operands: Any) -> int:
-    """Operations that every run executes."""
-    return program.statistics["operations"]
-
-
-def statistics(program: Program, result: Result) -> dict[str, int]:
-    """The compiler's, of which nothing depends on the run."""
-    return program.statistics
-
-
-def dot(program: Program) -> str:
-    raise WorkloadError("--dot: a program of target dpu has no graph")
-
-
-def units(program: Program) -> tuple[str, int]:
-    """What computes, in the plural, and how many there are."""
-    return "PEs", DpuConfig.from_dict(program.config).pes
+        raise ProgramError(f"{launch.name}: {error}") from error

@@ -2,100 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import instruction_word_bits
 from hw.lib.errors import WorkloadError
-from sw.golden.words import to_words
-from sw.program.program import Program
+from sw.compiler.dpu.sections import INPUTS, OUTPUTS, labels
+from sw.golden.words import RangeError, to_words, typed
+from sw.program.program import Launch, Program
 from sw.program.rows import Rows
-from sw.runtime.result import Outputs
-
-Inputs = Sequence[float] | np.ndarray | Mapping[str, float]
+from sw.program.tensor_spec import Array, Labels
 
 
-def input_values(program: Program, inputs: Inputs) -> np.ndarray:
-    """Values in the order of the program's inputs, float64 [n_inputs].
+def bind(program: Program, inputs: Any) -> dict[str, Array]:
+    """The input tensor, float64 [n_inputs].
 
+    ``inputs`` are values in the order of the labels, numbers by label, or the tensor by its name.
     Raises ``WorkloadError`` that names the first input without a number.
     """
-    names = program.input_names
+    names = labels(program.inputs[0])
     if isinstance(inputs, Mapping):
-        known = set(names)
-        unknown = [name for name in inputs if name not in known]
-        if unknown:
-            raise WorkloadError(f"{program.workload}: no input is called {unknown[0]!r}")
-        missing = [name for name in names if name not in inputs]
-        if missing:
-            raise WorkloadError(f"{program.workload}: no value for input {missing[0]}")
-        inputs = [inputs[name] for name in names]
+        if list(inputs) == [INPUTS] and np.ndim(inputs[INPUTS]) == 1:
+            inputs = inputs[INPUTS]
+        else:
+            inputs = _by_label(inputs, names)
     values = np.asarray(inputs, np.float64)
     if values.shape != (len(names),):
-        raise WorkloadError(
-            f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
-        )
+        raise WorkloadError(f"inputs have shape {list(values.shape)}: must be [{len(names)}]")
     if np.isnan(values).any():
         at = int(np.argmax(np.isnan(values)))
-        raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
-    return values
+        raise WorkloadError(f"input {names[at]} is NaN: must be a number")
+    return {INPUTS: values}
 
 
-def operands(program: Program, inputs: Inputs) -> np.ndarray:
-    """The leaves: words, uint32, of all inputs and then all constants.
+def leaves(launch: Launch, tensors: Mapping[str, Array]) -> np.ndarray:
+    """Words, uint32, of all inputs and then all constants.
 
     Raises ``WorkloadError`` that names an input or constant which the format does not hold.
     """
-    values = np.concatenate([input_values(program, inputs), program.sections["constants"]])
+    values = np.concatenate([np.asarray(tensors[INPUTS]), launch.sections["constants"]])
     try:
-        return to_words(values, program.format)
-    except ValueError:
-        names = [f"input {name}" for name in program.input_names]
-        names += ["constant"] * len(program.sections["constants"])
-        for name, value in zip(names, values.tolist(), strict=True):
-            _require_held(program, name, value)
-        raise
+        return to_words(values, launch.config["format"])
+    except RangeError as error:
+        (at,) = error.index
+        names = labels(launch.inputs[0])
+        name = f"input {names[at]}" if at < len(names) else "constant"
+        raise WorkloadError(f"{launch.name}: {name} = {error.value}: {error.reason}") from error
 
 
-def image(program: Program, leaves: np.ndarray) -> dict[str, Rows]:
+def image(launch: Launch, leaves: np.ndarray) -> dict[str, Rows]:
     """What to write before a start, by window."""
-    config = DpuConfig.from_dict(program.config)
+    config = DpuConfig.from_dict(launch.config)
     row_bytes = instruction_word_bits(config) // 8
-    stream = program.sections["instructions"]
+    stream = launch.sections["instructions"]
     padded = np.zeros(-(-len(stream) // row_bytes) * row_bytes, np.uint8)
     padded[: len(stream)] = stream
     instructions = padded.view("<u4").reshape(-1, row_bytes // 4)
 
-    rows, place = np.unique(program.sections["word_row"], return_inverse=True)
+    rows, place = np.unique(launch.sections["word_row"], return_inverse=True)
     data = np.zeros((len(rows), config.banks), np.uint32)
-    data[place, program.sections["word_bank"]] = leaves[program.sections["word_value"]]
+    data[place, launch.sections["word_bank"]] = leaves[launch.sections["word_value"]]
     return {
         "instructions": Rows(np.arange(len(instructions)), instructions),
         "data": Rows(rows, data),
     }
 
 
-def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+def result_rows(launch: Launch) -> dict[str, np.ndarray]:
     """What to read after the end: rows by window, int [n], ascending."""
-    rows = program.sections["output_row"]
+    rows = launch.sections["output_row"]
     return {"data": np.unique(rows[rows >= 0])}
 
 
-def outputs(program: Program, leaves: np.ndarray, memory: Mapping[str, Rows]) -> Outputs:
-    """The outputs, from the rows that ``result_rows`` asks for."""
-    row, bank = program.sections["output_row"], program.sections["output_bank"]
+def outputs(launch: Launch, leaves: np.ndarray, memory: Mapping[str, Rows]) -> dict[str, Array]:
+    """The output tensor, from the rows that ``result_rows`` asks for."""
+    row, bank = launch.sections["output_row"], launch.sections["output_bank"]
     stored = row >= 0
     words = np.empty(len(row), np.uint32)
     words[stored] = memory["data"].at(row[stored], bank[stored])
     words[~stored] = leaves[bank[~stored]]
-    return Outputs(program.output_names, words)
+    return {OUTPUTS: typed(words, launch.config["format"])}
 
 
-def _require_held(program: Program, name: str, value: float) -> None:
-    try:
-        to_words(np.array(value), program.format)
-    except ValueError as error:
-        held = str(error).partition(": ")[2]
-        raise WorkloadError(f"{program.workload}: {name} = {value}: {held}") from error
+def _by_label(inputs: Mapping[str, Any], names: Labels) -> np.ndarray:
+    place = {name: at for at, name in enumerate(names.tolist())}
+    for name in inputs:
+        if name not in place:
+            raise WorkloadError(f"no input is called {name!r}")
+    values = np.full(len(names), np.nan)
+    given = np.zeros(len(names), bool)
+    for name, value in inputs.items():
+        values[place[name]] = value
+        given[place[name]] = True
+    if not given.all():
+        raise WorkloadError(f"no value for input {names[int(np.argmin(given))]}")
+    return values

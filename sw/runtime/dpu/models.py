@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.sections import dag_of
+from sw.compiler.dpu.sections import INPUTS, OUTPUTS, dag_of
 from sw.golden.dpu import evaluate
 from sw.golden.dpu import reference as reference_values
-from sw.program.program import Program
+from sw.golden.words import typed
+from sw.program.program import Launch
 from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.dpu.image import Inputs, input_values, operands
+from sw.program.tensor_spec import Array
+from sw.runtime.dpu.image import leaves
 from sw.runtime.dpu.model.interpreter import run
-from sw.runtime.result import Result
-from sw.runtime.verify import Verification, compare
 
 
 def model(config: DpuConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
@@ -32,25 +32,15 @@ def model(config: DpuConfig, image: Mapping[str, Rows], wanted: Wanted) -> Machi
     return MachineRun(memory, done.cycles, done.counters)
 
 
-def golden(program: Program, leaves: np.ndarray) -> np.ndarray:
-    """The words, uint32 [k], that the outputs must have."""
-    op, left, right = (program.sections[f"tree_{name}"] for name in ("op", "left", "right"))
-    values = evaluate(op, left, right, leaves, program.format)
-    return values[program.sections["output_value"]]
+def golden(launch: Launch, tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """The bits that the outputs must have."""
+    op, left, right = (launch.sections[f"tree_{name}"] for name in ("op", "left", "right"))
+    format = launch.config["format"]
+    words = evaluate(op, left, right, leaves(launch, tensors), format)
+    return {OUTPUTS: typed(words[launch.sections["output_value"]], format)}
 
 
-def reference(program: Program, inputs: np.ndarray) -> np.ndarray:
-    """The outputs, float64 [k], of the source DAG in float64."""
-    dag = dag_of(program.sections)
-    return reference_values(dag, inputs)[dag.outputs]
-
-
-def verify(program: Program, inputs: Inputs, result: Result) -> Verification:
-    """Compares a result with the golden model and with float64."""
-    return compare(
-        program.output_names,
-        result.words,
-        golden(program, operands(program, inputs)),
-        result.outputs,
-        reference(program, input_values(program, inputs)),
-    )
+def reference(launch: Launch, tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of the source DAG in float64."""
+    dag = dag_of(launch.sections)
+    return {OUTPUTS: reference_values(dag, np.asarray(tensors[INPUTS]))[dag.outputs]}

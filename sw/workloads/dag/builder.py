@@ -139,7 +139,7 @@ class DagBuilder:
             negative=negative[picked],
             constants=constants[order],
             outputs=number[outputs],
-            names=[self._name(node) for node in order.tolist()] if self._names else None,
+            names=self._all_names()[order] if self._names else None,
             reassociate=reassociate,
         )
         check(dag, self._source)
@@ -148,6 +148,11 @@ class DagBuilder:
     @property
     def _prefix(self) -> str:
         return f"{self._source}: " if self._source else ""
+
+    def _all_names(self) -> np.ndarray:
+        names = np.array([f"n{node}" for node in range(len(self))], np.dtypes.StringDType())
+        names[list(self._names)] = list(self._names.values())
+        return names
 
     def _name(self, node: int) -> str:
         name = self._names.get(node)
@@ -171,7 +176,7 @@ def check(dag: Dag, source: str = "") -> None:
         raise WorkloadError(f"{prefix}the DAG has no nodes: it must have at least one")
     _require_lengths(dag, prefix)
     if dag.names is not None:
-        repeated = [name for name, count in Counter(dag.names).items() if count > 1]
+        repeated = [name for name, count in Counter(dag.names.tolist()).items() if count > 1]
         if repeated:
             raise WorkloadError(f"{prefix}{repeated[0]!r} names two nodes: names must differ")
     known = ", ".join(op.name for op in Op)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +37,7 @@ class Dag:
     outputs
         int64 [k], nodes whose values the program returns, without repeats; may be INPUT or CONST.
     names
-        one unique name a node, or ``None`` for ``n0, n1, …``.
+        ``StringDType`` [n], one unique name a node, or ``None`` for ``n0, n1, …``.
     reassociate
         whether operands of one ADD or MUL may be combined in any order; if not, from left to right.
 
@@ -51,7 +50,7 @@ class Dag:
     negative: np.ndarray
     constants: np.ndarray
     outputs: np.ndarray
-    names: Sequence[str] | None = None
+    names: np.ndarray | None = None
     reassociate: bool = True
 
     @property
@@ -70,4 +69,10 @@ class Dag:
         return int(np.maximum(counts - 1, 0).sum())
 
     def name(self, node: int) -> str:
-        return self.names[node] if self.names is not None else f"n{node}"
+        return str(self.names[node]) if self.names is not None else f"n{node}"
+
+    def names_of(self, nodes: np.ndarray) -> np.ndarray:
+        """``StringDType`` [k], the names of nodes int64 [k]."""
+        if self.names is not None:
+            return self.names[nodes]
+        return np.strings.add("n", nodes.astype(np.dtypes.StringDType()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ _SHOWN = 3
 def values_from_file(
     path: str | Path,
     dag: Dag,
-    input_names: Sequence[str],
+    input_names: np.ndarray,
     defaults: np.ndarray | None = None,
     seed: int = 0,
 ) -> np.ndarray:
@@ -34,7 +33,7 @@ def values_from_file(
         a JSON file ``{"input name": number, …}``; or a workload file of the same structure, which
         gives new matrix entries, probabilities or input values (``seed`` as in ``load``).
     input_names
-        of the program's inputs, in order; ``dag`` itself may be without names.
+        ``StringDType`` [n_inputs], of the program's inputs, in order; ``dag`` itself may be without names.
     defaults
         float64 [n_inputs], for inputs that the JSON file leaves out; without, it must give all.
 
@@ -47,7 +46,9 @@ def values_from_file(
                 return _from_names(data, str(path), input_names, defaults)
     if Path(path).suffix.lower() == ".mtx":
         with damaged_as(WorkloadError, path):
-            workload: DagWorkload = read_matrix(path, seed=seed, unit="inv[1]" not in input_names)
+            workload: DagWorkload = read_matrix(
+                path, seed=seed, unit=not (input_names == "inv[1]").any()
+            )
     else:
         workload = load(path, seed)
     _require_same_structure(workload, dag, input_names, str(path))
@@ -55,11 +56,11 @@ def values_from_file(
 
 
 def _from_names(
-    data: Any, path: str, input_names: Sequence[str], defaults: np.ndarray | None
+    data: Any, path: str, input_names: np.ndarray, defaults: np.ndarray | None
 ) -> np.ndarray:
     if not isinstance(data, dict):
         raise WorkloadError(f"{path}: must be an object of input names and numbers")
-    number = {name: at for at, name in enumerate(input_names)}
+    number = {name: at for at, name in enumerate(input_names.tolist())}
     unknown = [name for name in data if name not in number]
     if unknown:
         raise WorkloadError(
@@ -78,7 +79,7 @@ def _from_names(
 
 
 def _require_same_structure(
-    workload: DagWorkload, dag: Dag, input_names: Sequence[str], path: str
+    workload: DagWorkload, dag: Dag, input_names: np.ndarray, path: str
 ) -> None:
     own, names = workload.dag, workload.input_names
     if len(names) != len(input_names):

@@ -41,11 +41,11 @@ class DagWorkload:
         return f"{self.source}:{line}: {text}" if line else f"{self.source}: {text}"
 
     @property
-    def input_names(self) -> list[str]:
-        """Names of the inputs, in the order of ``inputs``."""
-        return [self.dag.name(node) for node in self.dag.inputs.tolist()]
+    def input_names(self) -> np.ndarray:
+        """Names of the inputs, ``StringDType`` [n_inputs], in the order of ``inputs``."""
+        return self.dag.names_of(self.dag.inputs)
 
     @property
-    def output_names(self) -> list[str]:
-        """Names of the outputs, in the order of ``dag.outputs``."""
-        return [self.dag.name(node) for node in self.dag.outputs.tolist()]
+    def output_names(self) -> np.ndarray:
+        """Names of the outputs, ``StringDType`` [n_outputs], in the order of ``dag.outputs``."""
+        return self.dag.names_of(self.dag.outputs)

@@ -1,0 +1,106 @@
+"""What the passes have made, as text and as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import PeOp
+from hw.dpu.listing import listing
+from sw.compiler.dpu.binarise import BinaryDag
+from sw.compiler.dpu.memory import MemoryLayout
+from sw.compiler.dpu.schedule import Schedule
+from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE
+from sw.workloads.dag.dag import Dag, Op
+
+_MEMORY = {MEMORY_LOAD: "load", MEMORY_RELOAD: "reload", MEMORY_STORE: "store"}
+
+
+def dag_texts(dag: Dag) -> dict[str, str]:
+    """A line a node: operation and operands, ``-`` before those that are subtracted."""
+    lines, edges = [], []
+    outputs = set(dag.outputs.tolist())
+    for node, op in enumerate(dag.op.tolist()):
+        places = slice(int(dag.offsets[node]), int(dag.offsets[node + 1]))
+        operands, signs = dag.operands[places].tolist(), dag.negative[places].tolist()
+        words = [
+            f"{'-' if minus else ''}{dag.name(at)}"
+            for at, minus in zip(operands, signs, strict=True)
+        ]
+        if op == Op.CONST:
+            words.append(f"{dag.constants[node]:.17g}")
+        mark = "  # output" if node in outputs else ""
+        lines.append(" ".join([f"{dag.name(node)} = {Op(op).name.lower()}", *words]) + mark)
+        edges += [(at, node, minus) for at, minus in zip(operands, signs, strict=True)]
+    names = [f"{Op(op).name.lower()}\\n{dag.name(node)}" for node, op in enumerate(dag.op.tolist())]
+    return {"txt": _joined(lines), "dot": _dot(names, edges)}
+
+
+def binary_texts(binary: BinaryDag) -> dict[str, str]:
+    """A line an operation: its two values, and the root of the group that it is combined in."""
+    triples = zip(
+        binary.op.tolist(),
+        binary.left.tolist(),
+        binary.right.tolist(),
+        binary.group.tolist(),
+        strict=True,
+    )
+    lines, edges = [], []
+    names = [f"v{value}" for value in range(binary.leaves)]
+    for value, (op, left, right, group) in enumerate(triples, binary.leaves):
+        name = PeOp(op).name.lower()
+        lines.append(f"v{value} = {name} v{left} v{right}  # group of v{group + binary.leaves}")
+        names.append(f"{name}\\nv{value}")
+        edges += [(left, value, False), (right, value, False)]
+    outputs = " ".join(f"v{value}" for value in binary.outputs.tolist())
+    header = [f"leaves v0 to v{binary.leaves - 1}", f"outputs {outputs}"]
+    return {"txt": _joined([*header, *lines]), "dot": _dot(names, edges)}
+
+
+def schedule_texts(schedule: Schedule) -> dict[str, str]:
+    """A line a cycle: what issues, and which banks are read and written."""
+    cycles = schedule.cycles
+    lines = [
+        f"{schedule.length} cycles, {schedule.copies} copies, {schedule.spills} spills, "
+        f"{schedule.memory_rows} rows of spilled values"
+    ]
+    for cycle in range(schedule.length):
+        kinds = ["exec"] if cycles.busy[cycle] else []
+        memory = int(cycles.memory[cycle])
+        kinds += [_MEMORY[memory]] if memory in _MEMORY else []
+        writes = np.flatnonzero(cycles.write_source[cycle]).tolist()
+        lines.append(
+            f"{cycle}: {' + '.join(kinds) or 'nop'}, {int(cycles.used[cycle])} lanes, "
+            f"writes banks {writes}"
+        )
+    return {"txt": _joined(lines)}
+
+
+def memory_texts(layout: MemoryLayout) -> dict[str, str]:
+    """Where the host puts leaves, and where outputs are at the end."""
+    lines = [f"{layout.rows} rows"]
+    words = zip(layout.word_row, layout.word_bank, layout.word_value, strict=True)
+    lines += [f"row {row}, bank {bank}: leaf v{value}" for row, bank, value in words]
+    for number, (row, bank) in enumerate(zip(layout.output_row, layout.output_bank, strict=True)):
+        place = f"row {row}, bank {bank}" if row >= 0 else f"leaf v{bank}"
+        lines.append(f"output {number}: {place}")
+    return {"txt": _joined(lines)}
+
+
+def instruction_texts(config: DpuConfig, stream: np.ndarray) -> Mapping[str, str]:
+    return {"txt": _joined(list(listing(config, stream)))}
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _dot(names: list[str], edges: list[tuple[int, int, bool]]) -> str:
+    nodes = [
+        f'  {at} [label="{name.replace(chr(34), chr(92) + chr(34))}"];'
+        for at, name in enumerate(names)
+    ]
+    arrows = [f"  {a} -> {b}{' [style=dashed]' if minus else ''};" for a, b, minus in edges]
+    return _joined(["digraph {", *nodes, *arrows, "}"])

@@ -1,0 +1,164 @@
+"""Programs as manifests and arrays, for files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hw.lib.errors import ProgramError
+from sw.program.archive import MANIFEST
+from sw.program.tensor_spec import Labelled, TensorSpec, decode_labels, encode_labels
+
+if TYPE_CHECKING:
+    from sw.program.program import Launch, Program
+
+VERSION = 2
+"""Of program files; rises when a field or section changes its meaning."""
+
+_FIELDS: dict[str, type] = {
+    "version": int,
+    "target": str,
+    "digest": str,
+    "config": dict,
+    "workload": str,
+    "tensors": list,
+    "inputs": list,
+    "outputs": list,
+    "launches": list,
+}
+_LAUNCH_FIELDS: dict[str, type] = {
+    "name": str,
+    "inputs": list,
+    "outputs": list,
+    "statistics": dict,
+    "config": dict,
+    "digest": str,
+}
+_LABELS = "labels/"
+
+
+def encode(program: Program) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays. Raises ``ProgramError`` for fields that JSON does not hold."""
+    tensors: dict[str, TensorSpec] = {}
+    for launch in program.launches:
+        tensors |= {spec.name: spec for spec in (*launch.inputs, *launch.outputs)}
+    tensors |= {spec.name: spec for spec in (*program.inputs, *program.outputs)}
+    manifest = {
+        "version": VERSION,
+        "target": program.target,
+        "digest": program.digest,
+        "config": program.config,
+        "workload": program.workload,
+        "tensors": [spec.to_dict() for spec in tensors.values()],
+        "inputs": _names(program.inputs),
+        "outputs": _names(program.outputs),
+        "launches": [_launch_fields(program, launch) for launch in program.launches],
+    }
+    check_fields(manifest)
+    arrays: dict[str, np.ndarray] = {}
+    for number, launch in enumerate(program.launches):
+        prefix = _prefix(number, len(program.launches))
+        for section in program.schema.sections:
+            arrays[f"{prefix}{section.name}"] = launch.sections[section.name]
+    for spec in tensors.values():
+        if isinstance(spec.storage, Labelled):
+            arrays[f"{_LABELS}{spec.name}"] = encode_labels(spec.storage.labels)
+    return manifest, arrays
+
+
+def check_fields(manifest: Mapping[str, Any]) -> None:
+    """Raises ``ProgramError`` naming the first field that is missing, unknown or of another type.
+
+    Manifests of other versions are refused.
+    """
+    version = manifest.get("version")
+    if version != VERSION:
+        raise ProgramError(
+            f"version {version} of program files: this Gnarl reads version {VERSION}: "
+            "compile the workload again"
+        )
+    _check_types(manifest, _FIELDS, "")
+    for number, launch in enumerate(manifest["launches"]):
+        place = f"launches[{number}]"
+        if not isinstance(launch, dict):
+            raise ProgramError(f"{place} in {MANIFEST} is {launch!r}: must be an object")
+        fields = dict(launch)
+        for name in ("config", "digest"):
+            if fields.get(name, 0) is None:
+                del fields[name]
+        allowed = {n: t for n, t in _LAUNCH_FIELDS.items() if n in fields or n not in launch}
+        _check_types(fields, allowed, f"{place}.")
+        for name, value in launch["statistics"].items():
+            if type(value) is not int:
+                raise ProgramError(
+                    f"statistics.{name} in {MANIFEST} is {value!r}: must be a whole number"
+                )
+
+
+def decode_tensors(
+    manifest: Mapping[str, Any], arrays: dict[str, np.ndarray]
+) -> dict[str, TensorSpec]:
+    """The tensors by name; takes their labels from ``arrays``."""
+    found = {}
+    for fields in manifest["tensors"]:
+        name = fields.get("name") if isinstance(fields, dict) else None
+        octets = arrays.pop(f"{_LABELS}{name}", None)
+        try:
+            labels = None if octets is None else decode_labels(octets)
+        except ValueError as error:
+            raise ProgramError(f"section '{_LABELS}{name}': {error}") from error
+        spec = TensorSpec.from_dict(fields, labels)
+        found[spec.name] = spec
+    return found
+
+
+def named(
+    names: Sequence[Any], tensors: Mapping[str, TensorSpec], field: str
+) -> tuple[TensorSpec, ...]:
+    """The tensors that a field lists. Raises ``ProgramError`` for a name that is not one."""
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or name not in tensors:
+            raise ProgramError(f"{field}[{index}] in {MANIFEST} is {name!r}: must be a tensor")
+    return tuple(tensors[name] for name in names)
+
+
+def take_sections(arrays: dict[str, np.ndarray], number: int, count: int) -> dict[str, np.ndarray]:
+    """Removes the sections of launch ``number`` of ``count``; returns them by name."""
+    prefix = _prefix(number, count)
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays.pop(name) for name in names}
+
+
+def _prefix(number: int, count: int) -> str:
+    return "" if count == 1 else f"launch{number}/"
+
+
+def _names(specs: Sequence[TensorSpec]) -> list[str]:
+    return [spec.name for spec in specs]
+
+
+def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
+    own = launch.digest != program.digest
+    return {
+        "name": launch.name,
+        "inputs": _names(launch.inputs),
+        "outputs": _names(launch.outputs),
+        "statistics": dict(launch.statistics),
+        "config": launch.config if own else None,
+        "digest": launch.digest if own else None,
+    }
+
+
+def _check_types(fields: Mapping[str, Any], types: Mapping[str, type], place: str) -> None:
+    for name in fields:
+        if name not in types:
+            raise ProgramError(f"{MANIFEST} has an unknown field {f'{place}{name}'!r}")
+    for name, kind in types.items():
+        if name not in fields:
+            raise ProgramError(f"{MANIFEST} has no {place}{name}")
+        if type(fields[name]) is not kind:
+            raise ProgramError(
+                f"{place}{name} in {MANIFEST} is {fields[name]!r}: must be of type {kind.__name__}"
+            )

@@ -1,0 +1,161 @@
+"""Machines behind the common host port, and the models that stand in for them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from hw.lib.errors import GnarlError, ProgramError
+from sw.program.rows import MachineRun, Rows, row_spans
+from sw.runtime.host import HostDriver, HostError, Port
+from sw.runtime.machine import Finished
+
+if TYPE_CHECKING:
+    from sw.runtime.host_target import HostJob, HostTarget
+
+OperandsT = TypeVar("OperandsT")
+
+_BLOCK_WORDS = 4096
+"""Words of a window, about, whose contents are known by one digest."""
+
+
+class HostMachine(Generic[OperandsT]):
+    """An accelerator behind a port: a simulator's, or a board's.
+
+    What windows hold is known by digests, so that a job is not loaded again whose rows are there.
+    """
+
+    def __init__(
+        self,
+        target: HostTarget[Any, Any, OperandsT],
+        config: Any,
+        port: Port,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._map = target.memory_map(config)
+        self.driver = HostDriver(port, self._map, config.digest)
+        self.close = close
+        self._target = target
+        self._config = config
+        self._digests: dict[tuple[str, int], bytes] = {}
+        self._job: HostJob[OperandsT]
+
+    def load(self, job: HostJob[OperandsT]) -> None:
+        self._job = job
+        for window, rows in job.image.items():
+            changed = []
+            for block, first, last in _blocks(rows.numbers, self._block_rows(window)):
+                part = Rows(rows.numbers[first:last], rows.words[first:last])
+                digest = _digest(part)
+                if self._digests.get((window, block)) != digest:
+                    changed.append((block, first, last, digest))
+            for block, _, _, _ in changed:
+                self._digests.pop((window, block), None)
+            places = [np.arange(first, last) for _, first, last, _ in changed]
+            chosen = np.concatenate([np.zeros(0, np.int64), *places])
+            if len(chosen) < len(rows.numbers):
+                rows = Rows(rows.numbers[chosen], rows.words[chosen])
+            for start, words in rows.spans():
+                self.driver.write_window(window, words, start)
+            self._digests |= {(window, block): digest for block, _, _, digest in changed}
+
+    def start(self) -> None:
+        self._forget(self._target.volatile_rows(self._job.launch))
+        self.driver.start()
+
+    def wait(self) -> None:
+        try:
+            self.driver.finish(self._target.cycle_limit(self._job.launch))
+        except HostError as error:
+            self._digests.clear()
+            self.driver.stop()
+            self.driver.clear()
+            raise ProgramError(f"{error}; {self._on_model()}") from error
+
+    def read(self) -> Finished:
+        launch, counters = self._job.launch, self.driver.counters()
+        memory = self.rows(self._target.result_rows(launch, counters))
+        outputs = self._target.outputs(launch, self._job.operands, memory)
+        return Finished(outputs, self.driver.cycles(), counters)
+
+    def rows(self, wanted: Mapping[str, np.ndarray]) -> dict[str, Rows]:
+        """Rows of memories as they are now."""
+        return {window: Rows(rows, self._read(window, rows)) for window, rows in wanted.items()}
+
+    def _read(self, window: str, rows: np.ndarray) -> np.ndarray:
+        parts = [
+            self.driver.read_window(window, int(rows[first]), last - first)
+            for first, last in row_spans(rows)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, 0), np.uint32)
+
+    def _forget(self, changed: Mapping[str, np.ndarray] | None) -> None:
+        if changed is None:
+            self._digests.clear()
+            return
+        for window, rows in changed.items():
+            for block in np.unique(rows // self._block_rows(window)).tolist():
+                self._digests.pop((window, block), None)
+
+    def _block_rows(self, window: str) -> int:
+        return max(1, _BLOCK_WORDS // self._map.window(window).words)
+
+    def _on_model(self) -> str:
+        """What the model makes of a job that the hardware stops at."""
+        try:
+            self._target.model(self._config, self._job, lambda counters: {})
+        except GnarlError as error:
+            return f"model {error}"
+        return "the model runs to the end"
+
+
+class ModelMachine(Generic[OperandsT]):
+    """The target's interpreter of its binary."""
+
+    def __init__(self, target: HostTarget[Any, Any, OperandsT], config: Any) -> None:
+        self._target = target
+        self._config = config
+        self._job: HostJob[OperandsT]
+        self._run: MachineRun
+
+    def load(self, job: HostJob[OperandsT]) -> None:
+        self._job = job
+
+    def start(self) -> None:
+        pass
+
+    def wait(self) -> None:
+        launch = self._job.launch
+
+        def wanted(counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+            return self._target.result_rows(launch, counters)
+
+        self._run = self._target.model(self._config, self._job, wanted)
+
+    def read(self) -> Finished:
+        run = self._run
+        outputs = self._target.outputs(self._job.launch, self._job.operands, run.memory)
+        return Finished(outputs, run.cycles, run.counters)
+
+    def close(self) -> None:
+        pass
+
+
+def _blocks(numbers: np.ndarray, size: int) -> list[tuple[int, int, int]]:
+    """Blocks of ``size`` rows that ascending rows lie in: number, and range of positions."""
+    blocks = numbers // size
+    edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(numbers)]
+    return [
+        (int(blocks[first]), first, last)
+        for first, last in zip(edges[:-1], edges[1:], strict=True)
+        if last > first
+    ]
+
+
+def _digest(rows: Rows) -> bytes:
+    digest = hashlib.blake2b(np.ascontiguousarray(rows.numbers).data, digest_size=16)
+    digest.update(np.ascontiguousarray(rows.words).data)
+    return digest.digest()

@@ -1,0 +1,189 @@
+"""Targets whose machines are behind the common host port."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from hw.lib.errors import ConfigError, GnarlError, WorkloadError
+from hw.lib.memory_map import MemoryMap
+from sw.program.program import Launch, Program
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.program.tensor_spec import Array
+from sw.runtime.host_machine import HostMachine, ModelMachine
+from sw.runtime.stages import Stages
+from sw.runtime.target import ConfigT, Target, WorkloadT
+from sw.runtime.timeline import Activity, draw_timeline, joined
+
+if TYPE_CHECKING:
+    from amaranth.lib import wiring
+
+    from sw.runtime.configuration import NamedConfiguration
+    from sw.runtime.machine import LaunchRun, Machine
+    from sw.runtime.result import Result
+
+OperandsT = TypeVar("OperandsT")
+
+HARDWARE = Path(__file__).parents[2] / "hw"
+
+
+@dataclass(frozen=True)
+class HostJob(Generic[OperandsT]):
+    """What a machine is given for a launch.
+
+    operands
+        the launch's inputs, as its target has them.
+    image
+        what to write to memories before the start, by window.
+    """
+
+    launch: Launch
+    operands: OperandsT
+    image: Mapping[str, Rows]
+
+
+class HostTarget(
+    Target[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
+):
+    """A target whose hardware is generated and has the host port of ``hw.lib.host``."""
+
+    backends: ClassVar[tuple[str, ...]] = ("rtl", "model")
+
+    @abstractmethod
+    def build(self, config: ConfigT) -> wiring.Component:
+        """The top of the hardware, with member ``host``."""
+
+    @abstractmethod
+    def memory_map(self, config: ConfigT) -> MemoryMap:
+        """Windows, counters and causes of errors behind the host port."""
+
+    @abstractmethod
+    def model(self, config: ConfigT, job: HostJob[OperandsT], wanted: Wanted) -> MachineRun:
+        """Runs ``job.image`` on an interpreter of the binary; ``wanted`` rows at the end.
+
+        Raises ``GnarlError`` where the hardware would stop with an error.
+        """
+
+    def generator_sources(self) -> Sequence[Path]:
+        """Folders of all source files that the Verilog depends on."""
+        own = Path(inspect.getfile(type(self))).resolve().parent
+        return [HARDWARE] if HARDWARE.parent in own.parents else [HARDWARE, own]
+
+    @abstractmethod
+    def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:
+        """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``."""
+
+    @abstractmethod
+    def image(self, launch: Launch, operands: OperandsT) -> Mapping[str, Rows]:
+        """What to write to the machine's memories, by window."""
+
+    @abstractmethod
+    def result_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+        """Rows that hold outputs after a run, by window: int [n], ascending."""
+
+    @abstractmethod
+    def outputs(
+        self, launch: Launch, operands: OperandsT, memory: Mapping[str, Rows]
+    ) -> Mapping[str, Array]:
+        """The outputs in those rows."""
+
+    def cycle_limit(self, launch: Launch) -> int:
+        """Cycles after which a run that has not ended never will. By default, the machine knows."""
+        return 1 << 48
+
+    def written_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+        """Rows that the launch writes to, by window: int [n], ascending."""
+        return self.result_rows(launch, counters)
+
+    def volatile_rows(self, launch: Launch) -> Mapping[str, np.ndarray] | None:
+        """Rows that a run may leave changed, by window, known before it; ``None``: any."""
+        return None
+
+    def first_difference(
+        self, launch: Launch, found: Mapping[str, Rows], model: Mapping[str, Rows]
+    ) -> str | None:
+        """The first event after which the written rows differ, in words; ``None`` if they don't."""
+        for window, rows in found.items():
+            other = model[window]
+            if len(rows.numbers) != len(other.numbers):
+                return (
+                    f"{window} has {len(rows.numbers)} rows, the model writes {len(other.numbers)}"
+                )
+            wrong = np.argwhere(rows.words != other.words)
+            if len(wrong):
+                row, word = wrong[0].tolist()
+                return (
+                    f"{window}[{rows.numbers[row]}, {word}] is {rows.words[row, word]:#x}, the "
+                    f"model writes {other.words[row, word]:#x}"
+                )
+        return None
+
+    def activity(self, run: LaunchRun[HostJob[OperandsT]]) -> Activity:
+        """What each cycle of a launch was spent on."""
+        raise WorkloadError(f"--timeline: not supported by target {self.name}")
+
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+        if not isinstance(inputs, Mapping):
+            raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
+        return {name: np.asarray(value) for name, value in inputs.items()}
+
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> HostJob[OperandsT]:
+        operands = self.operands(launch, tensors)
+        return HostJob(launch, operands, self.image(launch, operands))
+
+    def machine(
+        self,
+        hardware: NamedConfiguration,
+        backend: str,
+        *,
+        waves: Path | None,
+        stages: Stages,
+    ) -> Machine[HostJob[OperandsT]]:
+        config: Any = hardware.config
+        if backend == "model":
+            if waves is not None:
+                raise ConfigError(["waves: the model has no signals: must be left out"])
+            return ModelMachine(self, config)
+        from sw.runtime.simulator import Simulator
+        from sw.runtime.verilog import module_name, verilog
+
+        with stages("generate Verilog"):
+            text = verilog(hardware)
+        with stages("build simulator"):
+            simulator = Simulator(text, module_name(hardware), wave=waves)
+        return HostMachine(self, config, simulator, simulator.close)
+
+    def diagnose(
+        self,
+        hardware: NamedConfiguration,
+        run: LaunchRun[HostJob[OperandsT]],
+        machine: Machine[HostJob[OperandsT]],
+    ) -> str:
+        if not isinstance(machine, HostMachine):
+            return ""
+        config: Any = hardware.config
+
+        def wanted(counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+            return self.written_rows(run.launch, counters)
+
+        found = machine.rows(wanted(run.finished.counters))
+        try:
+            model = self.model(config, run.job, wanted).memory
+        except GnarlError as error:
+            return f"model {error}"
+        event = self.first_difference(run.launch, found, model)
+        return event or "machine and model store the same words: the program is wrong"
+
+    def draw(
+        self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
+    ) -> None:
+        activity = joined([self.activity(run) for run in result.launches])
+        draw_timeline(activity, f"{title}; {activity.note}" if activity.note else title, path)

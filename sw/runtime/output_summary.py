@@ -1,0 +1,110 @@
+"""What reports show of outputs: shape, type and a few values, however large they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sw.program.tensor_spec import Array, TensorSpec
+from sw.runtime.verify import element_name
+
+WHOLE = 100
+"""Named scalars of a run that are shown whole, at most."""
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class OutputSummary:
+    """One output.
+
+    entries
+        elements that are stored: all of a dense tensor.
+    values
+        the first elements by name; all, of named scalars that are few.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    type: str
+    entries: int
+    scalars: bool
+    values: Mapping[str, float]
+
+
+def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list[OutputSummary]:
+    """What is shown of each output. O(outputs)."""
+    named = sum(_entries(outputs[spec.name]) for spec in specs if spec.scalars)
+    found = []
+    for spec in specs:
+        array = outputs[spec.name]
+        entries = _entries(array)
+        count = entries if spec.scalars and named <= WHOLE else min(entries, _SHOWN)
+        values = {element_name(spec, place): float(value) for place, value in _first(array, count)}
+        found.append(
+            OutputSummary(spec.name, tuple(array.shape), spec.type, entries, spec.scalars, values)
+        )
+    return found
+
+
+def outputs_to_json(outputs: Sequence[OutputSummary]) -> dict[str, Any]:
+    """JSON has no infinity and no NaN: such a number is null."""
+    found: dict[str, Any] = {}
+    for output in outputs:
+        values = {name: finite(value) for name, value in output.values.items()}
+        if output.scalars and len(values) == output.entries:
+            found |= values
+            continue
+        found[output.name] = {
+            "shape": list(output.shape),
+            "type": output.type,
+            "entries": output.entries,
+            "values": values,
+        }
+    return found
+
+
+def outputs_text(outputs: Sequence[OutputSummary]) -> str:
+    """For people."""
+    scalars = [output for output in outputs if output.scalars]
+    parts = [_listed(scalars)] if scalars else []
+    parts += [
+        f"{output.name} {list(output.shape)} {output.type}"
+        + (f", {output.entries:,} entries" if output.entries != math.prod(output.shape) else "")
+        + (f": {_listed([output])}" if output.values else "")
+        for output in outputs
+        if not output.scalars
+    ]
+    shown = parts[:_SHOWN]
+    if len(parts) > len(shown):
+        shown.append(f"and {len(parts) - len(shown):,} more")
+    return "\n".join(shown) or "none"
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _listed(outputs: Sequence[OutputSummary]) -> str:
+    """The first values, and how many more there are."""
+    values = [pair for output in outputs for pair in output.values.items()][:_SHOWN]
+    more = sum(output.entries for output in outputs) - len(values)
+    shown = ", ".join(f"{name} = {value:g}" for name, value in values)
+    return shown + (f", and {more:,} more" if more else "")
+
+
+def _entries(array: Array) -> int:
+    return array.size if isinstance(array, np.ndarray) else len(array.values)
+
+
+def _first(array: Array, count: int) -> list[tuple[np.ndarray, Any]]:
+    """The first elements: place, int64 [order], and value."""
+    if not isinstance(array, np.ndarray):
+        return list(zip(array.coordinates[:count], array.values[:count], strict=True))
+    places = np.stack(np.unravel_index(np.arange(count), array.shape or (1,)), axis=1)
+    flat = array.reshape(-1)[:count]
+    return list(zip(places if array.shape else places[:, :0], flat, strict=True))

@@ -1,0 +1,32 @@
+"""Program files of any target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hw.lib.errors import ProgramError
+from sw.program.program import Program
+from sw.program.schema import Schema
+from sw.runtime.configuration import NamedConfiguration
+from sw.targets import TARGETS
+
+
+def load_program(path: str | Path, configuration: NamedConfiguration | None = None) -> Program:
+    """Reads a program's file and checks all of it, and that it is for ``configuration``, if given.
+
+    Raises ``ProgramError``, which names the file and the field, and ``OSError`` if the file cannot
+    be read.
+    """
+    program = Program.load(path, _schema)
+    if configuration is not None:
+        try:
+            configuration.require(program)
+        except ProgramError as error:
+            raise ProgramError(f"{path}: {error}") from error
+    return program
+
+
+def _schema(target: str) -> Schema:
+    if target not in TARGETS:
+        raise ProgramError(f"target {target!r}: must be one of {', '.join(TARGETS)}")
+    return TARGETS[target].schema

@@ -1,0 +1,258 @@
+"""What every target is: the one interface of commands, devices and reports to it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import click
+
+from hw.lib.configuration import TargetConfig
+from hw.lib.errors import ConfigError, WorkloadError
+from sw.compiler.passes import Pass, Trace
+from sw.program.program import Launch, Program
+from sw.program.schema import Schema
+from sw.program.tensor_spec import Array
+from sw.runtime.example import Example
+from sw.runtime.stages import Stages
+from sw.runtime.verify import Verification, compare
+
+if TYPE_CHECKING:
+    from sw.runtime.configuration import NamedConfiguration
+    from sw.runtime.machine import LaunchRun, Machine
+    from sw.runtime.report import Chart
+    from sw.runtime.result import Result
+
+ConfigT = TypeVar("ConfigT", bound=TargetConfig)
+WorkloadT = TypeVar("WorkloadT")
+JobT = TypeVar("JobT")
+
+
+@dataclass(frozen=True)
+class TargetOption:
+    """An option of a target's own. ``commands``: those that have it, of compile, run and tune."""
+
+    option: click.Option
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a report says of a run.
+
+    operations
+        that the run executed.
+    unit, capacity
+        what computes, in the plural, and how many there are; none: 0.
+    statistics
+        whole numbers about program and run, by name.
+    charts
+        for people.
+    """
+
+    operations: int
+    unit: str = ""
+    capacity: int = 0
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    charts: Sequence[Chart] = ()
+
+
+class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
+    """A target. Its instance is imported when it is used: imports of what is heavy belong inside
+    methods.
+
+    name
+        as in configuration files: ``target = "name"``.
+    configuration
+        the class of its configurations.
+    configurations
+        the folder of its configurations that can be called by name.
+    backends
+        what can run its programs; the first is the default, see ``default_backend``.
+    options
+        further options of its compiler and runs, on the command line and in Python.
+    demo
+        configuration that ``gnarl demo`` runs the examples on; empty: none.
+    own_workload
+        the configuration's field that may name a workload, if there is one.
+    filled_in
+        fields that are part of the program, where a configuration leaves them ``None`` or empty.
+    """
+
+    name: ClassVar[str]
+    configuration: type[ConfigT]
+    configurations: ClassVar[Path]
+    backends: ClassVar[tuple[str, ...]]
+    options: Sequence[TargetOption] = ()
+    demo: ClassVar[str] = ""
+    own_workload: ClassVar[str] = ""
+    filled_in: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """Of its programs' sections."""
+
+    @property
+    @abstractmethod
+    def passes(self) -> tuple[Pass, ...]:
+        """Of its compiler, in order."""
+
+    def resolve(self, config: ConfigT) -> ConfigT:
+        """``config`` with fields that follow from others by compilation."""
+        return config
+
+    def differences(self, program: Program, config: ConfigT) -> list[str]:
+        """Why a program does not run on ``config``, a text each; none if it does."""
+        return program.differences(config, self.filled_in)
+
+    # From files to programs.
+
+    def examples(self, folder: Path) -> list[Example]:
+        """Workloads that ship with the target; what they need is written into a folder."""
+        return []
+
+    def source(self, text: str, tensors: Mapping[str, str]) -> Any:
+        """What ``workload`` takes, from the command line's WORKLOAD and its ``--tensor NAME=PATH``.
+
+        Raises ``WorkloadError`` for files that do not exist and tensors that are not supported.
+        """
+        for name in tensors:
+            raise WorkloadError(f"--tensor {name}: not supported by target {self.name}")
+        if not Path(text).is_file():
+            raise WorkloadError(f"{text}: {'not a' if Path(text).exists() else 'no such'} file")
+        return Path(text)
+
+    @abstractmethod
+    def workload(self, source: Any, seed: int = 0) -> WorkloadT:
+        """The workload in a file, or from what else the target's users have, or as it is.
+
+        ``seed`` is for values that it lacks.
+        """
+
+    def warm_up(self) -> None:
+        """Whatever the compiler needs to be done once in a process."""
+
+    @abstractmethod
+    def compile(
+        self,
+        workload: WorkloadT,
+        config: ConfigT,
+        *,
+        seed: int = 0,
+        trace: Trace,
+        **options: Any,
+    ) -> Program:
+        """A program for ``config``; ``trace.after`` is called with each pass's result.
+
+        Raises ``WorkloadError``, and ``CapacityError`` that names what ``config`` has too little
+        of.
+        """
+
+    def dot(self, program: Program) -> str:
+        """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
+        raise WorkloadError(f"--dot: not supported by target {self.name}")
+
+    def listing(self, program: Program) -> Iterator[str]:
+        """The program's instructions, a line each."""
+        raise WorkloadError(f"{program.workload}: a listing is not supported by target {self.name}")
+
+    # From inputs to results.
+
+    def inputs(
+        self,
+        program: Program,
+        workload: WorkloadT | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+        options: Mapping[str, Any],
+    ) -> Any:
+        """What ``bind`` takes, from the command line's files in place of the workload's own values.
+
+        ``workload`` is ``None`` for program files. Raises ``WorkloadError`` for what is missing.
+        """
+        raise WorkloadError(f"{program.workload}: no input values")
+
+    @abstractmethod
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+        """The program's input tensors, from any form that the target's users have.
+
+        Raises ``WorkloadError`` for values that are missing or do not fit.
+        """
+
+    @abstractmethod
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> JobT:
+        """What a machine is given for a launch. Raises ``WorkloadError``, ``CapacityError``."""
+
+    def check(self, job: JobT) -> None:
+        """Raises ``GnarlError`` for what is sure to stop a job, before any machine is built."""
+
+    def default_backend(self) -> str:
+        """The backend where none is asked for."""
+        return self.backends[0]
+
+    @abstractmethod
+    def machine(
+        self,
+        hardware: NamedConfiguration,
+        backend: str,
+        *,
+        waves: Path | None,
+        stages: Stages,
+    ) -> Machine[JobT]:
+        """A machine of one configuration. ``waves``: file for its signals, if it has any."""
+
+    @abstractmethod
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The outputs that the program must have, bit for bit."""
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The outputs of the workload in float64; the golden model's where nothing is rounded."""
+        return self.golden(program, tensors)
+
+    def verify(
+        self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> Verification:
+        """Compares outputs with the golden model and with float64."""
+        golden = self.golden(program, tensors)
+        return compare(program.outputs, outputs, golden, self.reference(program, tensors))
+
+    def diagnose(
+        self, hardware: NamedConfiguration, run: LaunchRun[JobT], machine: Machine[JobT]
+    ) -> str:
+        """Why the launch that ``machine`` ran last gave wrong outputs; empty if unknown."""
+        return ""
+
+    # Reports.
+
+    def figures(self, program: Program, result: Result[JobT]) -> Figures:
+        """What a report says of a run."""
+        statistics = program.statistics
+        return Figures(statistics.get("operations", 0), statistics=statistics)
+
+    def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None:
+        """Writes a PNG of what the machine did. Raises ``WorkloadError`` where there is none."""
+        raise WorkloadError(f"--timeline: not supported by target {self.name}")
+
+    def note(self, backend: str) -> str:
+        """What a reader has to know about a backend, or empty."""
+        return ""
+
+    def tune(
+        self,
+        hardware: NamedConfiguration,
+        source: str,
+        output: Path,
+        *,
+        seed: int,
+        stages: Stages,
+        **options: Any,
+    ) -> str:
+        """Writes a file of choices for the compiler, and says how they were found."""
+        raise ConfigError([f"{hardware.name}: target {self.name} has no schedules"])
