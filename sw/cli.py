@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Never
 
@@ -15,25 +16,21 @@ from rich.table import Table
 
 from hw.lib.errors import GnarlError, WorkloadError
 from sw.cli_options import (
+    TargetCommand,
+    available_targets,
+    check_writable,
     configuration_argument,
     input_file,
-    no_reassociate_option,
+    options_of,
     output_option,
     overrides_option,
-    schedules_option,
+    own_options,
     seed_option,
-    target_options,
     tensors_option,
 )
-from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import (
-    NamedConfiguration,
-    configuration_names,
-    load_configuration,
-)
-from sw.targets import TARGETS, Frontend
-from sw.workloads.embedding.model import MAXIMUM_BATCH
+from sw.runtime.configuration import NamedConfiguration, configuration_files, load_configuration
+from sw.targets import TARGETS
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -103,7 +100,7 @@ def configs() -> None:
     Example: gnarl configs
     """
     table = Table("name", "target", "what it is", box=None, pad_edge=False)
-    for name in configuration_names():
+    for name in configuration_files():
         found = load_configuration(name)
         table.add_row(name, found.target.name, found.note)
     Console().print(table)
@@ -169,24 +166,36 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     return DIFFERENT if found else 0
 
 
-@main.command("compile")
+@main.command("compile", cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False)
 @output_option("-o", "--output", help="The program file to write.")
 @output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
+@click.option(
+    "--dump",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write what each pass made to, as text and, where it is a graph, as DOT.",
+)
+@click.option(
+    "--dump-after",
+    multiple=True,
+    metavar="PASS",
+    help="With --dump, only what this pass made; may be given again. See gnarl passes.",
+)
+@click.option("--stop-after", metavar="PASS", help="End after this pass, without a program.")
 @overrides_option
 @seed_option
-@no_reassociate_option
-@schedules_option
 def compile_(
     config: str,
     workload: str | None,
     output: Path | None,
     dot: Path | None,
+    dump: Path | None,
+    dump_after: tuple[str, ...],
+    stop_after: str | None,
     overrides: tuple[str, ...],
     seed: int,
-    no_reassociate: bool,
-    schedules: Path | None,
+    own: dict[str, Any],
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
@@ -194,26 +203,64 @@ def compile_(
     left out where CONFIG names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
-    """
-    from sw.program.atomic import write_text
-    from sw.runtime.compiling import Compiling
 
-    if output is None and dot is None:
-        raise click.UsageError("Missing option '-o' / '--output' or '--dot'.")
+    Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
+    """
+    from sw.compiler.passes import StoppedError, Trace
+    from sw.program.atomic import write_text
+    from sw.runtime.device import Device
+
+    if output is None and dot is None and stop_after is None:
+        raise click.UsageError("Missing option '-o' / '--output', '--dot' or '--stop-after'.")
+    if dump_after and dump is None:
+        raise click.UsageError("--dump-after needs --dump FOLDER.")
     configuration = load_configuration(config, overrides)
+    target = configuration.target
+    passes = [each.name for each in target.passes]
+    for option, names in (("--dump-after", dump_after), ("--stop-after", (stop_after,))):
+        for name in names:
+            if name is not None and name not in passes:
+                raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
     source = _workload(configuration, workload)
     for path in (output, dot):
         if path and path.exists() and os.path.exists(source) and path.samefile(source):
             raise WorkloadError(f"{path}: is the workload itself: must be another file")
-    frontend: Frontend = configuration.target.part("runtime")
-    compiling = Compiling(configuration, stages=ConsoleStages(_stderr()))
-    options = target_options(configuration, no_reassociate, schedules=schedules)
-    program = compiling.compile(frontend.source(source, {}), seed=seed, **options)
-    drawn = frontend.dot(program) if dot is not None else ""
+    options = own_options(target, "compile", own)
+
+    def write(name: str, texts: Mapping[str, str]) -> None:
+        assert dump is not None
+        dump.mkdir(parents=True, exist_ok=True)
+        for ending, text in texts.items():
+            write_text(dump / f"{passes.index(name) + 1:02}_{name}.{ending}", text)
+
+    trace = Trace(
+        write=write if dump is not None else None,
+        only=dump_after or None,
+        stop_after=stop_after or "",
+    )
+    device = Device(configuration, stages=ConsoleStages(_stderr()))
+    try:
+        program = device.compile(target.source(source, {}), seed=seed, trace=trace, **options)
+    except StoppedError:
+        return
+    drawn = target.dot(program) if dot is not None else ""
     if output is not None:
         program.save(output)
     if dot is not None:
         write_text(dot, drawn)
+
+
+@main.command()
+@configuration_argument
+def passes(config: str) -> None:
+    """List the passes of a configuration's compiler, in order, for `gnarl compile --dump`.
+
+    Example: gnarl passes dpu_d3_b64
+    """
+    table = Table("pass", "what it does", box=None, pad_edge=False)
+    for each in load_configuration(config).target.passes:
+        table.add_row(each.name, each.does)
+    Console().print(table)
 
 
 @main.command()
@@ -223,23 +270,22 @@ def disasm(program: Path) -> None:
 
     Example: gnarl disasm circuit.npz
     """
-    from sw.program.program import Program
+    from sw.runtime.programs import load_program
 
-    loaded = Program.load(program)
-    for line in TARGETS[loaded.target].part("runtime").listing(loaded):
+    loaded = load_program(program)
+    for line in TARGETS[loaded.target].listing(loaded):
         click.echo(line)
 
 
-@main.command()
+@main.command(cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
 @tensors_option
 @overrides_option
 @click.option(
     "--backend",
-    type=click.Choice(list(dict.fromkeys(name for t in TARGETS.values() for name in t.backends))),
-    help="Simulated RTL or the interpreter of its instructions, by default RTL; for cuda a GPU or "
-    "its emulation on the CPU, by default a GPU if there is one.",
+    help="What to run on: rtl, the simulated hardware, or model, the interpreter of its programs; "
+    "for cuda a GPU (cuda) or its emulation on the CPU. By default rtl, or a GPU if there is one.",
 )
 @click.option(
     "--values",
@@ -248,19 +294,14 @@ def disasm(program: Path) -> None:
     "cuda an .npz file of FEATURE.indices, .offsets, .weights and .table.",
 )
 @seed_option
-@no_reassociate_option
-@schedules_option
-@click.option(
-    "--batch",
-    type=click.IntRange(1, MAXIMUM_BATCH),
-    help="Samples to look up, by default 64 (cuda).",
-)
-@click.option(
-    "--mapping",
-    type=click.Choice(MAPPINGS),
-    help="How blocks of the grid are given to features, by default contiguous (cuda).",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    callback=check_writable,
+    help="Write all outputs: an .npz file of arrays by name, or a folder of fibertree files.",
+)
 @output_option("--waves", help="Write the RTL's signals to this file, in FST format.")
 @output_option(
     "--timeline",
@@ -274,13 +315,11 @@ def run(
     backend: str | None,
     values: Path | None,
     seed: int,
-    no_reassociate: bool,
-    schedules: Path | None,
-    batch: int | None,
-    mapping: str | None,
     as_json: bool,
+    output: Path | None,
     waves: Path | None,
     timeline: Path | None,
+    own: dict[str, Any],
 ) -> int:
     """Run a workload, or a program file with --values, and compare with the golden model.
 
@@ -291,10 +330,13 @@ def run(
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
     Example: gnarl run sam_fp32 "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s" --tensor B=b.mtx
-    --tensor c=c.tns
+    --tensor c=c.tns -o x.npz
 
     Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
     """
+    from sw.runtime.output_files import check_output_path
+    from sw.runtime.session import run_once
+
     configuration = load_configuration(config, overrides)
     target = configuration.target
     if backend is not None and backend not in target.backends:
@@ -305,18 +347,21 @@ def run(
         raise click.UsageError(
             f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
         )
-    report = target.part("run")(
+    if output is not None:
+        check_output_path(output)
+    options = own_options(target, "run", own)
+    report = run_once(
         configuration,
         _workload(configuration, workload),
         backend=backend,
         values=values,
         tensors=tensors,
         seed=seed,
-        options=target_options(
-            configuration, no_reassociate, schedules=schedules, batch=batch, mapping=mapping
-        ),
+        compile_options=options_of(target, "compile", options),
+        run_options=options_of(target, "run", options),
         waves=waves,
         timeline=timeline,
+        output=output,
         stages=ConsoleStages(_stderr()),
     )
     if as_json:
@@ -326,45 +371,21 @@ def run(
     return 0 if report.matches else DIFFERENT
 
 
-@main.command()
+@main.command(cls=TargetCommand)
 @configuration_argument
-@click.argument("model")
+@click.argument("workload")
 @output_option("-o", "--output", required=True, help="The schedules' file to write.")
 @overrides_option
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    default=STRATEGIES[0],
-    show_default=True,
-    help="Measure candidates side by side under interference, then whole kernels; each alone; or "
-    "trust the cost model.",
-)
-@click.option(
-    "--batches",
-    type=click.IntRange(min=1),
-    default=16,
-    show_default=True,
-    help="Historical batches to tune on.",
-)
-@click.option(
-    "--candidates",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    help="Schedules of each feature to measure: the best by the cost model.",
-)
 @seed_option
 def tune(
     config: str,
-    model: str,
+    workload: str,
     output: Path,
     overrides: tuple[str, ...],
-    strategy: str,
-    batches: int,
-    candidates: int,
     seed: int,
+    own: dict[str, Any],
 ) -> None:
-    """Find a schedule for each feature of MODEL, for `gnarl run --schedules` (cuda).
+    """Find the compiler's best choices for WORKLOAD, for `gnarl run --schedules` (cuda).
 
     Measures on all GPUs; where there is none, the cost model's choice is written, and the file says
     so. Interrupted, it goes on where it was when called again.
@@ -372,17 +393,13 @@ def tune(
     Example: gnarl tune cuda_sm90 examples/embedding_model.py -o schedules.json
     """
     configuration = load_configuration(config, overrides)
-    if not configuration.target.tune:
-        raise click.UsageError(f"{config}: target {configuration.target.name} has no schedules.")
-    found = configuration.target.part("tune")(
+    found = configuration.target.tune(
         configuration,
-        model,
+        workload,
         output,
-        strategy=strategy,
-        batches=batches,
-        candidates=candidates,
         seed=seed,
         stages=ConsoleStages(_stderr()),
+        **own_options(configuration.target, "tune", own),
     )
     click.echo(f"{output}: {found}")
 
@@ -392,9 +409,8 @@ def tune(
     "--config",
     "names",
     multiple=True,
-    default=["dpu_d3_b64", "sam_fp32", "cuda_sm90"],
-    show_default=True,
-    help="Configuration to run its target's examples on; may be given again.",
+    help="Configuration to run its target's examples on, by default one of each target; may be "
+    "given again.",
 )
 @click.option(
     "-o",
@@ -410,14 +426,16 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
 
     Example: gnarl demo --config dpu_d2_b16
     """
-    configurations = [load_configuration(name) for name in names]
+    from sw.runtime.session import run_once
+
+    shown = names or [target.demo for target in available_targets().values() if target.demo]
+    configurations = [load_configuration(name) for name in shown]
     folder.mkdir(parents=True, exist_ok=True)
     status = 0
     for configuration in configurations:
-        frontend: Frontend = configuration.target.part("runtime")
-        for example in frontend.examples(folder):
+        for example in configuration.target.examples(folder):
             picture = folder / f"{example.name}.png"
-            report = configuration.target.part("run")(
+            report = run_once(
                 configuration,
                 example.source,
                 tensors=example.tensors,
@@ -441,21 +459,22 @@ def _workload(configuration: NamedConfiguration, given: str | None) -> str:
 
 def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
     """The configuration of the hardware, for a workload if one is named on the command line."""
+    from sw.runtime.device import Device
+    from sw.runtime.host_target import HostTarget
+
     configuration = load_configuration(config, overrides)
-    if not configuration.target.build:
-        raise click.UsageError(f"{config}: target {configuration.target.name} has no Verilog.")
+    target = configuration.target
+    if not isinstance(target, HostTarget):
+        raise click.UsageError(f"{config}: target {target.name} has no Verilog.")
     if given is None:
         return configuration
-    if not configuration.target.filled_in:
+    if not target.filled_in:
         raise click.UsageError(
-            f"Unexpected argument {given!r}: target {configuration.target.name} has one hardware "
-            "for all workloads."
+            f"Unexpected argument {given!r}: target {target.name} has one hardware for all "
+            "workloads."
         )
-    from sw.runtime.device import Device
-
-    frontend: Frontend = configuration.target.part("runtime")
     device = Device(configuration, backend="model")
-    return device.hardware(device.compile(frontend.source(given, {})))
+    return device.hardware(device.compile(target.source(given, {})))
 
 
 def _stderr() -> Console:

@@ -2,19 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from sw.runtime.configuration import NamedConfiguration
+from hw.lib.errors import GnarlError
+from sw.runtime.target import Target
+from sw.targets import TARGETS
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
-def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuses a file whose folder is not there before any work is done for it."""
+def available_targets() -> dict[str, Target[Any, Any, Any]]:
+    """All targets; one of another package that cannot be loaded becomes a line on stderr."""
+    found = {}
+    for name in TARGETS:
+        try:
+            found[name] = TARGETS[name]
+        except GnarlError as error:
+            click.echo(f"gnarl: {error}", err=True)
+    return found
+
+
+class TargetCommand(click.Command):
+    """A command with the targets' own options for it, which its callback gets as ``own``."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *self._own()]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        names = [str(option.name) for option in self._own()]
+        given = {name: ctx.params.pop(name) for name in names}
+        ctx.params["own"] = {
+            name: value
+            for name, value in given.items()
+            if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        }
+        return super().invoke(ctx)
+
+    def _own(self) -> list[click.Option]:
+        """Of options of one name the first target's, with the names of all targets in its help."""
+        found: dict[str, click.Option] = {}
+        users: dict[str, list[str]] = {}
+        for name, target in available_targets().items():
+            for option in _options(target, str(self.name)):
+                key = str(option.name)
+                found.setdefault(key, option)
+                users.setdefault(key, []).append(name)
+        return [_with_users(option, users[name]) for name, option in found.items()]
+
+
+def own_options(
+    target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The target's options among those given; refuses options of other targets."""
+    known = {option.name for option in _options(target, command)}
+    for other in available_targets().values():
+        for option in _options(other, command):
+            if option.name in own and option.name not in known:
+                raise click.UsageError(f"{option.opts[0]}: not supported by target {target.name}.")
+    return dict(own)
+
+
+def options_of(
+    target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Those of the given options that belong to one command, for ``run`` has two commands'."""
+    names = {each.option.name for each in target.options if command in each.commands}
+    return {name: value for name, value in own.items() if name in names}
+
+
+def _options(target: Target[Any, Any, Any], command: str) -> list[click.Option]:
+    """What ``run`` runs may have to be compiled first: it has the compiler's options, too."""
+    wanted = {command, "compile"} if command == "run" else {command}
+    return [each.option for each in target.options if wanted.intersection(each.commands)]
+
+
+def _with_users(option: click.Option, users: list[str]) -> click.Option:
+    text = (option.help or "").rstrip(".")
+    copied = click.Option.__new__(type(option))
+    copied.__dict__ |= vars(option)
+    copied.help = f"{text} ({', '.join(users)})."
+    return copied
+
+
+def check_writable(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """Refuses a file in a folder that does not exist, before any work is done for it."""
     if path is not None and not path.parent.is_dir():
         raise click.BadParameter(f"{path.parent}: no such folder.", context, parameter)
     return path
@@ -35,9 +113,9 @@ def _named(
     return found
 
 
-def output_option(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+def output_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
     kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option(*names, type=kind, callback=_writable, **attributes)
+    return click.option(*names, type=kind, callback=check_writable, **attributes)
 
 
 input_file = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -56,11 +134,6 @@ seed_option = click.option(
     show_default=True,
     help="For the compiler's choices, and input values that the workload's file lacks.",
 )
-no_reassociate_option = click.option(
-    "--no-reassociate",
-    is_flag=True,
-    help="Combine the operands of a sum or product from left to right, as they stand (dpu).",
-)
 tensors_option = click.option(
     "--tensor",
     "tensors",
@@ -69,22 +142,3 @@ tensors_option = click.option(
     callback=_named,
     help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam).",
 )
-schedules_option = click.option(
-    "--schedules",
-    type=input_file,
-    help="Schedules that `gnarl tune` found; without, the cost model chooses (cuda).",
-)
-
-
-def target_options(
-    configuration: NamedConfiguration, no_reassociate: bool = False, **given: Any
-) -> dict[str, Any]:
-    """The target's own options among those given; refuses the others."""
-    target = configuration.target
-    if no_reassociate and "reassociate" not in target.options:
-        raise click.UsageError(f"--no-reassociate: target {target.name} never reorders.")
-    options = {name: value for name, value in given.items() if value is not None}
-    for name in options:
-        if name not in target.options:
-            raise click.UsageError(f"--{name}: target {target.name} has no use for it.")
-    return options | ({"reassociate": False} if no_reassociate else {})

@@ -1,9 +1,9 @@
 """The table of targets. Commands, devices and benchmarks go through it.
 
 A new target is one folder in ``hw/``, one in ``sw/compiler/``, one in ``sw/runtime/``, one golden
-model and one line here. Another package adds one by an entry point of group ``gnarl.targets``, whose
-name is the target's and whose object is a ``sw.runtime.target.Target``. Nothing is imported before
-it is used.
+model and one line here. Another package adds one by an entry point of group ``gnarl.targets``,
+whose name is the target's and whose object is a ``sw.runtime.target.Target``. Nothing is imported
+before it is used.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class NamedConfiguration:
         }
 
     def require(self, program: Program) -> None:
-        """Raises ``ProgramError`` naming what differs if a program is not for this configuration."""
+        """Raises ``ProgramError`` naming what differs if a program is for another configuration."""
         if program.target != self.target.name:
             found = [f"target is {program.target}, must be {self.target.name}"]
         else:
@@ -98,7 +98,8 @@ def _find(name: str) -> Path:
     if name not in files:
         raise ConfigError(
             [
-                f"{name}: no such configuration; there are {', '.join(files)}, and paths of .toml files"
+                f"{name}: no such configuration; there are {', '.join(files)}, and paths of .toml "
+                "files"
             ]
         )
     return files[name]

@@ -121,10 +121,7 @@ class Device:
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """The program's input tensors, from any form that the target takes."""
-        try:
-            return self.target.bind(program, inputs)
-        except WorkloadError as error:
-            raise WorkloadError(f"{program.workload}: {error}") from error
+        return self.target.bind(program, inputs)
 
     def verify(self, result: Result[Any]) -> Verification:
         """Compares a result with the golden model, bit for bit, and with float64.

@@ -98,9 +98,10 @@ def _joined(lines: list[str]) -> str:
 
 
 def _dot(names: list[str], edges: list[tuple[int, int, bool]]) -> str:
-    nodes = [
-        f'  {at} [label="{name.replace(chr(34), chr(92) + chr(34))}"];'
-        for at, name in enumerate(names)
-    ]
+    nodes = [f'  {at} [label="{_escaped(name)}"];' for at, name in enumerate(names)]
     arrows = [f"  {a} -> {b}{' [style=dashed]' if minus else ''};" for a, b, minus in edges]
     return _joined(["digraph {", *nodes, *arrows, "}"])
+
+
+def _escaped(name: str) -> str:
+    return name.replace('"', '\\"')

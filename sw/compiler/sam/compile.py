@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +10,23 @@ from hw.lib.errors import CapacityError, ConfigError, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
+from sw.compiler.passes import Pass, Trace
+from sw.compiler.sam import passes
+from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.sections import encode
+from sw.compiler.sam.sections import SAM_SCHEMA, encode, tensors
 from sw.compiler.sam.verify import verify
 from sw.compiler.sam.workload import SamWorkload
 from sw.program.program import Program
 from sw.workloads.tensor.parser import parse
+
+PASSES = (
+    Pass("lower", "from the statement to loops, joins and sums over streams"),
+    *passes.PASSES,
+    Pass("parallelize", "deals a loop to lanes, where the statement says so"),
+    Pass("verify", "checks every stream's kind, order and loops"),
+    Pass("configure", "places the graph on a fabric's blocks, where the configuration has one"),
+)
 
 
 def compile(
@@ -24,37 +34,36 @@ def compile(
     config: SamConfig,
     *,
     seed: int = 0,
-    progress: Callable[[float], None] = lambda share: None,
+    trace: Trace | None = None,
 ) -> Program:
     """A program for ``config`` with the workload's graph, or for its fabric.
 
-    The same workload gives the same program, whatever the ``seed``. Raises ``WorkloadError`` where
+    The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
+    ``PASSES``. Raises ``WorkloadError`` where
     the statement cannot be lowered, ``CapacityError`` where a fabric has too few blocks.
     """
-    graph = _graph(workload, config)
+    trace = trace or Trace()
+    graph = _graph(workload, config, trace)
     configuration = np.zeros(0, np.uint32)
     if config.fabric is not None:
         from hw.sam.fabric.encoding import encode as encode_fabric
 
         encoded = encode_fabric(graph, config)
         graph, configuration = encoded.graph, encoded.words
+        trace.after("configure", lambda: {"txt": "".join(f"{w:#010x}\n" for w in configuration)})
     else:
         config = replace(config, expression=workload.text, graph=graph)
-    progress(1.0)
-    tensors = dict.fromkeys(access.tensor for access in workload.statement.operands)
-    return Program(
-        target="sam",
-        config=config.to_dict(),
-        digest=config.digest,
-        format=config.format,
-        workload=workload.name,
-        input_names=list(tensors),
-        output_names=[workload.statement.result.tensor],
+    trace.progress(1.0)
+    return Program.of_one_launch(
+        config,
+        workload.name,
+        *tensors(workload.statement, config.format),
         statistics={"blocks": len(graph.blocks), "streams": len(graph.readers)},
         sections={
             "plan": encode(graph, workload.text),
             "configuration": configuration,
         },
+        schema=SAM_SCHEMA,
     )
 
 
@@ -76,12 +85,13 @@ def resolve(config: SamConfig) -> SamConfig:
     return replace(config, graph=graph)
 
 
-def _graph(workload: SamWorkload, config: SamConfig) -> Graph:
+def _graph(workload: SamWorkload, config: SamConfig, trace: Trace) -> Graph:
     """The graph to run, verified."""
     graph = workload.graph
     if graph is None:
-        graph = lower(workload.statement, skip=config.skip and config.fabric is None)
+        graph = lower(workload.statement, config.skip and config.fabric is None, trace)
     verify(graph)
+    trace.after("verify", lambda: graph_texts(graph))
     bitvectors = any(block.type == "bitvectorlookup" for block in graph.blocks)
     if bitvectors and config.index_bits != BITVECTOR_BITS:
         raise CapacityError(

@@ -15,8 +15,10 @@ from typing import TypeGuard
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from hw.sam.graph import Graph
+from sw.compiler.passes import Trace
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.check import check_order, stored_indices
+from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.iteration import (
     All,
     Coordinates,
@@ -46,15 +48,24 @@ from sw.workloads.tensor.expression import (
 )
 
 
-def lower(statement: Statement, skip: bool = True) -> Graph:
+def lower(statement: Statement, skip: bool = True, log: Trace | None = None) -> Graph:
     """The graph of a statement; with ``skip``, lookups learn what intersections do not need.
+
+    ``log`` gets the results of the passes.
 
     Raises ``WorkloadError`` for loop orders that a tensor cannot be walked in, for sums that need
     an accumulator of more than two indices, and for results that no writer can store.
     """
+    log = log or Trace()
     check_order(statement)
-    graph = clean(_Lowering(statement).graph(), skip=skip)
-    return graph if statement.lanes is None else parallelize(graph, *statement.lanes)
+    graph = _Lowering(statement).graph()
+    log.after("lower", lambda: graph_texts(graph))
+    cleaned = clean(graph, skip, log)
+    if statement.lanes is None:
+        return cleaned
+    dealt = parallelize(cleaned, *statement.lanes)
+    log.after("parallelize", lambda: graph_texts(dealt))
+    return dealt
 
 
 @dataclass(frozen=True)

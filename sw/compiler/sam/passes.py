@@ -4,22 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Hashable
+from functools import partial
 
 from hw.sam.block_types import COMPRESSED, DENSE
 from hw.sam.graph import Block, Edge, Graph
+from sw.compiler.passes import Pass, Trace
+from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.streams import Output, trace
 
 # Parameters that say what a block works for, not what it does.
 _LABELS = {"repeat": ("tensor", "index"), "repsiggen": ("index",), "locate": ("index",)}
 
 
-def clean(graph: Graph, skip: bool = True) -> Graph:
+PASSES = (
+    Pass("merge_equal", "one block for all that do the same with the same streams"),
+    Pass("remove_unused", "drops blocks whose outputs nobody reads"),
+    Pass("attach_coordinates", "gives reductions the coordinates one level out"),
+    Pass("mark_empty_fibers", "writers learn which fibers may be empty"),
+    Pass("mark_skips", "lookups learn what intersections do not need"),
+)
+
+
+def clean(graph: Graph, skip: bool = True, log: Trace | None = None) -> Graph:
     """All passes; with ``skip``, lookups learn what intersections do not need."""
-    graph = merge_equal(graph)
-    graph = remove_unused(graph)
-    graph = attach_coordinates(graph)
-    graph = mark_empty_fibers(graph)
-    return mark_skips(graph, skip)
+    steps = (
+        merge_equal,
+        remove_unused,
+        attach_coordinates,
+        mark_empty_fibers,
+        lambda graph: mark_skips(graph, skip),
+    )
+    for each, step in zip(PASSES, steps, strict=True):
+        graph = step(graph)
+        if log is not None:
+            log.after(each.name, partial(graph_texts, graph))
+    return graph
 
 
 def merge_equal(graph: Graph) -> Graph:

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.sam.block_types import DENSE
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import encode as encode_fabric
 from hw.sam.graph import Graph
 from sw.compiler.sam.verify import verify
+from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
-from sw.workloads.tensor.expression import Statement
+from sw.program.tensor_spec import Dense, Sparse, TensorSpec
+from sw.workloads.tensor.expression import Access, Statement
 from sw.workloads.tensor.parser import parse
 
 
@@ -41,8 +44,34 @@ def _decode(octets: bytes) -> tuple[Graph, Statement]:
     return Graph.from_dict(plan["graph"]), parse(plan["statement"])
 
 
-def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
+def tensors(
+    statement: Statement, format: str
+) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """The operands, and the result. A size is the index that it is the size of.
+
+    A result with an index that no operand has is an operand, too, for its size.
+    """
+    operands = {access.tensor: access for access in statement.operands}
+    known = {index for access in operands.values() for index in access.indices}
+    result = statement.result
+    if not known.issuperset(result.indices):
+        operands[result.tensor] = result
+    return (
+        tuple(_spec(statement, access, format) for access in operands.values()),
+        (_spec(statement, result, format),),
+    )
+
+
+def _spec(statement: Statement, access: Access, format: str) -> TensorSpec:
+    stored = statement.formats[access.tensor]
+    dense = all(level == DENSE for level in stored.levels)
+    storage = Dense() if dense else Sparse(stored.levels, stored.modes)
+    return TensorSpec(access.tensor, tuple(access.indices), format, storage)
+
+
+def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     """That the plan is sound, and what the configuration says, which names the hardware."""
+    sections = launch.sections
     with damaged_as(ProgramError, "section 'plan'"):
         try:
             text = json.loads(sections["plan"].tobytes())["statement"]
@@ -50,6 +79,8 @@ def _check(sections: Sections, quantities: Mapping[str, Any]) -> None:
             verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error
+        if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
+            raise ProgramError("section 'plan': its tensors are not those of the program")
         for block in graph.blocks:
             tensor = block.parameters.get("tensor", "")
             if tensor.isidentifier() and tensor not in statement.formats:

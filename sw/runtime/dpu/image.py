@@ -28,13 +28,15 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
         if list(inputs) == [INPUTS] and np.ndim(inputs[INPUTS]) == 1:
             inputs = inputs[INPUTS]
         else:
-            inputs = _by_label(inputs, names)
+            inputs = _by_label(program.workload, inputs, names)
     values = np.asarray(inputs, np.float64)
     if values.shape != (len(names),):
-        raise WorkloadError(f"inputs have shape {list(values.shape)}: must be [{len(names)}]")
+        raise WorkloadError(
+            f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
+        )
     if np.isnan(values).any():
         at = int(np.argmax(np.isnan(values)))
-        raise WorkloadError(f"input {names[at]} is NaN: must be a number")
+        raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
     return {INPUTS: values}
 
 
@@ -87,16 +89,16 @@ def outputs(launch: Launch, leaves: np.ndarray, memory: Mapping[str, Rows]) -> d
     return {OUTPUTS: typed(words, launch.config["format"])}
 
 
-def _by_label(inputs: Mapping[str, Any], names: Labels) -> np.ndarray:
+def _by_label(workload: str, inputs: Mapping[str, Any], names: Labels) -> np.ndarray:
     place = {name: at for at, name in enumerate(names.tolist())}
     for name in inputs:
         if name not in place:
-            raise WorkloadError(f"no input is called {name!r}")
+            raise WorkloadError(f"{workload}: no input is called {name!r}")
     values = np.full(len(names), np.nan)
     given = np.zeros(len(names), bool)
     for name, value in inputs.items():
         values[place[name]] = value
         given[place[name]] = True
     if not given.all():
-        raise WorkloadError(f"no value for input {names[int(np.argmin(given))]}")
+        raise WorkloadError(f"{workload}: no value for input {names[int(np.argmin(given))]}")
     return values

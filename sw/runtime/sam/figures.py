@@ -10,11 +10,12 @@ from hw.sam.graph import Block
 from hw.sam.token import PAYLOAD_BITS, Kind
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
-from sw.program.program import Program
-from sw.program.rows import Rows
+from sw.program.program import Launch
+from sw.runtime.host_target import HostJob
+from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart
-from sw.runtime.result import Result
 from sw.runtime.sam.image import Operands
+from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
 
 _SUMMING = ("reduce", "spaccumulator")
@@ -22,41 +23,23 @@ _COMPUTING = ("alu", "function", *_SUMMING)
 _SHOWN = 8
 
 
-def cycle_limit(program: Program) -> int:
-    """None that data do not decide: the machine itself stops a graph in which nothing moves."""
-    return 1 << 48
-
-
-def operations(program: Program, operands: Operands) -> int:
-    """Values that ALUs and functions give, and that reductions and accumulators take in."""
-    return sum(len(times) for times in _computed(program, operands))
-
-
-def statistics(program: Program, result: Result) -> dict[str, int]:
-    """The compiler's, and the tokens of the run's longest stream, which bound its cycles."""
-    return {**program.statistics, "longest_stream": longest_stream(result.counters)}
-
-
-def activity(program: Program, operands: Operands) -> Activity:
+def activity(launch: Launch, operands: Operands) -> Activity:
     """What each cycle of a run would be spent on if no queue were ever full.
 
     ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
     """
-    run = operands.model
+    _, run = operands.model
     busy = np.zeros(run.cycles, np.int64)
-    for times in _computed(program, operands):
+    for times in _computed(launch, operands):
         np.add.at(busy, times[times < run.cycles], 1)
     moves = np.zeros(run.cycles, bool)
     for times in run.times.values():
         moves[times[times < run.cycles]] = True
     computes = busy > 0
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
-    return Activity(*units(program), busy, kinds, "timing of the model, without back pressure")
-
-
-def units(program: Program) -> tuple[str, int]:
-    """What computes, in the plural, and how many there are."""
-    return "ALUs", max(1, len(_computing(program)))
+    return Activity(
+        "ALUs", _units(launch), busy, kinds, "timing of the model, without back pressure"
+    )
 
 
 def longest_stream(counters: Mapping[str, int]) -> int:
@@ -64,66 +47,45 @@ def longest_stream(counters: Mapping[str, int]) -> int:
     return max(count for name, count in counters.items() if name.startswith("tokens_"))
 
 
-def charts(program: Program, result: Result) -> list[Chart]:
-    """The figures of a run that its page shows."""
-    bound = longest_stream(result.counters)
-    factor = result.cycles / max(1, bound)
-    return [
+def figures(run: LaunchRun[HostJob[Operands]]) -> Figures:
+    """Where a run's cycles go.
+
+    Operations are values that ALUs and functions give, and that reductions and accumulators take
+    in. The tokens of the longest stream bound the cycles.
+    """
+    launch, finished = run.launch, run.finished
+    bound = longest_stream(finished.counters)
+    cycles = finished.cycles or 0
+    charts = [
         Chart(
-            f"Tokens of streams, % of cycles: {factor:.2f} times the longest",
-            _largest(result.counters, "tokens_"),
-            result.cycles,
+            f"Tokens of streams, % of cycles: {cycles / max(1, bound):.2f} times the longest",
+            _largest(finished.counters, "tokens_"),
+            cycles,
         ),
-        Chart(
-            "Cycles in which blocks stalled",
-            _largest(result.counters, "stalls_"),
-            result.cycles,
-        ),
+        Chart("Cycles in which blocks stalled", _largest(finished.counters, "stalls_"), cycles),
     ]
+    operations = sum(len(times) for times in _computed(launch, run.job.operands))
+    statistics = {**launch.statistics, "longest_stream": bound}
+    return Figures(operations, "ALUs", _units(launch), statistics, charts)
 
 
-def listing(program: Program) -> Iterator[str]:
-    """The graph's blocks with the streams that they read, a line each."""
-    graph = graph_of(program.sections)
-    for block in graph.blocks:
-        inputs = [
-            f"{port}={graph.drivers[block.name, port].source}."
-            f"{graph.drivers[block.name, port].output}"
-            for port in block.inputs
-            if (block.name, port) in graph.drivers
-        ]
-        yield " ".join([f"{block.name}: {block.type}", *_shown(block), *inputs])
-
-
-def dot(program: Program) -> str:
+def dot(launch: Launch) -> str:
     """The graph in the DOT dialect of the SAM tools."""
-    return write_dot(graph_of(program.sections), statement_of(program.sections))
+    return write_dot(graph_of(launch.sections), statement_of(launch.sections))
 
 
-def first_difference(
-    program: Program, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
-) -> str | None:
-    """The first word of a writer's array that differs; ``None`` if all are equal."""
-    for window, rows in rtl.items():
-        other = model[window]
-        if len(rows.numbers) != len(other.numbers):
-            return f"{window} has {len(rows.numbers)} rows, the model writes {len(other.numbers)}"
-        for row, left, right in zip(
-            rows.numbers.tolist(), rows.words.tolist(), other.words.tolist(), strict=True
-        ):
-            if left != right:
-                return f"{window}[{row}] is {left[0]:#x}, the model writes {right[0]:#x}"
-    return None
+def _units(launch: Launch) -> int:
+    return max(1, len(_computing(launch)))
 
 
-def _computing(program: Program) -> list[Block]:
-    return [block for block in graph_of(program.sections).blocks if block.type in _COMPUTING]
+def _computing(launch: Launch) -> list[Block]:
+    return [block for block in graph_of(launch.sections).blocks if block.type in _COMPUTING]
 
 
-def _computed(program: Program, operands: Operands) -> Iterator[np.ndarray]:
+def _computed(launch: Launch, operands: Operands) -> Iterator[np.ndarray]:
     """The cycles in which each computing block computes."""
-    graph, run = graph_of(program.sections), operands.model
-    for block in _computing(program):
+    graph, run = operands.model
+    for block in _computing(launch):
         stream = block.name, "out_val"
         if block.type in _SUMMING:
             edge = graph.drivers[block.name, "val"]
@@ -139,7 +101,3 @@ def _largest(counters: Mapping[str, int], prefix: str) -> list[tuple[str, int]]:
         if name.startswith(prefix) and count
     ]
     return sorted(found, key=lambda bar: -bar[1])[:_SHOWN]
-
-
-def _shown(block: Block) -> list[str]:
-    return [f"{name}={value}" for name, value in block.parameters.items() if value != ""]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, GnarlError, ProgramError, WorkloadError
-from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, DENSE, Array
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, DENSE
+from hw.sam.block_types import Array as BlockArray
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import settings_rows
@@ -18,11 +19,11 @@ from hw.sam.unit import settings_of
 from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.compiler.sam.workload import Operand, operand
-from sw.golden.words import to_words
-from sw.program.program import Program
+from sw.golden.words import RangeError, to_words, typed
+from sw.program.program import Launch, Program
 from sw.program.rows import Rows
-from sw.runtime.result import Outputs
-from sw.runtime.sam.model.interpreter import run_image
+from sw.program.tensor_spec import Array, Dense
+from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.storage import (
@@ -47,57 +48,65 @@ class Operands:
         size of each index variable.
     """
 
-    program: Program
+    launch: Launch
     tensors: Mapping[str, Tensor]
     sizes: Mapping[str, int]
 
     @cached_property
     def storages(self) -> dict[str, Storage]:
         """Operands in their formats, by name."""
-        formats = statement_of(self.program.sections).formats
+        formats = statement_of(self.launch.sections).formats
         return {
             name: store(tensor, formats[name], BITVECTOR_BITS, name)
             for name, tensor in self.tensors.items()
         }
 
     @cached_property
-    def model(self) -> ModelRun:
-        """What the program's graph does with them, by the model; ``ProgramError`` if it stops."""
-        config = SamConfig.from_dict(self.program.config)
-        rows = image(self.program, self)
-        try:
-            return run_image(config, graph_of(self.program.sections), rows)
-        except GnarlError as error:
-            raise ProgramError(f"{self.program.workload}: model {error}") from error
+    def image(self) -> dict[str, Rows]:
+        """What to write before a start, by window."""
+        return _image(self)
+
+    @cached_property
+    def model(self) -> tuple[Graph, ModelRun]:
+        """What the image makes a machine do, by the model. Raises ``GnarlError`` if it stops."""
+        return interpret(SamConfig.from_dict(self.launch.config), self.image)
 
 
-def operands(program: Program, inputs: Mapping[str, Any]) -> Operands:
-    """Operands for ``inputs``: what ``workload.operand`` takes, by name.
+def bind(program: Program, inputs: Any) -> dict[str, Array]:
+    """The operands as tensors, from what ``workload.operand`` takes, by name.
 
-    Raises ``WorkloadError`` for tensors that are missing or unknown, of another order, or of sizes
-    that contradict each other; ``CapacityError`` for sizes that the machine has no coordinates for.
+    Those that may grow have the sizes that others give. Raises ``WorkloadError`` for tensors that
+    are missing or unknown, of another order, or of sizes that contradict each other.
     """
     if not isinstance(inputs, Mapping):
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
-    statement = statement_of(program.sections)
+    statement = statement_of(program.launches[0].sections)
     found = {name: _named(name, source) for name, source in inputs.items()}
     shapes = _grown_shapes(statement, found)
-    sizes = check_shapes(statement, shapes)
-    bits = SamConfig.from_dict(program.config).index_bits
+    check_shapes(statement, shapes)
+    return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+
+
+def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
+    """Raises ``CapacityError`` for sizes that the machine has no coordinates for."""
+    statement = statement_of(launch.sections)
+    known = {name: Tensor.from_any(tensor) for name, tensor in tensors.items()}
+    sizes = check_shapes(statement, {name: tensor.shape for name, tensor in known.items()})
+    bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():
         if size >> bits:
             raise CapacityError(
                 f"index_bits = {bits}: index {index} of size {size} needs at least "
                 f"{size.bit_length()}"
             )
-    tensors = {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
-    return Operands(program, tensors, sizes)
+    return Operands(launch, known, sizes)
 
 
-def image(program: Program, operands: Operands) -> dict[str, Rows]:
-    """What to write before a start, by window. ``CapacityError`` where an array is too short."""
-    graph, config = graph_of(program.sections), SamConfig.from_dict(program.config)
-    found, needed = {}, [_result_rows(program, operands)]
+def _image(operands: Operands) -> dict[str, Rows]:
+    """Raises ``CapacityError`` where an array is too short."""
+    launch = operands.launch
+    graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
+    found, needed = {}, [_least_rows(launch, operands)]
     # A fabric has settings of units, too, that are not what they are for, or not in use.
     used = set(settings_of(graph))
     settings = [
@@ -108,18 +117,18 @@ def image(program: Program, operands: Operands) -> dict[str, Rows]:
     for block in graph.blocks:
         for array in block.arrays:
             if not array.writes:
-                rows = _rows(_array(block, array, operands, program.format))
+                rows = _rows(_array(block, array, operands, launch.config["format"]))
                 needed.append((len(rows.numbers), block["tensor"]))
                 found[f"{block.name}_{array.name}"] = rows
     _require_rows(config, *max(needed))
-    if len(program.sections["configuration"]):
-        found["configuration"] = _rows(program.sections["configuration"])
+    if len(launch.sections["configuration"]):
+        found["configuration"] = _rows(launch.sections["configuration"])
     return found
 
 
-def _result_rows(program: Program, operands: Operands) -> tuple[int, str]:
+def _least_rows(launch: Launch, operands: Operands) -> tuple[int, str]:
     """Rows that an array of the result needs whatever the data are, and the result's name."""
-    statement = statement_of(program.sections)
+    statement = statement_of(launch.sections)
     access = statement.result
     format = statement.formats[access.tensor]
     rows = 1
@@ -144,9 +153,9 @@ def _require_rows(config: SamConfig, rows: int, tensor: str) -> None:
             raise CapacityError(f"{what}, for {rows} rows" if needed != rows else what)
 
 
-def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What to read after a run: the rows that writers have written, by window."""
-    graph = graph_of(program.sections)
+    graph = graph_of(launch.sections)
     count_of = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
     return {
         f"{block.name}_{array.name}": np.arange(counters[f"{block.name}_{count_of[array.name]}"])
@@ -156,24 +165,34 @@ def result_rows(program: Program, counters: Mapping[str, int]) -> dict[str, np.n
     }
 
 
-written_rows = result_rows
+def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
+    """The result, from the rows that ``result_rows`` asks for."""
+    coordinates, words = result(launch, operands, memory)
+    return {launch.outputs[0].name: result_array(launch, operands.sizes, coordinates, words)}
 
 
-def outputs(program: Program, operands: Operands, memory: Mapping[str, Rows]) -> Outputs:
-    """The result's entries, from the rows that ``result_rows`` asks for."""
-    statement = statement_of(program.sections)
-    coordinates, words = result(program, operands, memory)
-    return Outputs(entry_names(statement.result.tensor, coordinates), words)
+def result_array(
+    launch: Launch, sizes: Mapping[str, int], coordinates: np.ndarray, words: np.ndarray
+) -> Array:
+    """Entries as the program's output has them: an array if it is stored dense, else a tensor."""
+    spec = launch.outputs[0]
+    shape = tuple(sizes[str(index)] for index in spec.shape)
+    values = typed(words, spec.type)
+    if not isinstance(spec.storage, Dense):
+        return Tensor(shape, coordinates, values)
+    dense = np.zeros(shape, values.dtype)
+    dense[tuple(coordinates.T)] = values if shape else values.sum(initial=0)
+    return dense
 
 
 def result(
-    program: Program, operands: Operands, memory: Mapping[str, Rows]
+    launch: Launch, operands: Operands, memory: Mapping[str, Rows]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates, int64 [nnz, order], and words, uint32 [nnz], of the result's entries.
 
     Raises ``ProgramError`` where what was written is no tensor.
     """
-    statement, graph = statement_of(program.sections), graph_of(program.sections)
+    statement, graph = statement_of(launch.sections), graph_of(launch.sections)
     access = statement.result
     format = statement.formats[access.tensor]
     shape = tuple(operands.sizes[index] for index in access.indices)
@@ -235,7 +254,7 @@ def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     return size if setting == "size" else -(-size // BITVECTOR_BITS)
 
 
-def _array(block: Block, array: Array, operands: Operands, format: str) -> np.ndarray:
+def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> np.ndarray:
     """Rows that a block reads, uint32 [rows] or [rows, words]."""
     tensor = block["tensor"]
     if array.of_values:
@@ -269,10 +288,8 @@ def _words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.nd
     """The values' words; ``name(at)`` is what to call the one that the format does not hold."""
     try:
         return to_words(values, format)
-    except ValueError as error:
-        place, _, reason = str(error).partition(" = ")
-        at = int(place.removeprefix("value [").removesuffix("]"))
-        raise WorkloadError(f"{name(at)} = {reason}") from error
+    except RangeError as error:
+        raise WorkloadError(f"{name(error.index[0])} = {error.value}: {error.reason}") from error
 
 
 def _rows(words: np.ndarray) -> Rows:

@@ -11,12 +11,9 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sam.examples import examples as sam_examples
-from sw.compiler.sam.examples import write_operands
 from sw.compiler.sam.sections import statement_of
 from sw.compiler.sam.workload import Operand, SamWorkload, operand
 from sw.program.program import Program
-from sw.runtime.example import Example
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.storage import TensorFormat
 from sw.workloads.tensor.tensor_files import load_tensor
@@ -28,12 +25,6 @@ _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
 """Of files that say how large a tensor is; others say which coordinates it has."""
-
-
-def examples(folder: Path) -> list[Example]:
-    """A product and a sum of random sparse matrices."""
-    operands = write_operands(folder)
-    return [Example(name, text, operands) for name, text in sam_examples().items()]
 
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
@@ -95,22 +86,15 @@ def load_tensors(
 
 
 def new_inputs(
-    program: Program,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    defaults: Mapping[str, Operand] | None,
-    seed: int = 0,
+    program: Program, defaults: Mapping[str, Operand] | None, tensors: Mapping[str, str]
 ) -> dict[str, Operand]:
     """The program's operands, from files in place of ``defaults``.
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
-    if values is not None:
-        raise WorkloadError("--values: target sam has tensors: --tensor NAME=PATH gives them")
-    formats = statement_of(program.sections).formats
+    formats = statement_of(program.launches[0].sections).formats
     found = {**(defaults or {}), **load_tensors(tensors, formats)}
-    operands = [access.tensor for access in statement_of(program.sections).operands]
-    missing = [name for name in dict.fromkeys(operands) if name not in found]
+    missing = [spec.name for spec in program.inputs if spec.name not in found]
     if missing:
         are = "tensor {} is" if len(missing) == 1 else "tensors {} are"
         raise WorkloadError(
@@ -118,10 +102,6 @@ def new_inputs(
             "--tensor NAME=PATH gives one"
         )
     return found
-
-
-def prepare() -> None:
-    """Nothing has to be done before the compiler is used."""
 
 
 def _operand(name: str, source: Any) -> Operand:

@@ -33,7 +33,8 @@ def values_from_file(
         a JSON file ``{"input name": number, …}``; or a workload file of the same structure, which
         gives new matrix entries, probabilities or input values (``seed`` as in ``load``).
     input_names
-        ``StringDType`` [n_inputs], of the program's inputs, in order; ``dag`` itself may be without names.
+        ``StringDType`` [n_inputs], of the program's inputs, in order; ``dag`` itself may be without
+        names.
     defaults
         float64 [n_inputs], for inputs that the JSON file leaves out; without, it must give all.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,9 @@ class Tensor:
         int64 [nnz, order]: ascending by the first coordinate, then the second and so on, each
         below its dimension's size, none twice.
     values
-        float64 [nnz]; an explicit zero is an entry. Results may be infinite or NaN; ``from_any``
-        and files refuse such values, as inputs must be numbers.
+        [nnz], of a floating-point type; an explicit zero is an entry. Those of ``from_any`` and
+        files are float64 and finite, as inputs must be numbers; results have their own type, and
+        may be infinite or NaN.
 
     Raises ``WorkloadError`` naming the first entry (from 0) that is not as it must be.
     O(nnz · order).
@@ -89,7 +90,9 @@ class Tensor:
         else:
             tensor = _from_dense(source)
         tensor.require_finite()
-        return tensor
+        with np.errstate(over="ignore"):
+            values = tensor.values.astype(np.float64, copy=False)
+        return replace(tensor, values=values) if values is not tensor.values else tensor
 
     @classmethod
     def from_entries(
@@ -115,7 +118,7 @@ class Tensor:
 
     def require_finite(self) -> None:
         """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
-        finite = np.isfinite(self.values)
+        finite = np.isfinite(self.values.astype(np.float64))
         if not finite.all():
             at = int(np.argmin(finite))
             raise WorkloadError(
@@ -196,10 +199,11 @@ def _coordinates(coordinates: Any, order: int) -> np.ndarray:
 
 def _values(values: Any) -> np.ndarray:
     array = _array(values, "values")
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if not np.can_cast(array.dtype, np.float64):
         raise WorkloadError(f"values are {array.dtype}: must be real numbers")
-    with np.errstate(over="ignore"):
-        return array.astype(np.float64, copy=False)
+    return array
 
 
 def _array(source: Any, what: str) -> np.ndarray:

@@ -26,8 +26,17 @@ def model(config: SamConfig, image: Mapping[str, Rows], wanted: Wanted) -> Machi
     ``sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
     neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
     """
+    return machine_run(config, *interpret(config, image), wanted)
+
+
+def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
+    """The graph that a machine is, and what it does on the contents of ``image``."""
     graph = _graph(config, image)
-    run = run_image(config, graph, image)
+    return graph, run_image(config, graph, image)
+
+
+def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) -> MachineRun:
+    """What a machine returns after ``run``: counters, and the ``wanted`` rows."""
     counters = dict.fromkeys(memory_map(config).counters, 0) | run.counts
     for (block, output), tokens in run.streams.items():
         if (block, output) in graph.readers:

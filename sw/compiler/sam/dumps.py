@@ -1,0 +1,41 @@
+"""Graphs as text, and as plain DOT: what passes have made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hw.sam.graph import Block, Graph
+
+
+def graph_texts(graph: Graph) -> dict[str, str]:
+    """By file ending. The DOT is for drawing; ``dot_write`` has the dialect of the SAM tools."""
+    return {
+        "txt": "".join(f"{line}\n" for line in listing(graph)),
+        "dot": "".join(f"{line}\n" for line in _drawing(graph)),
+    }
+
+
+def listing(graph: Graph) -> Iterator[str]:
+    """The graph's blocks with the streams that they read, a line each."""
+    for block in graph.blocks:
+        inputs = [
+            f"{port}={graph.drivers[block.name, port].source}."
+            f"{graph.drivers[block.name, port].output}"
+            for port in block.inputs
+            if (block.name, port) in graph.drivers
+        ]
+        yield " ".join([f"{block.name}: {block.type}", *_shown(block), *inputs])
+
+
+def _drawing(graph: Graph) -> Iterator[str]:
+    yield "digraph {"
+    for block in graph.blocks:
+        label = "\\n".join([block.name, block.type, *_shown(block)])
+        yield f'  "{block.name}" [label="{label}"];'
+    for edge in graph.edges:
+        yield f'  "{edge.source}" -> "{edge.target}" [label="{edge.output} → {edge.input}"];'
+    yield "}"
+
+
+def _shown(block: Block) -> list[str]:
+    return [f"{name}={value}" for name, value in block.parameters.items() if value != ""]
