@@ -29,7 +29,7 @@ from sw.cli_options import (
     tensors_option,
 )
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import NamedConfiguration, configuration_files, load_configuration
+from sw.runtime.configuration import NamedConfiguration, configuration_names, load_configuration
 from sw.targets import TARGETS
 
 BAD_INPUT = 2
@@ -100,7 +100,7 @@ def configs() -> None:
     Example: gnarl configs
     """
     table = Table("name", "target", "what it is", box=None, pad_edge=False)
-    for name in configuration_files():
+    for name in configuration_names():
         found = load_configuration(name)
         table.add_row(name, found.target.name, found.note)
     Console().print(table)

@@ -60,6 +60,11 @@ def configuration_files() -> dict[str, Path]:
     return {name: found[name] for name in sorted(found)}
 
 
+def configuration_names() -> list[str]:
+    """Names of the configurations that can be called by name."""
+    return list(configuration_files())
+
+
 def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
     """The configuration called ``name``, or in the TOML file ``name``.
 
