@@ -15,4 +15,4 @@ with Device("dpu_d1_b8") as device:
     program = device.compile(graph)
     for a, b in [(3, 4), (5, 12)]:
         result = device.run(program, {"a": a, "b": b})
-        print(f"area = {result.outputs[0]} in {result.cycles} cycles")
+        print(f"area = {result.scalars()['area']} in {result.cycles} cycles")

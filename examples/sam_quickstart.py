@@ -12,5 +12,5 @@ with Device("sam_fp32") as device:
     program = device.compile(product)
     for vector in (np.array([1, 10, 100, 1000]), np.array([0, 0, 0.5, 0])):
         result = device.run(program, {"B": matrix, "c": vector})
-        entries = dict(zip(result.names, result.outputs.tolist(), strict=True))
-        print(f"{entries} in {result.cycles} cycles")
+        x = result.outputs["x"]  # sparse, as -f=x:s says
+        print(f"x{x.coordinates.tolist()} = {x.values.tolist()} in {result.cycles} cycles")

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from bench.lib.records import Metric, Setting
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
@@ -82,11 +80,14 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     compile_s = time.perf_counter() - begin
 
     result = device.run(program, workload.inputs)
-    bit_exact = device.verify(program, workload.inputs, result).bit_exact
+    bit_exact = device.verify(result).bit_exact
     if job.backend == "rtl":
         model = _device(job.config, job.overrides, "model").run(program, workload.inputs)
-        same_words = np.array_equal(model.words, result.words)
-        bit_exact = bit_exact and same_words and model.cycles == result.cycles
+        same_bits = all(
+            model.outputs[name].tobytes() == output.tobytes()
+            for name, output in result.outputs.items()
+        )
+        bit_exact = bit_exact and same_bits and model.cycles == result.cycles
     statistics = {name: program.statistics[name] for name in _STATISTICS}
     return {
         **statistics,

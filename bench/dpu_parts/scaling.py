@@ -16,6 +16,7 @@ from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import mark
 from bench.lib.tables import Cells
+from sw.compiler.passes import Trace
 from sw.runtime.configuration import load_configuration
 from sw.workloads.dag.generate import random_dag
 
@@ -65,12 +66,12 @@ def measure(point: Point) -> dict[str, float]:
     """
     warm_up()
     configuration = load_configuration(CONFIG, OVERRIDES)
-    compile_program = configuration.target.part("compile")
     shares: list[float] = []
+    trace = Trace(progress=shares.append)
     workload = random_dag(point.operations, point.seed)
     begin = time.perf_counter()
-    program = compile_program(
-        workload, configuration.config, seed=point.seed, progress=shares.append
+    program = configuration.target.compile(
+        workload, configuration.config, seed=point.seed, trace=trace
     )
     compile_s = time.perf_counter() - begin
     operations = program.statistics["operations"]
@@ -79,7 +80,7 @@ def measure(point: Point) -> dict[str, float]:
         "operations": operations,
         "compile_s": compile_s,
         "compile_us_per_operation": 1e6 * compile_s / operations,
-        # The compiler tells its progress after each schedule that it has tried.
+        # The compiler reports its progress after each schedule that it has tried.
         "schedules": len(shares),
         "schedule_us_per_operation": 1e6 * compile_s / operations / len(shares),
         "peak_bytes": peak_bytes(),

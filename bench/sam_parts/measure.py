@@ -14,8 +14,10 @@ import numpy as np
 from bench.lib.records import Metric, Setting
 from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, operands
 from sw.compiler.sam.suite import SUITE
+from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
+from sw.runtime.result import Result
 from sw.runtime.sam.figures import longest_stream
 
 CONFIG = "sam_fp32"
@@ -31,6 +33,24 @@ METRICS = {
 }
 """``longest_stream`` of the run, ``bound`` of the same graph without skipping; ``distance`` is
 cycles over ``bound``."""
+
+
+def entries(output: Array) -> int:
+    """Entries that are stored."""
+    return output.size if isinstance(output, np.ndarray) else len(output.values)
+
+
+def same_bits(one: Result[Any], other: Result[Any]) -> bool:
+    """Whether two results have the same entries, bit for bit."""
+    return all(
+        _octets(output) == _octets(other.outputs[name]) for name, output in one.outputs.items()
+    )
+
+
+def _octets(output: Array) -> tuple[bytes, ...]:
+    if isinstance(output, np.ndarray):
+        return (output.tobytes(),)
+    return output.coordinates.tobytes(), output.values.tobytes()
 
 
 @dataclass(frozen=True)
@@ -84,19 +104,18 @@ def run(
     compile_s = time.perf_counter() - begin
 
     result = device.run(program, workload.inputs)
-    bit_exact = device.verify(program, workload.inputs, result).bit_exact
+    bit_exact = device.verify(result).bit_exact
     model = result
     if backend == "rtl":
         model = _device(overrides, "model").run(program, workload.inputs)
-        bit_exact = bit_exact and np.array_equal(model.words, result.words)
-        bit_exact = bit_exact and list(model.names) == list(result.names)
+        bit_exact = bit_exact and same_bits(result, model)
     bound = longest_stream(model.counters)
     return {
         "cycles": result.cycles,
         "longest_stream": longest_stream(result.counters),
         "bound": bound,
         "distance": result.cycles / bound,
-        "results": len(result.words),
+        "results": sum(map(entries, result.outputs.values())),
         "compile_s": compile_s,
         "bit_exact": bit_exact,
     }

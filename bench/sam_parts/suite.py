@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.cases import cases
-from bench.sam_parts.measure import CONFIG
+from bench.sam_parts.measure import CONFIG, same_bits
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.result import Result
 from sw.runtime.sam.figures import longest_stream
+from sw.workloads.tensor.tensor import Tensor
 
 BENCH = "sam.suite"
 
@@ -80,17 +81,13 @@ def measure(job: Job) -> dict[str, float | int]:
             inputs = case.inputs(integers=True)
             expected = case.expected(inputs)
             result = device.run(program, inputs)
-            equal += np.array_equal(dense(result, expected.shape), expected)
+            equal += np.array_equal(dense(result), expected)
             cycles += result.cycles
             tokens += longest_stream(result.counters)
             inputs = case.inputs(integers=False)
             result = device.run(program, inputs)
             other = model.run(program, inputs)
-            exact += (
-                device.verify(program, inputs, result).bit_exact
-                and list(result.names) == list(other.names)
-                and np.array_equal(result.words, other.words)
-            )
+            exact += device.verify(result).bit_exact and same_bits(result, other)
     return {
         "runs": runs,
         "equal": int(equal),
@@ -101,12 +98,11 @@ def measure(job: Job) -> dict[str, float | int]:
     }
 
 
-def dense(result: Result, shape: tuple[int, ...]) -> np.ndarray:
-    """A result's entries as an array; raises ``IndexError`` for entries beyond it."""
-    found = np.zeros(shape)
-    for name, value in zip(result.names, result.outputs.tolist(), strict=True):
-        found[tuple(map(int, re.findall(r"\d+", name)))] = value
-    return found
+def dense(result: Result[Any]) -> np.ndarray:
+    """A result's only output, float64."""
+    (output,) = result.outputs.values()
+    array = output if isinstance(output, np.ndarray) else Tensor.from_any(output).to_dense()
+    return array.astype(np.float64)
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

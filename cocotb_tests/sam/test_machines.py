@@ -20,7 +20,7 @@ from sw.compiler.sam.workload import SamWorkload
 from sw.golden.words import from_words
 from sw.program.rows import Rows
 from sw.runtime.host import HostDriver, Status
-from sw.runtime.sam.image import Operands, image, operands, result, result_rows
+from sw.runtime.sam.image import Operands, bind, operands, result, result_rows
 from sw.workloads.tensor.parser import parse
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
@@ -48,10 +48,11 @@ class Machine:
             name: rng.integers(1, 9, shape) * (rng.random(shape) < density) * 1.0
             for name, shape in self._tested.shapes.items()
         }
-        return operands(self._program, tensors)
+        launch = self._program.launches[0]
+        return operands(launch, bind(self._program, tensors))
 
     def load(self, operands: Operands) -> None:
-        for window, rows in image(self._program, operands).items():
+        for window, rows in operands.image.items():
             for first, words in rows.spans():
                 self.driver.write_window(window, words, first)
 
@@ -63,16 +64,16 @@ class Machine:
         counters = self.driver.counters()
         memory = {
             window: Rows(rows, self.driver.read_window(window, 0, len(rows)))
-            for window, rows in result_rows(self._program, counters).items()
+            for window, rows in result_rows(operands.launch, counters).items()
         }
-        coordinates, words = result(self._program, operands, memory)
+        coordinates, words = result(operands.launch, operands, memory)
         tested = self._tested
         tensors = [operands.tensors[name].to_dense() for name in tested.shapes]
         expected = tested.golden(*tensors)
         found = np.zeros(expected.shape)
         found[tuple(coordinates.T)] = from_words(words, tested.config.format)
         assert (found == expected).all(), f"{found}, not {expected}"
-        for (block, output), stream in operands.model.streams.items():
+        for (block, output), stream in operands.model[1].streams.items():
             count = counters.get(f"tokens_{block}_{output}", len(stream))
             # A lookup that skips leaves out what nobody needs.
             skips = tested.config.skip and block.startswith("lookup")

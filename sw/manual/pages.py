@@ -26,7 +26,8 @@ from sw.manual.markers import with_sections
 from sw.program.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
 from sw.runtime.report import JSON_FIELDS
-from sw.targets import TARGETS, Frontend
+from sw.runtime.session import run_once
+from sw.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 DEMO: Mapping[str, tuple[str, str, str]] = {
@@ -61,13 +62,10 @@ def pages() -> dict[Path, str]:
 def demo_page(config: str, name: str, backend: str) -> str:
     """The report on one of the demo's workloads, but for the times."""
     configuration = load_configuration(config)
-    frontend: Frontend = configuration.target.part("runtime")
     with tempfile.TemporaryDirectory() as folder:
-        examples = frontend.examples(Path(folder))
+        examples = configuration.target.examples(Path(folder))
         example = next(example for example in examples if example.name == name)
-        report = configuration.target.part("run")(
-            configuration, example.source, tensors=example.tensors, backend=backend
-        )
+        report = run_once(configuration, example.source, tensors=example.tensors, backend=backend)
     text = io.StringIO()
     replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
@@ -104,7 +102,7 @@ def configurations() -> str:
         _shipped(),
     ]
     for target in TARGETS.values():
-        kind = target.part("configuration")
+        kind = target.configuration
         parts.append(f"## Fields of target `{target.name}`")
         parts.append(_fields(kind))
     return "\n\n".join(parts) + "\n"

@@ -14,8 +14,8 @@ import json, sys
 from sw.targets import TARGETS
 from hw.lib.verilog import to_verilog
 target = TARGETS[sys.argv[1]]
-config = target.part("configuration").from_dict(json.loads(sys.argv[2]))
-print(to_verilog(target.part("build")(config), sys.argv[1]))
+config = target.configuration.from_dict(json.loads(sys.argv[2]))
+print(to_verilog(target.build(config), sys.argv[1]))
 """
 
 

@@ -11,7 +11,7 @@ import pytest
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES
 from sw.runtime.device import Device
-from sw.runtime.dpu import activity
+from sw.runtime.dpu.figures import activity
 from sw.runtime.timeline import Activity, draw_timeline, span_edges, span_means
 from sw.workloads.dag.generate import random_dag
 
@@ -56,7 +56,7 @@ def test_a_runs_activity_has_every_operation_and_cycle(config: str) -> None:
     device = Device(config, "model")
     workload = random_dag(300, seed=1)
     program = device.compile(workload)
-    found = activity(program, None)
+    found = activity(program.launches[0])
     assert found.cycles == device.run(program, workload.inputs).cycles
     assert found.busy.sum() >= program.statistics["operations"]
     assert found.busy.max() <= found.capacity == DpuConfig.from_dict(program.config).pes

@@ -16,7 +16,7 @@ from sw.compiler.sam.lower import lower
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden.sam import evaluate
 from sw.golden.words import from_words
-from sw.runtime.sam.image import image, operands, result, result_rows
+from sw.runtime.sam.image import bind, operands, result, result_rows
 from sw.runtime.sam.model.interpreter import model
 from sw.workloads.tensor.parser import parse
 from tests.support.sam_expressions import Case, cases, make
@@ -36,11 +36,11 @@ def check(case: Case, format: str = "float32") -> None:
     statement = parse(case.text)
     program = compile(SamWorkload("random", case.text, statement), SamConfig(format=format))
     config = SamConfig.from_dict(program.config)
-    given_operands = operands(program, case.tensors)
-    contents = image(program, given_operands)
-    run = model(config, contents, partial(result_rows, program))
+    launch = program.launches[0]
+    given_operands = operands(launch, bind(program, case.tensors))
+    run = model(config, given_operands.image, partial(result_rows, launch))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
-    got = dense(*result(program, given_operands, run.memory), shape, format)
+    got = dense(*result(launch, given_operands, run.memory), shape, format)
     expected = dense(*evaluate(statement, given_operands.tensors, format), shape, format)
     np.testing.assert_array_equal(got, expected, case.text)
 
