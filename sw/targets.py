@@ -25,27 +25,6 @@ if TYPE_CHECKING:
     from sw.runtime.verify import Verification
 
 
-class Configuration(Protocol):
-    """What every target's configuration class offers; ``hw.lib.configuration`` has a base for it.
-
-    It is a frozen dataclass with a default for every field, whose constructor raises
-    ``ConfigError`` with a line ``field = value: what is allowed`` for each bad field.
-    """
-
-    target: str
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Configuration:
-        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, JSON's types only."""
-
-    @property
-    def digest(self) -> str:
-        """Hexadecimal SHA-256 of target and fields."""
-
-
 class Frontend(Protocol):
     """What every command needs of a target: functions of one module.
 
@@ -138,7 +117,7 @@ class Target:
     """Where the parts of a target are, each as ``"module:name"``.
 
     configuration
-        the class of its configurations, see ``Configuration``.
+        the class of its configurations, a ``hw.lib.configuration.TargetConfig``.
     compile
         ``compile(workload, config, *, seed=0, progress=None, **options) -> Program``.
     schema

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, damaged_as
 from sw.program.atomic import atomic_path
 from sw.program.schema import Schema, check_sections
-from sw.targets import TARGETS, Configuration
+from sw.targets import TARGETS
 
 FORMAT_VERSION = 1
 
@@ -84,7 +85,7 @@ class Program:
                 raise ProgramError(f"statistics.{name} in {_MANIFEST} is missing")
         check_sections(schema, self.sections, self.config, sizes)
 
-    def require(self, config: Configuration) -> None:
+    def require(self, config: TargetConfig) -> None:
         """Raises ``ProgramError`` naming what differs if the program is not for ``config``.
 
         It may fill in fields that ``config`` leaves open, see ``sw.targets.Target.filled_in``.
@@ -135,7 +136,7 @@ class Program:
                 _write(archive, f"{section.name}.npy", octets.getvalue())
 
     @classmethod
-    def load(cls, path: str | Path, config: Configuration | None = None) -> Program:
+    def load(cls, path: str | Path, config: TargetConfig | None = None) -> Program:
         """Reads a file and checks all of it, and that it is for ``config`` where one is given.
 
         Raises ``ProgramError``, which names the file and the field, and ``OSError`` if the file

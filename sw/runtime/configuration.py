@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, damaged_as
-from sw.targets import TARGETS, Configuration, Target
+from sw.targets import TARGETS, Target
 
 FOLDER = Path(__file__).parents[2] / "configs"
 """Where the configurations lie that can be called by name."""
@@ -31,7 +32,7 @@ class NamedConfiguration:
     name: str
     note: str
     target: Target
-    config: Configuration
+    config: TargetConfig
     overrides: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:

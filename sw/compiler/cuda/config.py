@@ -6,7 +6,7 @@ Source of the parameters: RecFlex, section IV.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hw.lib.configuration import (
     TargetConfig,
@@ -17,9 +17,6 @@ from hw.lib.configuration import (
 from hw.lib.errors import ConfigError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
-
-if TYPE_CHECKING:
-    from sw.targets import Configuration
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
@@ -66,7 +63,7 @@ class CudaConfig(TargetConfig):
         return found + flag_violations(self, ["checked"])
 
 
-def require_cuda(name: str, config: Configuration | CudaConfig) -> CudaConfig:
+def require_cuda(name: str, config: TargetConfig) -> CudaConfig:
     """``config``, called ``name``, if it is the CUDA target's. Raises ``ConfigError`` if not."""
     if not isinstance(config, CudaConfig):
         raise ConfigError([f"{name}: is of target {config.target}: must be of target cuda"])
