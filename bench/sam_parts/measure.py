@@ -90,10 +90,10 @@ def run(
         model = _device(overrides, "model").run(program, workload.inputs)
         bit_exact = bit_exact and np.array_equal(model.words, result.words)
         bit_exact = bit_exact and list(model.names) == list(result.names)
-    bound = longest_stream(model.counters)
+    bound = longest_stream(program, model.counters)
     return {
         "cycles": result.cycles,
-        "longest_stream": longest_stream(result.counters),
+        "longest_stream": longest_stream(program, result.counters),
         "bound": bound,
         "distance": result.cycles / bound,
         "results": len(result.words),

@@ -82,7 +82,7 @@ def measure(job: Job) -> dict[str, float | int]:
             result = device.run(program, inputs)
             equal += np.array_equal(dense(result, expected.shape), expected)
             cycles += result.cycles
-            tokens += longest_stream(result.counters)
+            tokens += longest_stream(program, result.counters)
             inputs = case.inputs(integers=False)
             result = device.run(program, inputs)
             other = model.run(program, inputs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import Violation, WorkloadError
 from hw.lib.memory_map import MemoryMap
 from sw.golden.words import to_words
 from sw.program.program import Program
@@ -47,7 +47,7 @@ class AdderConfig(TargetConfig):
     target = "adder"
     digest = adder.DIGEST
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         return []
 
 

@@ -14,7 +14,7 @@ from hw.lib.configuration import (
     flag_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, Violation
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
 
@@ -52,11 +52,12 @@ class CudaConfig(TargetConfig):
             return (self.blocks_per_sm,)
         return occupancies(self.arch, self.block_threads)
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         found = choice_violations(self, "arch", ARCHITECTURES)
         if type(self.block_threads) is not int or self.block_threads not in BLOCK_THREADS:
             allowed = ", ".join(map(str, BLOCK_THREADS))
-            found.append(f"block_threads = {self.block_threads!r}: must be one of {allowed}")
+            problem = f" = {self.block_threads!r}: must be one of {allowed}"
+            found.append(Violation("block_threads", problem))
         if not found:
             most = maximum_blocks(self.arch, self.block_threads)
             found += number_violations(self, [("blocks_per_sm", 0, most)])

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from hw.sam.config import SamConfig
 from hw.sam.graph import Block
+from hw.sam.memory_map import stall_counters, token_counters, units_of
 from hw.sam.token import PAYLOAD_BITS, Kind
+from hw.sam.unit import Unit
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.program.program import Program
@@ -34,7 +37,7 @@ def operations(program: Program, operands: Operands) -> int:
 
 def statistics(program: Program, result: Result) -> dict[str, int]:
     """The compiler's, and the tokens of the run's longest stream, which bound its cycles."""
-    return {**program.statistics, "longest_stream": longest_stream(result.counters)}
+    return {**program.statistics, "longest_stream": longest_stream(program, result.counters)}
 
 
 def activity(program: Program, operands: Operands) -> Activity:
@@ -59,24 +62,24 @@ def units(program: Program) -> tuple[str, int]:
     return "ALUs", max(1, len(_computing(program)))
 
 
-def longest_stream(counters: Mapping[str, int]) -> int:
+def longest_stream(program: Program, counters: Mapping[str, int]) -> int:
     """Tokens of the longest stream: a bound of the cycles, as each carries one a cycle."""
-    return max(count for name, count in counters.items() if name.startswith("tokens_"))
+    return max(counters[name] for name in token_counters(_units(program)))
 
 
 def charts(program: Program, result: Result) -> list[Chart]:
     """The figures of a run that its page shows."""
-    bound = longest_stream(result.counters)
+    bound = longest_stream(program, result.counters)
     factor = result.cycles / max(1, bound)
     return [
         Chart(
             f"Tokens of streams, % of cycles: {factor:.2f} times the longest",
-            _largest(result.counters, "tokens_"),
+            _largest(result.counters, token_counters(_units(program))),
             result.cycles,
         ),
         Chart(
             "Cycles in which blocks stalled",
-            _largest(result.counters, "stalls_"),
+            _largest(result.counters, stall_counters(_units(program))),
             result.cycles,
         ),
     ]
@@ -132,12 +135,12 @@ def _computed(program: Program, operands: Operands) -> Iterator[np.ndarray]:
         yield run.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
 
 
-def _largest(counters: Mapping[str, int], prefix: str) -> list[tuple[str, int]]:
-    found = [
-        (name.removeprefix(prefix), count)
-        for name, count in counters.items()
-        if name.startswith(prefix) and count
-    ]
+def _units(program: Program) -> tuple[Unit, ...]:
+    return units_of(SamConfig.from_dict(program.config))
+
+
+def _largest(counters: Mapping[str, int], labels: Mapping[str, str]) -> list[tuple[str, int]]:
+    found = [(label, counters[name]) for name, label in labels.items() if counters[name]]
     return sorted(found, key=lambda bar: -bar[1])[:_SHOWN]
 
 
