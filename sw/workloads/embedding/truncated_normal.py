@@ -1,7 +1,6 @@
 """The normal distribution, truncated to an interval: its distribution function and quantiles.
 
-Not ``scipy.stats.truncnorm``: its quantiles differ in last bits, so that data would change, take ten
-times as long, and its import takes longer than both.
+Not ``scipy.stats.truncnorm``, whose quantiles differ in their last bits and take ten times as long.
 """
 
 from __future__ import annotations
