@@ -109,10 +109,11 @@ def run(
     if backend == "rtl":
         model = _device(overrides, "model").run(program, workload.inputs)
         bit_exact = bit_exact and same_bits(result, model)
-    bound = longest_stream(model.counters)
+    (launch,) = program.launches
+    bound = longest_stream(launch, model.counters)
     return {
         "cycles": result.cycles,
-        "longest_stream": longest_stream(result.counters),
+        "longest_stream": longest_stream(launch, result.counters),
         "bound": bound,
         "distance": result.cycles / bound,
         "results": sum(map(entries, result.outputs.values())),

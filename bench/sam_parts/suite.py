@@ -83,7 +83,7 @@ def measure(job: Job) -> dict[str, float | int]:
             result = device.run(program, inputs)
             equal += np.array_equal(dense(result), expected)
             cycles += result.cycles
-            tokens += longest_stream(result.counters)
+            tokens += longest_stream(program.launches[0], result.counters)
             inputs = case.inputs(integers=False)
             result = device.run(program, inputs)
             other = model.run(program, inputs)

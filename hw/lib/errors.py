@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 
 class GnarlError(Exception):
     """Bad input of any kind; the text is one line that names the place and what would be right."""
 
 
+class Violation(str):
+    """What is wrong with the ``field`` of a configuration: its name and then ``problem``."""
+
+    field: str
+
+    def __new__(cls, field: str, problem: str) -> Self:
+        violation = super().__new__(cls, field + problem)
+        violation.field = field
+        return violation
+
+
 class ConfigError(GnarlError):
     """A configuration that no hardware can be generated for.
 
-    ``violations`` lists every offending field as ``field = value: what is allowed``.
+    ``violations`` lists every problem, as a ``Violation`` where one field is to blame:
+    ``field = value: what is allowed``.
     """
 
     def __init__(self, violations: Sequence[str]) -> None:

@@ -57,6 +57,21 @@ class Array:
     writes: bool = False
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A size of a tensor, which no graph has: the host sets it before a run.
+
+    output
+        that of the block whose coordinates are below the size; "": those of the block's index.
+    coordinates
+        how many of them a unit of the setting stands for; the last one may have fewer.
+    """
+
+    name: str
+    output: str = ""
+    coordinates: int = 1
+
+
 Parameters = Mapping[str, Any]
 
 
@@ -67,8 +82,7 @@ class BlockType:
     inputs, outputs
         functions of the block's parameters.
     settings
-        names of what the host sets before a run, also functions of the parameters: sizes of
-        tensors, which are no part of a graph.
+        what the host sets before a run, also functions of the parameters.
     counts
         names of what the host reads after a run: how much a writer has written.
     """
@@ -77,7 +91,7 @@ class BlockType:
     parameters: tuple[Parameter, ...]
     inputs: Callable[[Parameters], tuple[Port, ...]]
     outputs: Callable[[Parameters], tuple[Port, ...]]
-    settings: Callable[[Parameters], tuple[str, ...]]
+    settings: Callable[[Parameters], tuple[Setting, ...]]
     arrays: Callable[[Parameters], tuple[Array, ...]]
     counts: Callable[[Parameters], tuple[str, ...]]
 
@@ -94,7 +108,7 @@ def _type(
     inputs: tuple[Port, ...] | Callable[[Parameters], tuple[Port, ...]] = (),
     outputs: tuple[Port, ...] | Callable[[Parameters], tuple[Port, ...]] = (),
     *parameters: Parameter,
-    settings: Callable[[Parameters], tuple[str, ...]] = _NONE,
+    settings: Callable[[Parameters], tuple[Setting, ...]] = _NONE,
     arrays: Callable[[Parameters], tuple[Array, ...]] = _NONE,
     counts: Callable[[Parameters], tuple[str, ...]] = _NONE,
 ) -> BlockType:
@@ -118,6 +132,8 @@ _INDEX = Parameter("index", str, "")
 _TENSOR = Parameter("tensor", str, "")
 _LEVEL = Parameter("level", int, 0)
 _ANY = (CRD, REF, VAL)
+_SIZE = Setting("size")
+_WORDS = Setting("words", coordinates=BITVECTOR_BITS)
 
 
 def _lookup_arrays(parameters: Parameters) -> tuple[Array, ...]:
@@ -181,7 +197,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _INDEX,
             Parameter("format", (DENSE, COMPRESSED), COMPRESSED),
             Parameter("skip", (False, True), False),
-            settings=lambda parameters: ("size",) if parameters["format"] == DENSE else (),
+            settings=lambda parameters: (_SIZE,) if parameters["format"] == DENSE else (),
             arrays=_lookup_arrays,
         ),
         _type(
@@ -191,7 +207,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _TENSOR,
             _LEVEL,
             _INDEX,
-            settings=_always("words"),
+            settings=_always(_WORDS),
             arrays=_always(Array("bv", words=2)),
         ),
         _type("bitvectorexpand", _ports("bv", "ref"), _ports("out_crd", "out_ref"), _INDEX),
@@ -206,7 +222,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _TENSOR,
             _LEVEL,
             _INDEX,
-            settings=_always("size"),
+            settings=_always(_SIZE),
         ),
         _type(
             "repeat",
@@ -246,7 +262,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             Parameter("full0", (False, True), False),
             Parameter("full1", (False, True), False),
             settings=lambda parameters: tuple(
-                f"size{place}" for place in range(parameters["order"])
+                Setting(f"size{place}", f"out_crd{place}") for place in range(parameters["order"])
             ),
         ),
         _type("crddrop", _OUTER_INNER, _OUT_OUTER_INNER),
@@ -265,7 +281,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _INDEX,
             Parameter("format", LEVEL_FORMATS, COMPRESSED),
             Parameter("keep_empty", (False, True), False),
-            settings=lambda parameters: ("words",) if parameters["format"] == BITVECTOR else (),
+            settings=lambda parameters: (_WORDS,) if parameters["format"] == BITVECTOR else (),
             arrays=_written_arrays,
             counts=_written_counts,
         ),

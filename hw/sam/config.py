@@ -12,6 +12,7 @@ from hw.lib.configuration import (
     format_violations,
     number_violations,
 )
+from hw.lib.errors import Violation
 from hw.lib.formats import NumberFormat, parse_format
 from hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from hw.sam.graph import Graph
@@ -74,7 +75,7 @@ class SamConfig(TargetConfig):
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         found = number_violations(
             self,
             (
@@ -91,18 +92,19 @@ class SamConfig(TargetConfig):
         for name in ("accumulator_words", "memory_bandwidth"):
             value = getattr(self, name)
             if isinstance(value, int) and value > 0 and value & (value - 1):
-                found.append(f"{name} = {value}: must be a power of two")
+                found.append(Violation(name, f" = {value}: must be a power of two"))
         found += [
             *format_violations(self, "format"),
             *flag_violations(self, ["skip"]),
             *choice_violations(self, "memory", MEMORIES),
         ]
         if not isinstance(self.expression, str):
-            found.append(f"expression = {self.expression!r}: must be text")
+            found.append(Violation("expression", f" = {self.expression!r}: must be text"))
         if self.fabric is not None and not isinstance(self.fabric, dict):
-            found.append(f"fabric = {self.fabric!r}: must be a table of types and numbers of units")
+            problem = f" = {self.fabric!r}: must be a table of types and numbers of units"
+            found.append(Violation("fabric", problem))
         if self.graph is not None and self.fabric is not None:
-            found.append("fabric: a configuration has a graph or a fabric, not both")
+            found.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
         return found
 
     @classmethod

@@ -12,8 +12,8 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import ConfigError
-from hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port
+from hw.lib.errors import ConfigError, Violation
+from hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port, Setting
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,11 @@ class Block:
     @property
     def settings(self) -> tuple[str, ...]:
         """Names of what the host sets before a run."""
-        return self.kind.settings(self.parameters)
+        return tuple(setting.name for setting in self.kind.settings(self.parameters))
+
+    def setting(self, name: str) -> Setting:
+        """The setting called ``name``; ``KeyError`` if there is none."""
+        return {one.name: one for one in self.kind.settings(self.parameters)}[name]
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -194,7 +198,7 @@ class Graph:
             ]
             edges = [_edge(*ends) for ends in values["edges"]]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ConfigError([f"graph: cannot be understood: {error!r}"]) from error
+            raise ConfigError([Violation("graph", f": cannot be understood: {error!r}")]) from error
         return cls(tuple(blocks), tuple(edges))
 
 

@@ -92,8 +92,16 @@ def memory_map(config: SamConfig) -> MemoryMap:
 
 def counters(units: Iterable[Unit]) -> list[str]:
     units = list(units)
-    return [
-        *(f"tokens_{unit.name}_{output}" for unit in units for output in unit.outputs),
-        *(f"stalls_{unit.name}" for unit in units),
-        *(f"{unit.name}_{count}" for unit in units for count in unit.counts),
-    ]
+    counts = (f"{unit.name}_{count}" for unit in units for count in unit.counts)
+    return [*token_counters(units), *stall_counters(units), *counts]
+
+
+def token_counters(units: Iterable[Unit]) -> dict[str, str]:
+    """Counters of tokens, and the streams they count as ``BLOCK_OUTPUT``."""
+    streams = [f"{unit.name}_{output}" for unit in units for output in unit.outputs]
+    return {f"tokens_{stream}": stream for stream in streams}
+
+
+def stall_counters(units: Iterable[Unit]) -> dict[str, str]:
+    """Counters of stalled cycles, and their units."""
+    return {f"stalls_{unit.name}": unit.name for unit in units}

@@ -16,7 +16,7 @@ from hw.lib.formats import FixedFormat, FloatFormat, parse_format
 from hw.lib.function import Function, check_function
 from hw.lib.functions import numerics
 from hw.lib.functions.tables import Table
-from sw.golden.words import from_words, to_words
+from sw.golden.words import float_words, from_words
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ def apply(function: Function, words: np.ndarray, format: str) -> np.ndarray:
         return np.where(words >> (kind.width - 1), np.uint32(0), words)
     numbers = from_words(words, format)
     with np.errstate(all="ignore"):
-        return to_words(_FUNCTIONS[function](kind, numbers), format)
+        return float_words(_FUNCTIONS[function](kind, numbers), kind)
 
 
 class _Parts(NamedTuple):

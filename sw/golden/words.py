@@ -8,7 +8,11 @@ from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype, parse_format
 
 
 class RangeError(ValueError):
-    """A value that a format does not hold: its index, itself, and what the format holds."""
+    """A value that a format does not hold.
+
+    ``index`` is its place in the array, ``value`` is float64, and ``reason`` says what the format
+    holds.
+    """
 
     def __init__(self, index: tuple[int, ...], value: float, reason: str) -> None:
         self.index, self.value, self.reason = index, value, reason
@@ -18,21 +22,23 @@ class RangeError(ValueError):
 def to_words(values: np.ndarray, format: str) -> np.ndarray:
     """The words (uint32) nearest to float64 ``values``, ties to even; any shape.
 
-    Floating point: subnormals are kept, what is too large becomes infinity, NaN becomes the
-    canonical NaN. Fixed point: raises ``ValueError`` naming the first index of a value that is NaN
-    or that the format doesn't hold.
+    Floating point: subnormals and infinities are kept, NaN becomes the canonical NaN. Raises
+    ``RangeError`` for the first finite value that rounds to an infinity, and in fixed point for the
+    first one that is beyond the format's range, infinite or NaN.
     """
     values = np.asarray(values, np.float64)
     kind = parse_format(format)
     if isinstance(kind, FloatFormat):
-        return _float_words(values, kind)
+        words = float_words(values, kind)
+        overflows = (words & kind.infinity == kind.infinity) & np.isfinite(values)
+        high = float(from_words(np.array(kind.infinity - 1), format))
+        _refuse(values, overflows, f"{format} holds {-high} to {high}")
+        return words
     scaled = np.rint(np.ldexp(values, kind.fraction))
     limit = 1 << (kind.width - 1)
-    wrong = ~((scaled >= -limit) & (scaled < limit))
-    if wrong.any():
-        first = tuple(np.argwhere(wrong)[0].tolist())
-        low, high = -limit / (1 << kind.fraction), (limit - 1) / (1 << kind.fraction)
-        raise RangeError(first, float(values[first]), f"{format} holds {low} to {high}")
+    low, high = -limit / (1 << kind.fraction), (limit - 1) / (1 << kind.fraction)
+    inside = (scaled >= -limit) & (scaled < limit)
+    _refuse(values, ~inside, f"{format} holds {low} to {high}")
     return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
 
 
@@ -62,7 +68,8 @@ def typed(words: np.ndarray, format: str) -> np.ndarray:
     return words.astype(f"u{dtype.itemsize}").view(dtype)
 
 
-def _float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
+def float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
+    """As ``to_words``, but values that are too large become infinities, as results do."""
     magnitude = np.abs(np.where(np.isfinite(values), values, 0.0))
     # magnitude = m * 2**power with 1 <= m < 2; below the normal range the power stays.
     least = 1 - kind.bias
@@ -74,3 +81,9 @@ def _float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
     bits = np.where((bits > kind.infinity) | np.isinf(values), kind.infinity, bits)
     bits |= np.signbit(values).astype(np.int64) << (kind.width - 1)
     return np.where(np.isnan(values), kind.canonical_nan, bits).astype(np.uint32)
+
+
+def _refuse(values: np.ndarray, wrong: np.ndarray, reason: str) -> None:
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        raise RangeError(first, float(values[first]), reason)

@@ -8,17 +8,17 @@ folder, logs included, stays until the next attempt.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+
+from filelock import FileLock
 
 
 def cache_folder() -> Path:
-    """Where built simulators lie: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
+    """Where entries are: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
     named = os.environ.get("GNARL_CACHE")
     return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
 
@@ -32,25 +32,18 @@ def digest_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
 def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 
-    What it writes besides goes, and all of it when it is interrupted. If it raises anything else
-    its folder stays until the next try, for errors to refer to.
+    Other files that it writes are removed, and all of them when it is interrupted. If it raises
+    anything else its folder stays until the next attempt, for errors to refer to.
     """
     cache = cache_folder()
     entry = cache / digest
     paths = [entry / name for name in keep]
     if not entry.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache / f"{digest}.lock"):
+        with FileLock(cache / f"{digest}.lock"):
             if not entry.exists():
                 folder = cache / f"{digest}.work"
                 shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, ProgramError, damaged_as
+from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
 from sw.program.program import Program
 from sw.runtime.target import Target
 from sw.targets import TARGETS
@@ -114,6 +114,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        # Errors of tomllib have the line only in their text, before Python 3.14.
         reason, place, column = str(error), "", ""
         if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
             reason, place, column = found[1], f":{found[2]}", f" at column {found[3]}"
@@ -152,9 +153,9 @@ def _line(text: str, field: str) -> int:
 
 
 def _placed(violation: str, places: dict[str, str], path: Path) -> str:
-    """A violation, which starts with its field, after the place where that was set."""
-    field = re.split(" = |: ", violation, maxsplit=1)[0]
-    return f"{places.get(field, path)}: {violation}"
+    """A violation after the place where its field was set."""
+    place = places.get(violation.field, path) if isinstance(violation, Violation) else path
+    return f"{place}: {violation}"
 
 
 def _note(text: str) -> str:

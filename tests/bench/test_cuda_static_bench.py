@@ -16,7 +16,7 @@ from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.fusion import fuse
 from sw.workloads.embedding.model import EmbeddingModel, Feature
 
-pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
 Run = Callable[..., Result]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ConfigError, WorkloadError
+from hw.lib.configuration import TargetConfig
+from hw.lib.errors import Violation, WorkloadError
 from hw.lib.memory_map import MemoryMap
 from sw.golden.words import to_words
 from sw.program.program import Program
@@ -40,20 +41,14 @@ SCHEMA = Schema([Section("order", np.int64, ("inputs",), 0, ("inputs",))], lambd
 
 
 @dataclass(frozen=True)
-class AdderConfig:
+class AdderConfig(TargetConfig):
     """Its hardware has no parameters."""
 
     target = "adder"
     digest = adder.DIGEST
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> AdderConfig:
-        if values:
-            raise ConfigError([f"{name} = {values[name]!r}: no such field" for name in values])
-        return cls()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {}
+    def violations(self) -> list[Violation]:
+        return []
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.errors import CapacityError, ConfigError, ProgramError
+from hw.lib.errors import CapacityError, ConfigError, ProgramError, Violation
 from hw.sam.block_types import (
     ALU_OPERATIONS,
     BITVECTOR,
@@ -204,9 +204,12 @@ def pool(config: SamConfig) -> dict[str, UnitType]:
     violations = []
     for name, count in counts.items():
         if name not in UNIT_TYPES:
-            violations.append(f"fabric: no unit {name!r}; there are {', '.join(UNIT_TYPES)}")
+            problem = f": no unit {name!r}; there are {', '.join(UNIT_TYPES)}"
         elif type(count) is not int or not 0 <= count <= 255:
-            violations.append(f"fabric: {name} = {count!r}: must be a whole number from 0 to 255")
+            problem = f": {name} = {count!r}: must be a whole number from 0 to 255"
+        else:
+            continue
+        violations.append(Violation("fabric", problem))
     if violations:
         raise ConfigError(violations)
     units = {
@@ -216,7 +219,8 @@ def pool(config: SamConfig) -> dict[str, UnitType]:
     }
     kinds = {kind.block for kind in units.values()}
     if "root" not in kinds or not kinds & set(WRITERS):
-        raise ConfigError(["fabric: it must have at least one root and one fiberwrite or valwrite"])
+        problem = ": it must have at least one root and one fiberwrite or valwrite"
+        raise ConfigError([Violation("fabric", problem)])
     return units
 
 

@@ -6,7 +6,7 @@ Source of the parameters: RecFlex, section IV.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hw.lib.configuration import (
     TargetConfig,
@@ -14,12 +14,9 @@ from hw.lib.configuration import (
     flag_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, Violation
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
-
-if TYPE_CHECKING:
-    from sw.targets import Configuration
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
@@ -55,18 +52,19 @@ class CudaConfig(TargetConfig):
             return (self.blocks_per_sm,)
         return occupancies(self.arch, self.block_threads)
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         found = choice_violations(self, "arch", ARCHITECTURES)
         if type(self.block_threads) is not int or self.block_threads not in BLOCK_THREADS:
             allowed = ", ".join(map(str, BLOCK_THREADS))
-            found.append(f"block_threads = {self.block_threads!r}: must be one of {allowed}")
+            problem = f" = {self.block_threads!r}: must be one of {allowed}"
+            found.append(Violation("block_threads", problem))
         if not found:
             most = maximum_blocks(self.arch, self.block_threads)
             found += number_violations(self, [("blocks_per_sm", 0, most)])
         return found + flag_violations(self, ["checked"])
 
 
-def require_cuda(name: str, config: Configuration | CudaConfig) -> CudaConfig:
+def require_cuda(name: str, config: TargetConfig) -> CudaConfig:
     """``config``, called ``name``, if it is the CUDA target's. Raises ``ConfigError`` if not."""
     if not isinstance(config, CudaConfig):
         raise ConfigError([f"{name}: is of target {config.target}: must be of target cuda"])

@@ -55,7 +55,7 @@ def layout_checks() -> Iterator[str]:
         conditions = [f"sizeof({struct}) == {layout.itemsize}"]
         for field in layout.names or ():
             offset = layout.fields[field][1]  # type: ignore[index]
-            conditions.append(f"__builtin_offsetof({struct}, {field}) == {offset}")
+            conditions.append(f"GNARL_OFFSET({struct}, {field}) == {offset}")
         yield f"static_assert({_AND.join(conditions)},"
         yield f'              "host and device disagree on {name}");'
 

@@ -1,4 +1,4 @@
-"""From CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through cuda-core.
+"""From CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through cuda-bindings.
 
 What was compiled lies in the cache of ``sw.program.cache``, by the digest of source, headers,
 options and compiler.
@@ -6,10 +6,8 @@ options and compiler.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -23,8 +21,8 @@ from sw.compiler.cuda.fusion import KERNEL
 from sw.program.cache import cached, digest_of
 
 _STANDARD = "c++17"
-_IMPORTING = threading.Lock()
 _CUBIN, _LOG = "kernel.cubin", "compiler.log"
+_MISSING = "CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"
 
 
 class NvrtcError(GnarlError):
@@ -68,7 +66,8 @@ class CompileRequest:
 
 def nvrtc_version() -> tuple[int, int]:
     """Of the installed NVRTC, which is that of its CUDA. Raises ``NvrtcError`` without one."""
-    return _call("nvrtcVersion")
+    major, minor = _call("nvrtcVersion")
+    return major, minor
 
 
 @cache
@@ -110,16 +109,16 @@ def compile_kernel(
             f"must be one of {', '.join(supported_architectures())}"
         )
     headers = [text for folder in include for text in header_texts(folder)]
-    options = [f"-D{name}={value}" for name, value in sorted(defines.items())]
-    digest = digest_of(
-        "nvrtc", _version_text(), arch, _STANDARD, kernel, *options, *headers, source
-    )
+    macros = [f"-D{name}={value}" for name, value in sorted(defines.items())]
+    digest = digest_of("nvrtc", _version_text(), arch, _STANDARD, kernel, *macros, *headers, source)
+    options = [f"-arch={arch}", f"-std={_STANDARD}", "--ptxas-options=-v", *macros]
+    options += [f"-I{folder}" for folder in include]
     compiled = False
 
     def make(folder: Path) -> None:
         nonlocal compiled
         compiled = True
-        cubin, log = _compile(source, arch, include, defines, kernel)
+        cubin, log = _compile(source, arch, options, kernel)
         _figures(log, kernel)
         (folder / _CUBIN).write_bytes(cubin)
         (folder / _LOG).write_text(log, encoding="utf-8")
@@ -138,9 +137,9 @@ def compile_many(
 ) -> list[CompiledKernel]:
     """Compiles on ``jobs`` cores, on all that there are unless given; results in requests' order.
 
-    In threads: NVRTC lets go of Python's lock (two threads take half the time of one). ``progress``
-    is told the share that is done. Raises the first ``NvrtcError`` of any of them; those not begun
-    by then are left.
+    In threads: NVRTC runs without Python's lock (two threads take half the time of one).
+    ``progress`` is called with the share that is done. Raises the first ``NvrtcError`` of any of
+    them; requests not begun by then are dropped.
     """
     pool = ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
     try:
@@ -163,36 +162,32 @@ def compile_many(
         pool.shutdown(cancel_futures=True)
 
 
-def _compile(
-    source: str, arch: str, include: Sequence[Path], defines: Mapping[str, str], name: str
-) -> tuple[bytes, str]:
-    from cuda.core import Program, ProgramOptions
-
-    log = io.StringIO()
-    options = ProgramOptions(
-        name=name,
-        arch=arch,
-        std=_STANDARD,
-        include_path=[str(folder) for folder in include],
-        define_macro=list(defines.items()) or None,
-        ptxas_options=["-v"],
-    )
+def _compile(source: str, arch: str, options: Sequence[str], name: str) -> tuple[bytes, str]:
+    arguments = [os.fsencode(option) for option in options]
+    (program,) = _call("nvrtcCreateProgram", source.encode(), name.encode(), 0, [], [])
     try:
-        cubin = Program(source, "c++", options).compile("cubin", logs=log).code
-    except Exception as error:  # cuda-core has no public class for what NVRTC refuses
-        raise NvrtcError(f"NVRTC for {arch}: {_complaint(str(error))}") from error
-    return bytes(cubin), _text(log.getvalue())
+        (status,) = _nvrtc().nvrtcCompileProgram(program, len(arguments), arguments)
+        # Its parts end in NUL characters.
+        log = _fetch("ProgramLog", program).decode(errors="replace").replace("\0", "\n")
+        if status:
+            raise NvrtcError(f"NVRTC for {arch}: {_complaint(log) or status.name}")
+        return _fetch("CUBIN", program), log
+    finally:
+        _call("nvrtcDestroyProgram", program)
 
 
-def _complaint(text: str) -> str:
-    """The first line that says what is wrong."""
-    lines = [" ".join(line.split()) for line in _text(text).splitlines() if line.strip()]
-    return next((line for line in lines if re.search(r"\berror\s*:", line)), lines[0])
+def _fetch(what: str, program: Any) -> bytes:
+    """What NVRTC made of a program: ``CUBIN``, ``ProgramLog``."""
+    (size,) = _call(f"nvrtcGet{what}Size", program)
+    content = bytearray(size)
+    _call(f"nvrtcGet{what}", program, content)
+    return bytes(content)
 
 
-def _text(log: str) -> str:
-    """Of a log whose parts end in NUL characters."""
-    return log.replace("\0", "\n")
+def _complaint(log: str) -> str:
+    """The first line that says what is wrong; empty where there is none."""
+    lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
+    return next((line for line in lines if re.search(r"\berror\s*:", line)), "".join(lines[:1]))
 
 
 def _figures(log: str, kernel: str) -> tuple[int, int, int]:
@@ -224,17 +219,21 @@ def _version_text() -> str:
     return ".".join(map(str, nvrtc_version()))
 
 
-@cache
-def _call(function: str) -> Any:
-    """What a function of NVRTC's returns besides its status."""
+def _nvrtc() -> Any:
+    """Module ``cuda.bindings.nvrtc``. Raises ``NvrtcError`` where it is not installed."""
     try:
-        with _IMPORTING:  # cuda-core cannot be imported by two threads at a time
-            import cuda.core  # noqa: F401
         from cuda.bindings import nvrtc
+    except ImportError:
+        raise NvrtcError(_MISSING) from None
+    return nvrtc
 
-        status, *results = getattr(nvrtc, function)()
-    except (ImportError, RuntimeError):  # the latter where the library itself is not found
-        raise NvrtcError("CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'") from None
-    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise NvrtcError(f"{function} of NVRTC fails: {status.name}")
-    return tuple(results)
+
+def _call(function: str, *arguments: Any) -> Sequence[Any]:
+    """What a function of NVRTC returns besides its status. Raises ``NvrtcError`` for a failure."""
+    try:
+        status, *results = getattr(_nvrtc(), function)(*arguments)
+    except RuntimeError:  # of cuda.pathfinder: the library is not found
+        raise NvrtcError(_MISSING) from None
+    if status:
+        raise NvrtcError(f"NVRTC: {function} failed: {status.name}")
+    return results

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, ConfigError, WorkloadError
+from hw.lib.errors import CapacityError, ConfigError, Violation, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
@@ -81,7 +81,8 @@ def resolve(config: SamConfig) -> SamConfig:
     try:
         graph = lower(parse(config.expression), skip=config.skip)
     except WorkloadError as error:
-        raise ConfigError([f"expression = {config.expression!r}: {error}"]) from error
+        problem = f" = {config.expression!r}: {error}"
+        raise ConfigError([Violation("expression", problem)]) from error
     return replace(config, graph=graph)
 
 

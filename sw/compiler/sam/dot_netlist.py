@@ -1,7 +1,10 @@
 """Nodes and edges of the SAM tools' DOT files as blocks, of any number of operands.
 
 The dialect tells ports by the comments of edges: ``in-B`` and ``out-B`` are the lane of operand B
-of a joiner, ``i``, ``in-i``, ``outer-i`` a port for coordinates of index i.
+of a joiner, ``i``, ``in-i``, ``outer-i`` a port for coordinates of index i, ``in-0`` and ``in-1``
+the operands of arithmetic. Where edges into arithmetic have no comment, as in files of the tools,
+the digraph's attribute ``operand_order`` says which operand is the first one: ``id``, that from the
+node with the lower number; ``edge``, that whose edge comes first.
 """
 
 from __future__ import annotations
@@ -14,9 +17,13 @@ from hw.sam.block_types import ALU_OPERATIONS, FUNCTIONS
 from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
 from sw.compiler.sam.dot_write import JOINERS
 
+OPERAND_ORDERS = ("id", "edge")
+"""What ``operand_order`` may be."""
+
+_ARITHMETIC = frozenset(("add", *ALU_OPERATIONS))
+
 TYPES = frozenset(
     (
-        "add",
         "arrayvals",
         "bitvectorexpand",
         "broadcast",
@@ -31,7 +38,7 @@ TYPES = frozenset(
         "repsiggen",
         "serializer",
         "spaccumulator",
-        *ALU_OPERATIONS,
+        *_ARITHMETIC,
         *FUNCTIONS,
         *JOINERS,
     )
@@ -48,6 +55,7 @@ class Node:
 
     Inputs and outputs are called as those of blocks, but for joiners, which may have any number of
     lanes, and for accumulators, whose ``in i`` and ``out i`` have the index instead of a place.
+    ``free`` are the inputs of arithmetic that no comment names.
     """
 
     name: str
@@ -56,6 +64,12 @@ class Node:
     line: int
     inputs: dict[str, Wire] = field(default_factory=dict)
     lanes: list[str] = field(default_factory=list)  # of joiners, by name
+    free: list[str] = field(default_factory=list)
+
+    @property
+    def subtracts(self) -> bool:
+        """The one operation whose operands cannot be exchanged."""
+        return self.type == "sub" or (self.type == "add" and self.values.get("sub") == "1")
 
 
 @dataclass(frozen=True)
@@ -74,9 +88,14 @@ class Netlist:
     ``result_indices``: those of the coordinates that are written.
     """
 
-    def __init__(self, syntax: DotGraph, name: str) -> None:
+    def __init__(self, syntax: DotGraph, name: str, operand_order: str | None) -> None:
         self._file = name
-        self._in_file_order = "hand" in name.lower()
+        self._operand_order = syntax.attributes.get("operand_order", operand_order)
+        if self._operand_order not in (None, *OPERAND_ORDERS):
+            raise WorkloadError(
+                f"{name}: operand_order = {self._operand_order}: must be "
+                f"{' or '.join(OPERAND_ORDERS)}"
+            )
         self.nodes: dict[str, Node] = {}
         linked = {name for edge in syntax.edges for name in (edge.source, edge.target)}
         for node in syntax.nodes.values():
@@ -133,16 +152,39 @@ class Netlist:
             lanes.append(lane)
 
     def _operands_first(self, links: list[_Link]) -> list[_Link]:
-        """Operands of arithmetic from left to right, where their edges do not say.
+        """The links, those into arithmetic from the left operand to the right one.
 
-        The tools give ids from left to right; files written by hand are in the right order.
+        Comments come before either order. Without an order, numbered nodes are taken by number,
+        as the tools write them, others by edge; that must not matter for a difference.
         """
-        if self._in_file_order or not all(name.isdecimal() for name in self.nodes):
+        unnumbered = next((node for node in self.nodes.values() if not node.name.isdecimal()), None)
+        if self._operand_order == "id" and unnumbered is not None:
+            self.fail(
+                unnumbered.line,
+                f"operand_order = id: node {unnumbered.name}: names must be numbers from left to "
+                "right",
+            )
+        by_edge: dict[str, list[_Link]] = {}
+        for link in links:
+            if self.nodes[link.target].type in _ARITHMETIC:
+                by_edge.setdefault(link.target, []).append(link)
+        for name, entering in by_edge.items():
+            node, comments = self.nodes[name], [_comment(link.enters) for link in entering]
+            node.free = [f"val{place}" for place in "01" if f"in-{place}" not in comments]
+            sources = [int(link.source) for link in entering] if unnumbered is None else []
+            given = self._operand_order is not None or len(node.free) < 2
+            if node.subtracts and not given and sources != sorted(sources):
+                self.fail(
+                    node.line,
+                    f"{node.type} {name} subtracts: the order of its operands is ambiguous: "
+                    'comment="in-0" on the edge of the first one gives it, or '
+                    'operand_order="id" or "edge" in the digraph',
+                )
+        if self._operand_order == "edge" or unnumbered is not None:
             return links
-        arithmetic = {"add", *ALU_OPERATIONS}
         return sorted(
             links,
-            key=lambda link: int(link.source) if self.nodes[link.target].type in arithmetic else 0,
+            key=lambda link: int(link.source) if link.target in by_edge else 0,
         )
 
     def _connect(self, link: _Link) -> None:
@@ -193,9 +235,10 @@ class Netlist:
             return f"in {_index(comment)}"
         if node.type in ("crddrop", "crdhold"):
             return self._outer_or_inner(edge, node, kind, comment)
-        if node.type == "add" or node.type in ALU_OPERATIONS:
-            place = comment.removeprefix("in-")
-            return f"val{place if place in ('0', '1') else len(node.inputs)}"
+        if node.type in _ARITHMETIC:
+            if comment in ("in-0", "in-1"):
+                return f"val{comment[-1]}"
+            return node.free.pop(0) if node.free else "val1"
         if node.type in ("parallelizer", "serializer"):
             return f"i{comment.removeprefix('in-')}" if node.type == "serializer" else "i"
         if node.type == "repsiggen":

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import GnarlError, WorkloadError, damaged_as
+from hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as
 from hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, FUNCTIONS, MAX_LANES
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
@@ -36,31 +36,29 @@ class ReadGraph:
     statement: str
 
 
-def read_dot(text: str, name: str) -> ReadGraph:
+def read_dot(text: str, name: str, operand_order: str | None = None) -> ReadGraph:
     """The graph in the text of the file called ``name``.
 
-    Raises ``WorkloadError`` that names the file, and the line where one can be named.
+    operand_order
+        ``id`` or ``edge``, for a file that does not say, see ``dot_netlist``.
+
+    Raises ``WorkloadError`` that names the file, and the line where one can be named; for a
+    difference whose first operand nothing tells, too.
     """
-    try:
-        with damaged_as(WorkloadError, "file"):
-            return _read(text, name)
-    except GnarlError as error:
-        if str(error).startswith((f"{name}, line ", f"{name}: ")):
-            raise
-        raise WorkloadError(f"{name}: {error}") from error
-
-
-def _read(text: str, name: str) -> ReadGraph:
-    syntax = parse_dot(text, name)
-    formats = _formats(syntax, name)
-    netlist = Netlist(syntax, name)
-    modernise(netlist)
-    graph = _Builder(netlist, formats).graph()
-    graph = mark_empty_fibers(attach_coordinates(remove_unused(graph)))
-    if not any("skip" in node.values for node in netlist.nodes.values()):
-        graph = mark_skips(graph)
-    verify(graph)
-    return ReadGraph(graph, formats, describe(graph, formats))
+    with damaged_as(WorkloadError, f"{name}: file"):
+        syntax = parse_dot(text, name)
+        formats = _formats(syntax, name)
+        netlist = Netlist(syntax, name, operand_order)
+        modernise(netlist)
+        blocks = _Builder(netlist, formats).blocks()
+        try:
+            graph = mark_empty_fibers(attach_coordinates(remove_unused(blocks.graph())))
+            if not any("skip" in node.values for node in netlist.nodes.values()):
+                graph = mark_skips(graph)
+            verify(graph)
+            return ReadGraph(graph, formats, describe(graph, formats))
+        except GnarlError as error:
+            raise WorkloadError(f"{name}: {error}") from error
 
 
 def _formats(syntax: DotGraph, name: str) -> dict[str, TensorFormat]:
@@ -97,7 +95,7 @@ class _Builder:
         self._streams: dict[tuple[str, str], Stream] = {}
         self._root: Stream | None = None
 
-    def graph(self) -> Graph:
+    def blocks(self) -> GraphBuilder:
         order: nx.DiGraph = nx.DiGraph()
         for node in self._netlist.nodes.values():
             order.add_node(node.name)
@@ -109,8 +107,11 @@ class _Builder:
         for name in nx.topological_sort(order):
             node = self._netlist.nodes[name]
             if node.type != "broadcast":
-                self._rule(node)(node)
-        return self._blocks.graph()
+                try:
+                    self._rule(node)(node)
+                except ConfigError as error:
+                    self._netlist.fail(node.line, f"{node.type} {name}: {error}")
+        return self._blocks
 
     def _rule(self, node: Node) -> Callable[[Node], None]:
         if node.type in JOINERS:

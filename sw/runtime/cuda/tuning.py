@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from sw.compiler.cuda.config import require_cuda
-from sw.compiler.cuda.tune import tune_to_file
+from sw.compiler.cuda.tune import measures, tune_to_file
 from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.cuda.gpu.measure import find_measurer
 from sw.runtime.stages import Stages, quiet
 from sw.workloads.embedding.data import past_batches
+from sw.workloads.embedding.model import EmbeddingModel
 
 
 def tune(
     configuration: NamedConfiguration,
-    source: str,
+    source: EmbeddingModel | str | Path,
     output: Path,
     *,
     strategy: str,
@@ -25,7 +28,8 @@ def tune(
 ) -> str:
     """Writes the schedules of the model in ``source``, and says how they were found.
 
-    Historical batches are synthesised from what the model says. Raises ``GnarlError`` for bad
+    Historical batches are synthesised from what the model says, and measured on all GPUs of this
+    machine that the configuration is for. Raises ``GnarlError`` for bad
     input of any kind, and where no device is left to measure on.
     """
     config = require_cuda(configuration.name, configuration.config)
@@ -37,17 +41,20 @@ def tune(
             advance(len(history) / batches)
     failures: list[str] = []
     with stages("tune") as advance:
-        found = tune_to_file(
-            model,
-            config,
-            history,
-            output,
-            strategy=strategy,
-            candidates=candidates,
-            seed=seed,
-            progress=lambda done, total, left: advance(done / max(1, total)),
-            note=failures.append,
-        )
+        measurer = find_measurer(model, config, history) if measures(strategy) else None
+        with measurer or nullcontext():
+            found = tune_to_file(
+                model,
+                config,
+                history,
+                measurer,
+                output,
+                strategy=strategy,
+                candidates=candidates,
+                seed=seed,
+                progress=lambda done, total, left: advance(done / max(1, total)),
+                note=failures.append,
+            )
     schedules = _count(len(found.schedules), "schedule")
     text = f"{schedules} for {_count(len(model.features), 'feature')}: {found.origin}"
     return "; ".join([text, *failures])

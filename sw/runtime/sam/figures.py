@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from hw.sam.config import SamConfig
 from hw.sam.graph import Block
+from hw.sam.memory_map import stall_counters, token_counters, units_of
 from hw.sam.token import PAYLOAD_BITS, Kind
+from hw.sam.unit import Unit
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.program.program import Launch
@@ -38,13 +41,13 @@ def activity(launch: Launch, operands: Operands) -> Activity:
     computes = busy > 0
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
     return Activity(
-        "ALUs", _units(launch), busy, kinds, "timing of the model, without back pressure"
+        "ALUs", _alus(launch), busy, kinds, "timing of the model, without back pressure"
     )
 
 
-def longest_stream(counters: Mapping[str, int]) -> int:
+def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
     """Tokens of the longest stream: a bound of the cycles, as each carries one a cycle."""
-    return max(count for name, count in counters.items() if name.startswith("tokens_"))
+    return max(counters[name] for name in token_counters(_units(launch)))
 
 
 def figures(run: LaunchRun[HostJob[Operands]]) -> Figures:
@@ -54,19 +57,25 @@ def figures(run: LaunchRun[HostJob[Operands]]) -> Figures:
     in. The tokens of the longest stream bound the cycles.
     """
     launch, finished = run.launch, run.finished
-    bound = longest_stream(finished.counters)
+    units = _units(launch)
+    bound = longest_stream(launch, finished.counters)
     cycles = finished.cycles or 0
+    stalls = _largest(finished.counters, stall_counters(units))
     charts = [
         Chart(
             f"Tokens of streams, % of cycles: {cycles / max(1, bound):.2f} times the longest",
-            _largest(finished.counters, "tokens_"),
+            _largest(finished.counters, token_counters(units)),
             cycles,
         ),
-        Chart("Cycles in which blocks stalled", _largest(finished.counters, "stalls_"), cycles),
+        Chart(
+            "Cycles in which blocks stalled",
+            _largest(finished.counters, stall_counters(units)),
+            cycles,
+        ),
     ]
     operations = sum(len(times) for times in _computed(launch, run.job.operands))
     statistics = {**launch.statistics, "longest_stream": bound}
-    return Figures(operations, "ALUs", _units(launch), statistics, charts)
+    return Figures(operations, "ALUs", _alus(launch), statistics, charts)
 
 
 def dot(launch: Launch) -> str:
@@ -74,7 +83,7 @@ def dot(launch: Launch) -> str:
     return write_dot(graph_of(launch.sections), statement_of(launch.sections))
 
 
-def _units(launch: Launch) -> int:
+def _alus(launch: Launch) -> int:
     return max(1, len(_computing(launch)))
 
 
@@ -94,10 +103,10 @@ def _computed(launch: Launch, operands: Operands) -> Iterator[np.ndarray]:
         yield run.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
 
 
-def _largest(counters: Mapping[str, int], prefix: str) -> list[tuple[str, int]]:
-    found = [
-        (name.removeprefix(prefix), count)
-        for name, count in counters.items()
-        if name.startswith(prefix) and count
-    ]
+def _units(launch: Launch) -> tuple[Unit, ...]:
+    return units_of(SamConfig.from_dict(launch.config))
+
+
+def _largest(counters: Mapping[str, int], labels: Mapping[str, str]) -> list[tuple[str, int]]:
+    found = [(label, counters[name]) for name, label in labels.items() if counters[name]]
     return sorted(found, key=lambda bar: -bar[1])[:_SHOWN]

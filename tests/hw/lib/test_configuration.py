@@ -14,7 +14,7 @@ from hw.lib.configuration import (
     format_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, Violation
 from hw.lib.formats import FORMAT_NAMES
 
 
@@ -27,7 +27,7 @@ class Lamp(TargetConfig):
 
     target = "lamp"
 
-    def violations(self) -> list[str]:
+    def violations(self) -> list[Violation]:
         return [
             *number_violations(self, [("watts", 5, 60)]),
             *flag_violations(self, ["dimmed"]),

@@ -9,7 +9,7 @@ import pytest
 from hw.lib.formats import FLOAT_FORMATS, FixedFormat, parse_format
 from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
-from sw.golden.words import from_words, to_words
+from sw.golden.words import float_words, from_words
 
 COMPUTES = [Operation.ADD, Operation.SUB, Operation.MUL, Operation.MAX, Operation.MIN]
 
@@ -31,7 +31,7 @@ def expected_words(
                 Operation.SUB: np.subtract,
                 Operation.MUL: np.multiply,
             }[operation]
-            return to_words(compute(a, b), name)
+            return float_words(compute(a, b), FLOAT_FORMATS[name])
     less = (a < b) | ((a == b) & np.signbit(a) & ~np.signbit(b))
     chosen = np.where(less == (operation == Operation.MIN), left, right)
     nan = np.isnan(a) | np.isnan(b)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.formats import FLOAT_FORMATS, float_dtype
-from sw.golden.words import from_words, to_words
+from sw.golden.words import RangeError, float_words, from_words, to_words
 
 FLOATS = list(FLOAT_FORMATS)
 SMALL = [name for name, format in FLOAT_FORMATS.items() if format.width <= 16]
@@ -46,11 +47,17 @@ def test_halfway_values_go_to_even_and_their_neighbours_to_the_nearer(name: str)
 
 @given(st.lists(st.floats(), min_size=1))
 def test_float32_and_float16_are_numpys(values: list[float]):
-    array = np.array(values)
     with np.errstate(all="ignore"):
         for name in ("float32", "float16"):
-            dtype = float_dtype(name)
+            array, dtype = np.array(values), float_dtype(name)
             expected = array.astype(dtype)
+            overflows = np.isinf(expected) & np.isfinite(array)
+            if overflows.any():
+                with pytest.raises(RangeError) as error:
+                    to_words(array, name)
+                assert error.value.index == (int(np.argmax(overflows)),)
+                assert error.value.value == array[error.value.index]
+                array, expected = array[~overflows], expected[~overflows]
             bits = expected.view(f"u{dtype.itemsize}").astype(np.uint32)
             bits = np.where(np.isnan(expected), FLOAT_FORMATS[name].canonical_nan, bits)
             assert to_words(array, name).tolist() == bits.tolist()
@@ -66,15 +73,14 @@ def test_float32_and_float16_are_numpys(values: list[float]):
         ("float32", 2.0**-149, 1),
         ("float32", 2.0**-150, 0),
         ("float32", -np.inf, 0xFF800000),
-        ("float32", 3.5e38, 0x7F800000),
+        ("float32", np.inf, 0x7F800000),
+        ("float32", 2.0**128 - 2.0**103 - 2.0**75, 0x7F7FFFFF),
         ("float32", -np.nan, 0x7FC00000),
         # Rounding to float32 first would make it a tie, and then 1.0.
         ("bfloat16", 1 + 2**-8 + 2**-40, 0x3F81),
         ("float16", 65519.9, 0x7BFF),
-        ("float16", 65520.0, 0x7C00),
         ("float8_e5m2", 57344.0, 0x7B),
         ("float8_e4m3", 240.0, 0x77),
-        ("float8_e4m3", 248.0, 0x78),
         ("fixed16.8", 1.0, 0x0100),
         ("fixed16.8", -1 / 256, 0xFFFF),
         ("fixed16.8", 1.5 / 256, 0x0002),
@@ -100,3 +106,25 @@ def test_values_that_a_fixed_format_does_not_hold_are_refused(value: float):
     text = f"value [1] = {value}: fixed4.0 holds -8.0 to 7.0"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         to_words(np.array([7.4, value]), "fixed4.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "held"),
+    [
+        ("float32", 1e39, "-3.4028234663852886e+38 to 3.4028234663852886e+38"),
+        ("float32", -(2.0**128 - 2.0**103), "-3.4028234663852886e+38 to 3.4028234663852886e+38"),
+        ("bfloat16", 3.4e38, "-3.3895313892515355e+38 to 3.3895313892515355e+38"),
+        ("float16", 65520.0, "-65504.0 to 65504.0"),
+        ("float8_e5m2", -61440.0, "-57344.0 to 57344.0"),
+        ("float8_e4m3", 248.0, "-240.0 to 240.0"),
+    ],
+)
+def test_values_beyond_a_floating_point_format_are_refused(name: str, value: float, held: str):
+    text = f"value [1, 0] = {value}: {name} holds {held}"
+    values = np.array([[1.0, np.inf], [value, np.nan]])
+    with pytest.raises(RangeError, match=f"^{re.escape(text)}$") as error:
+        to_words(values, name)
+    assert (error.value.index, error.value.value) == ((1, 0), value)
+    assert error.value.reason == f"{name} holds {held}"
+    infinite = float_words(np.array([value]), FLOAT_FORMATS[name])
+    assert from_words(infinite, name).tolist() == [math.copysign(math.inf, value)]

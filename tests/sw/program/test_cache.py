@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 import pytest
+from filelock import FileLock
 
 from sw.program.cache import cached, digest_of
 
@@ -44,7 +50,7 @@ def failing(error: type[BaseException]) -> Callable[[Path], None]:
 def test_what_is_interrupted_leaves_nothing(cache: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         cached("abc", failing(KeyboardInterrupt), keep=("kept",))
-    assert [each.name for each in cache.iterdir()] == ["abc.lock"]
+    assert {each.name for each in cache.iterdir()} <= {"abc.lock"}
     assert cached("abc", write, keep=("kept",))[0].exists()
 
 
@@ -54,6 +60,59 @@ def test_what_fails_can_be_looked_at_until_the_next_try(cache: Path) -> None:
     assert (cache / "abc.work" / "other" / "scratch").exists()
     assert cached("abc", write, keep=("kept",))[0].exists()
     assert not (cache / "abc.work").exists()
+
+
+def waiting(folder: Path) -> None:
+    """Takes longer than another process or thread needs to ask for the same entry."""
+    with (folder.parent / "made").open("a") as made:
+        made.write("made\n")
+    sleep(0.5)
+    write(folder)
+
+
+def _process(make: str) -> subprocess.Popen[bytes]:
+    script = f"""
+import os, signal
+from tests.sw.program.test_cache import cached, waiting, write
+
+def killed(folder):
+    write(folder)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+cached("abc", {make}, keep=("kept",))
+"""
+    return subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
+
+
+def test_processes_that_want_one_entry_make_it_once(cache: Path) -> None:
+    processes = [_process("waiting") for _ in range(3)]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert (cache / "made").read_text() == "made\n"
+    assert (cache / "abc" / "kept").exists()
+
+
+def test_threads_that_want_one_entry_make_it_once(cache: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        paths = list(pool.map(lambda _: cached("abc", waiting, keep=("kept",)), range(4)))
+    assert (cache / "made").read_text() == "made\n"
+    assert paths == [[cache / "abc" / "kept"]] * 4
+
+
+def test_a_killed_process_locks_nobody_out(cache: Path) -> None:
+    assert _process("killed").wait(120) == -signal.SIGKILL
+    assert (cache / "abc.work" / "other").exists()
+    assert cached("abc", write, keep=("kept",))[0].exists()
+    assert not (cache / "abc.work").exists()
+
+
+def test_a_process_that_waits_can_be_interrupted(cache: Path) -> None:
+    with FileLock(cache / "abc.lock"):
+        process = _process("write")
+        sleep(2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) != 0
+    assert not (cache / "abc").exists()
 
 
 def test_digests_tell_sequences_apart() -> None:

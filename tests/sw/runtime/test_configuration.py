@@ -146,3 +146,13 @@ def test_a_bad_override_is_named_as_one() -> None:
 def test_a_field_that_an_override_makes_wrong_is_found_in_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, 'target = "dpu"\nbanks = 8\n')
     assert refusal(path, "depth=4") == (f"{path}:2: banks = 8: must be a multiple of 2**depth = 16")
+
+
+def test_a_value_does_not_hide_its_field(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\n\nformat = "a = b: c"\n')
+    assert refusal(path).startswith(f"{path}:3: format = 'a = b: c': must be one of ")
+
+
+def test_a_field_may_be_called_as_an_error_begins(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "dpu"\n\n"banks = 8: no" = 1\n')
+    assert refusal(path).startswith(f"{path}:3: banks = 8: no = 1: no such field; ")

@@ -10,13 +10,13 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from sw.runtime.backend import BACKENDS
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import START_CYCLES
 from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Rows
-from sw.runtime.backend import BACKENDS
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.workloads.dag.generate import random_dag
@@ -156,21 +156,45 @@ def test_bad_inputs_are_refused(model: Device, inputs: object, text: str) -> Non
         model.run(program, inputs)  # type: ignore[arg-type]
 
 
+FLOAT32_RANGE = "float32 holds -3.4028234663852886e+38 to 3.4028234663852886e+38"
+
+
+@pytest.mark.parametrize(("at", "name"), [(0, "input x"), (1, "constant")])
 @pytest.mark.parametrize(
-    ("value", "constant", "name"), [(200.0, 1.0, "input x"), (1.0, 200.0, "constant")]
+    ("format", "value", "held"),
+    [
+        ("fixed16.8", 200.0, "fixed16.8 holds -128.0 to 127.99609375"),
+        ("float32", -1e39, FLOAT32_RANGE),
+        ("float16", 65520.0, "float16 holds -65504.0 to 65504.0"),
+    ],
 )
 def test_a_value_that_the_format_does_not_hold_is_named(
-    value: float, constant: float, name: str
+    at: int, name: str, format: str, value: float, held: str
 ) -> None:
-    device = Device(load_configuration(CONFIG, ["format=fixed16.8"]), "model")
+    device = Device(load_configuration(CONFIG, [f"format={format}"]), "model")
+    values = [1.0, 1.0]
+    values[at] = value
     graph = nx.DiGraph()
-    graph.add_node("c", op="const", value=constant)
+    graph.add_node("c", op="const", value=values[1])
     graph.add_node("x", op="input")
     graph.add_node("y", op="add")
     graph.add_edges_from([("c", "y"), ("x", "y")])
-    text = f"graph: {name} = 200.0: fixed16.8 holds -128.0 to 127.99609375"
-    with refused(WorkloadError, text):
-        device.run(device.compile(graph), [value])
+    with refused(WorkloadError, f"graph: {name} = {value}: {held}"):
+        device.run(device.compile(graph), [values[0]])
+
+
+@pytest.mark.parametrize(
+    ("constant", "value", "name"), [("2.0", -1e39, "b[1]"), ("1e39", 1.0, "constant")]
+)
+def test_a_tensors_value_that_the_format_does_not_hold_is_named(
+    constant: str, value: float, name: str
+) -> None:
+    device = Device("sam_fp32", "model")
+    operands = {"b": [0.0, value, 1.0]}
+    workload = device.workload((f"x(i)={constant}*b(i) -f=x:s -f=b:s", operands))
+    number = value if name != "constant" else 1e39
+    with refused(WorkloadError, f"{name} = {number}: {FLOAT32_RANGE}"):
+        device.run(device.compile(workload), workload.inputs)
 
 
 def test_an_unknown_backend_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,51 +103,48 @@ def tune_to_file(
     model: EmbeddingModel,
     config: CudaConfig,
     batches: Sequence[Batch],
+    measurer: Measurer | None,
     output: Path,
     *,
     strategy: str = STRATEGIES[0],
     candidates: int = 8,
     seed: int = 0,
-    devices: int | None = None,
     progress: Progress = _quiet,
     note: Callable[[str], None] = _quiet,
-    measurer: Measurer | None = None,
 ) -> ScheduleSet:
     """As ``tune``, with the result in a file that appears whole or not at all.
 
-    What has been measured is in ``output`` with ``.journal`` behind its name until then. Measures
-    on so many ``devices``, by default all GPUs of this machine, or with another ``measurer``.
+    What has been measured is in ``output`` with ``.journal`` behind its name until then.
     """
     journal = journal_path(output)
-    with ExitStack() as closing:
-        if measurer is None and strategy in _MEASURING:
-            from sw.runtime.cuda.gpu.measure import find_measurer
-
-            found_here = find_measurer(model, config, batches, devices)
-            measurer = found_here and closing.enter_context(found_here)
-        try:
-            found = tune(
-                model,
-                config,
-                batches,
-                measurer,
-                strategy=strategy,
-                candidates=candidates,
-                seed=seed,
-                journal=journal,
-                progress=progress,
-                note=note,
-            )
-        except DeviceFailure as failure:
-            raise DeviceFailure(f"{failure}; the same command goes on from {journal}") from failure
+    try:
+        found = tune(
+            model,
+            config,
+            batches,
+            measurer,
+            strategy=strategy,
+            candidates=candidates,
+            seed=seed,
+            journal=journal,
+            progress=progress,
+            note=note,
+        )
+    except DeviceFailure as failure:
+        raise DeviceFailure(f"{failure}; the same command goes on from {journal}") from failure
     schedule_file.save(output, found)
     if _measures(strategy, measurer):
         journal.unlink()
     return found
 
 
+def measures(strategy: str) -> bool:
+    """Whether the strategy of that name has a use for a measurer."""
+    return strategy in _MEASURING
+
+
 def _measures(strategy: str, measurer: Measurer | None) -> bool:
-    return strategy in _MEASURING and measurer is not None and measurer.devices() > 0
+    return measures(strategy) and measurer is not None and measurer.devices() > 0
 
 
 def _identity(

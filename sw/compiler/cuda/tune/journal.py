@@ -6,14 +6,16 @@ that a tuning that was interrupted, or killed, goes on where it was.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.tune.distribute import Outcome
@@ -38,17 +40,25 @@ class Journal:
 
     def __init__(self, path: Path, tuning: Mapping[str, str]) -> None:
         self._path = path
+        # Not of the journal itself: some versions of filelock truncate or remove what they lock.
+        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
         self._header = {"journal": _VERSION, **tuning}
         self.outcomes: dict[str, Outcome] = {}
 
     def __enter__(self) -> Journal:
-        self._file = open(self._path, "a+b")
-        try:
-            self._lock()
+        with ExitStack() as entered:
+            # First: filelock would make folders that are missing.
+            self._file = entered.enter_context(open(self._path, "a+b"))
+            try:
+                entered.enter_context(self._lock)
+            except Timeout:
+                raise WorkloadError(
+                    f"{self._path}: another process is tuning to this file"
+                ) from None
+            # Removed while locked, which others notice; one left by a killed process does no harm.
+            entered.callback(Path(self._lock.lock_file).unlink, missing_ok=True)
             self._read()
-        except BaseException:
-            self._file.close()
-            raise
+            self._entered = entered.pop_all()
         return self
 
     def __exit__(
@@ -57,7 +67,7 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
+        self._entered.close()
 
     def add(self, key: str, outcome: Outcome) -> None:
         """On disk when this returns."""
@@ -66,16 +76,6 @@ class Journal:
             self._write({"job": key, "failure": outcome.failure})
         else:
             self._write({"job": key, "times": list(outcome.times)})
-
-    def remove(self) -> None:
-        """Once its results are in the output."""
-        self._path.unlink()
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkloadError(f"{self._path}: another process is tuning to this file") from None
 
     def _write(self, record: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(record).encode() + b"\n")

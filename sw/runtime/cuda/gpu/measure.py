@@ -39,12 +39,9 @@ _PASSES = 3
 
 
 def find_measurer(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    batches: Sequence[Batch],
-    devices: int | None = None,
+    model: EmbeddingModel, config: CudaConfig, batches: Sequence[Batch]
 ) -> GpuMeasurer | None:
-    """On so many GPUs, by default on all that run kernels of the configuration's architecture.
+    """On all GPUs that run kernels of the configuration's architecture.
 
     ``None`` where this machine has no GPU. Raises ``GpuError`` where those that it has do not fit.
     """
@@ -54,7 +51,7 @@ def find_measurer(
     fitting = [number for number, gpu in enumerate(found) if runs_on(config.arch, gpu.arch)]
     for number in fitting[:1] or [0]:
         require_gpu(config.arch, number)
-    return GpuMeasurer(model, batches, fitting[:devices])
+    return GpuMeasurer(model, batches, fitting)
 
 
 class GpuMeasurer:

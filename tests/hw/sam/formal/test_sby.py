@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-
 import pytest
+from filelock import FileLock
 
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import Mutant
@@ -17,8 +16,7 @@ pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this 
 @pytest.fixture(scope="module", autouse=True)
 def tools(tmp_path_factory):
     """Ready to start; made so by one process at a time, since all write the same file."""
-    with (tmp_path_factory.getbasetemp().parent / "yosys.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with FileLock(tmp_path_factory.getbasetemp().parent / "yosys.lock"):
         prepare()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,7 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.workloads.embedding.model import EmbeddingModel, Feature
 
-pytest.importorskip("cuda.core", reason="NVRTC is called through cuda-core: gnarl[cuda]")
-pytest.importorskip("cuda.bindings.nvrtc")
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
 MODEL = EmbeddingModel("m", (Feature("a", 9, 64, "mean"), Feature("b", 9, 8, weighted=True)))
 SCHEDULE = Schedule.of("one_hot", vector=4, samples_per_thread=4)
@@ -94,6 +94,17 @@ def test_builds_with_checks_and_with_times_differ(defines: dict[str, str]) -> No
     assert other.cubin != plain.cubin
 
 
+def test_nothing_is_used_that_nvrtc_has_since_13_4_only() -> None:
+    missing = {"__builtin_offsetof": "missing"}
+    assert compile_kernel(source(2), "sm_80", include=[INCLUDE], defines=missing).registers
+
+
+def test_a_layout_that_differs_is_refused() -> None:
+    text = source(2).replace("(gnarl::Task, block) == 4", "(gnarl::Task, block) == 8")
+    with pytest.raises(NvrtcError, match="host and device disagree on Task"):
+        compile_kernel(text, "sm_80", include=[INCLUDE])
+
+
 def test_launch_bounds_limit_registers_and_make_them_spill() -> None:
     found = compile_kernel(source(8), "sm_80", include=[INCLUDE])
     assert found.registers == register_limit("sm_80", 256, 8) == 32
@@ -154,7 +165,7 @@ def test_processes_that_compile_at_once_share_one_entry(cache: Path) -> None:
     assert sorted(cached for _, cached in outputs) == ["False", "True", "True"]
 
 
-def test_threads_that_compile_first_do_not_trip_over_the_import_of_cuda_core() -> None:
+def test_threads_may_be_the_first_to_import_nvrtc() -> None:
     script = f"""
 from sw.compiler.cuda.nvrtc import CompileRequest, compile_many
 one = CompileRequest({SMALL!r}, "sm_80", (), {{"NUMBER": "7"}}, "small")
@@ -235,18 +246,58 @@ def test_architectures_are_those_that_nvrtc_compiles_for(
 
 
 @pytest.fixture
-def without_calls() -> Iterator[None]:
+def unstarted() -> Iterator[None]:
     """As in a process that has not called NVRTC."""
-    for function in (nvrtc._call, nvrtc.supported_architectures):
-        function.cache_clear()
+    nvrtc.supported_architectures.cache_clear()
     yield
-    for function in (nvrtc._call, nvrtc.supported_architectures):
-        function.cache_clear()
+    nvrtc.supported_architectures.cache_clear()
 
 
-@pytest.mark.usefixtures("without_calls")
-@pytest.mark.parametrize("module", ["cuda.core", "cuda.bindings"])
-def test_without_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
+@pytest.mark.usefixtures("unstarted")
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with raises("CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"):
         small(1)
+
+
+@pytest.mark.usefixtures("unstarted")
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise RuntimeError("Failure finding libnvrtc.so")
+
+    monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", missing)
+    with raises("CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"):
+        small(1)
+
+
+@pytest.mark.usefixtures("unstarted")
+def test_a_call_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings.nvrtc import nvrtcResult
+
+    status = nvrtcResult.NVRTC_ERROR_INTERNAL_ERROR
+    monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcVersion", lambda: (status, 0, 0))
+    with raises("NVRTC: nvrtcVersion failed: NVRTC_ERROR_INTERNAL_ERROR"):
+        small(1)
+
+
+def test_compiled_programs_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import nvrtc as bindings
+
+    live: list[int] = []
+    create, destroy = bindings.nvrtcCreateProgram, bindings.nvrtcDestroyProgram
+
+    def creating(*arguments: object) -> Any:
+        status, program = create(*arguments)
+        live.append(int(program))
+        return status, program
+
+    def destroying(program: Any) -> Any:
+        live.remove(int(program))
+        return destroy(program)
+
+    monkeypatch.setattr(bindings, "nvrtcCreateProgram", creating)
+    monkeypatch.setattr(bindings, "nvrtcDestroyProgram", destroying)
+    small(1)
+    with pytest.raises(NvrtcError):
+        compile_kernel("nonsense", "sm_80")
+    assert live == []

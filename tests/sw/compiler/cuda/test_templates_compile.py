@@ -8,7 +8,7 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.templates import template, templates
 from tests.support.embedding_kernels import covering_cases, program_of
 
-pytest.importorskip("cuda.core", reason="NVRTC is used through cuda-core")
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
 from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
 

@@ -43,7 +43,7 @@ def interrupting(after: int) -> SimulatedGpus:
 
 
 def run(output: Path, gpus: SimulatedGpus, **options):
-    return tune_to_file(MODEL, CONFIG, BATCHES, output, measurer=gpus, **options)
+    return tune_to_file(MODEL, CONFIG, BATCHES, gpus, output, **options)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_a_tuning_on_other_batches_is_another(tmp_path):
     with pytest.raises(Interrupted):
         run(output, interrupting(3))
     with pytest.raises(Exception, match="line 1: batches = "):
-        tune_to_file(MODEL, CONFIG, batches(MODEL, seed=1), output, measurer=SimulatedGpus(MODEL))
+        tune_to_file(MODEL, CONFIG, batches(MODEL, seed=1), SimulatedGpus(MODEL), output)
 
 
 def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monkeypatch):

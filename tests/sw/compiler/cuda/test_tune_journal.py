@@ -142,5 +142,20 @@ def test_two_processes_at_one_journal(path):
     with Journal(path, TUNING) as journal:
         with refused(f"{path}: another process is tuning to this file"):
             read(path)
+        with refused(f"{path}: another process is tuning to this file"):
+            read(path)
         journal.add("one", Outcome((1.5,)))
     assert list(read(path)) == ["one"]
+
+
+def test_nothing_but_the_journal_stays(path):
+    write(path, ("one", Outcome((1.5,))))
+    with pytest.raises(KeyboardInterrupt), Journal(path, TUNING):
+        raise KeyboardInterrupt
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_that_is_missing_is_not_made(path):
+    with pytest.raises(FileNotFoundError):
+        read(path.parent / "missing" / path.name)
+    assert list(path.parent.iterdir()) == []

@@ -157,7 +157,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_the_tools_compute_what_they_should(name: str) -> None:
     formats, lines, text = FILES[name]
-    found = read_dot(dialect(formats, lines), f"{name}.gv")
+    found = read_dot(dialect(formats, lines), f"{name}.gv", operand_order="id")
     statement, expected = parse(found.statement), parse(text)
     assert (statement.result, statement.formats) == (expected.result, expected.formats)
     assert statement.order == expected.order
@@ -196,10 +196,70 @@ def test_formats_come_with_the_result_first() -> None:
     ]
 
 
-def test_operands_by_hand_stand_in_the_files_order() -> None:
-    text = dialect("x=s0,b=s0,C=ss01,d=s0", files.RESIDUAL)
-    assert "x(i)=b(i)-C(i,j)*d(j)" in read_dot(text, "residual.gv").statement
-    assert "x(i)=C(i,j)*d(j)-b(i)" in read_dot(text, "residual_HAND.gv").statement
+RESIDUAL = dialect("x=s0,b=s0,C=ss01,d=s0", files.RESIDUAL)
+BY_ID, BY_EDGE = "x(i)=b(i)-C(i,j)*d(j)", "x(i)=C(i,j)*d(j)-b(i)"
+
+
+@pytest.mark.parametrize("name", ["residual.gv", "chandra/residual.gv", "residual_HAND.gv"])
+def test_the_order_of_operands_does_not_depend_on_the_path(name: str) -> None:
+    statement = parse("x(i)=b(i)-c(i) -f=x:s -f=b:s -f=c:s")
+    found = read_dot(write_dot(lower(statement), statement), name)
+    assert parse(found.statement) == statement
+    assert BY_ID in read_dot(RESIDUAL, name, operand_order="id").statement
+    assert BY_EDGE in read_dot(RESIDUAL, name, operand_order="edge").statement
+
+
+def test_the_digraph_gives_the_order_of_operands() -> None:
+    for order, expression in (("id", BY_ID), ("edge", BY_EDGE)):
+        text = RESIDUAL.replace("{", f"{{ operand_order={order}", 1)
+        assert expression in read_dot(text, "x.gv").statement
+        other = "edge" if order == "id" else "id"
+        assert expression in read_dot(text, "x.gv", operand_order=other).statement
+
+
+def test_edges_give_the_order_of_operands() -> None:
+    for first, expression in ((1, BY_ID), (0, BY_EDGE)):
+        text = commented(RESIDUAL, ["in-0", "in-1"] if first == 0 else ["in-1", "in-0"])
+        assert expression in read_dot(text, "x.gv", operand_order="edge").statement
+        assert expression in read_dot(text, "x.gv", operand_order="id").statement
+
+
+def test_one_edge_gives_the_order_of_both_operands() -> None:
+    for comments, expression in ((["", "in-0"], BY_ID), (["in-0", ""], BY_EDGE)):
+        text = commented(RESIDUAL, comments)
+        assert expression in read_dot(text, "x.gv", operand_order="edge").statement
+        assert expression in read_dot(text, "x.gv", operand_order="id").statement
+
+
+def test_names_that_are_no_ids_leave_the_order_of_edges() -> None:
+    text = re.sub(
+        r"(?m)^    3 |\b3 ->|->  3 ", lambda match: match[0].replace("3", "minus"), RESIDUAL
+    )
+    assert BY_EDGE in read_dot(text, "x.gv").statement
+    with refused(
+        "x.gv, line 33: operand_order = id: node minus: names must be numbers from left to right"
+    ):
+        read_dot(text, "x.gv", operand_order="id")
+
+
+def test_an_ambiguous_order_of_operands_is_refused() -> None:
+    with refused(
+        'x.gv, line 33: add 3 subtracts: the order of its operands is ambiguous: comment="in-0" on '
+        'the edge of the first one gives it, or operand_order="id" or "edge" in the digraph'
+    ):
+        read_dot(RESIDUAL, "x.gv")
+    with refused("x.gv: operand_order = name: must be id or edge"):
+        read_dot(RESIDUAL.replace("{", "{ operand_order=name", 1), "x.gv")
+
+
+def commented(text: str, comments: list[str]) -> str:
+    """The file with these comments on the edges into its subtraction, in their order."""
+    found = iter(comments)
+    return re.sub(
+        r'(->  3 \[label="val" type="val" comment=)""',
+        lambda match: f'{match[1]}"{next(found)}"',
+        text,
+    )
 
 
 # Errors.

@@ -15,6 +15,13 @@
 
 #include "gnarl/formats.cuh"
 
+// Bytes from a struct's begin to a field, as a constant. NVRTC has __builtin_offsetof since 13.4.
+#ifdef __CUDACC_RTC__
+#define GNARL_OFFSET(type, field) __INTADDR__(&((type*)0)->field)
+#else
+#define GNARL_OFFSET(type, field) __builtin_offsetof(type, field)
+#endif
+
 namespace gnarl {
 
 // The first error of a launch; `state` is 0 until there is one.
@@ -25,7 +32,7 @@ struct ErrorRecord {
   long long index;     // the index that is out of range
 };
 
-// One feature of one batch. Mirrored by sw/runtime/cuda/arguments.py; the generated source checks
+// One feature of one batch. Mirrored by sw/compiler/cuda/layouts.py; the generated source checks
 // that both agree.
 struct FeatureArguments {
   const void* table;     // [rows, dim], 16-byte aligned

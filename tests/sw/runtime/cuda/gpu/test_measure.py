@@ -10,7 +10,6 @@ import pytest
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune import tune_to_file
 from sw.compiler.cuda.tune.interference import select
 from sw.compiler.cuda.tune.measurer import (
     DeviceFailure,
@@ -18,9 +17,11 @@ from sw.compiler.cuda.tune.measurer import (
     JobFailure,
     LocalJob,
 )
+from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.gpu import measure
 from sw.runtime.cuda.gpu.driver import GpuError
 from sw.runtime.cuda.gpu.measure import GpuMeasurer, find_measurer
+from sw.runtime.cuda.tuning import tune
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from tests.support.fake_cuda import Call, fake_gpus
@@ -159,16 +160,16 @@ def test_a_kernel_that_does_not_compile_fails_alone(on_fake: Call):
     assert on_fake(_uncompilable)[0] == JobFailure.__name__
 
 
-def _found(config: CudaConfig, devices: int | None) -> int:
-    measurer = find_measurer(MODEL, config, BATCHES, devices)
+def _found(config: CudaConfig) -> int:
+    measurer = find_measurer(MODEL, config, BATCHES)
     assert measurer is not None
     with measurer:
         return measurer.devices()
 
 
 def test_gpus_of_other_architectures_are_not_measured_on(on_fake: Call):
-    assert on_fake(_found, CudaConfig(arch="sm_90"), None) == 1
-    assert on_fake(_found, CudaConfig(arch="sm_75"), 3) == 1
+    assert on_fake(_found, CudaConfig(arch="sm_90")) == 1
+    assert on_fake(_found, CudaConfig(arch="sm_75")) == 1
 
 
 def _unfit() -> str:
@@ -189,13 +190,27 @@ def test_no_gpu_at_all():
     assert find_measurer(MODEL, CONFIG, BATCHES) is None
 
 
-def _tune(output: Path) -> ScheduleSet:
+def _tune(output: Path, arch: str, strategy: str) -> str:
     one = EmbeddingModel("one", MODEL.features[:1])
-    batches = [synthesise_batch(one, 40)]
-    return tune_to_file(one, CONFIG, batches, output, candidates=2)
+    configuration = load_configuration("cuda_sm90", [f"arch={arch}", "block_threads=64"])
+    try:
+        return tune(configuration, one, output, strategy=strategy, batches=1, candidates=2, seed=0)
+    except GpuError as error:
+        return str(error)
 
 
 def test_a_model_is_tuned_from_end_to_end(on_fake: Call, tmp_path: Path):
-    found = on_fake(_tune, tmp_path / "schedules.json")
-    assert found.origin == "two-stage tuning of 2 candidates on 1 batch"
+    assert on_fake(_tune, tmp_path / "schedules.json", "sm_90", "two-stage") == (
+        "1 schedule for 1 feature: two-stage tuning of 2 candidates on 1 batch"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["schedules.json"]
+
+
+def test_gpus_are_looked_for_only_to_measure_on(on_fake: Call, tmp_path: Path):
+    output = tmp_path / "schedules.json"
+    assert on_fake(_tune, output, "sm_120", "two-stage") == (
+        "kernels are for sm_120, GPU 0 is a Fake H200 (sm_90): compile for cuda_sm90"
+    )
+    assert on_fake(_tune, output, "sm_120", "cost-model") == (
+        "1 schedule for 1 feature: cost model, 1 batch"
+    )
