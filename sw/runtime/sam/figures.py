@@ -67,11 +67,7 @@ def figures(run: LaunchRun[HostJob[Operands]]) -> Figures:
             _largest(finished.counters, token_counters(units)),
             cycles,
         ),
-        Chart(
-            "Cycles in which blocks stalled",
-            _largest(finished.counters, stall_counters(units)),
-            cycles,
-        ),
+        Chart("Cycles in which blocks stalled", stalls, cycles),
     ]
     operations = sum(len(times) for times in _computed(launch, run.job.operands))
     statistics = {**launch.statistics, "longest_stream": bound}
