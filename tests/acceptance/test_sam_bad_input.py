@@ -43,7 +43,7 @@ def _no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     def generated(*arguments: Any) -> None:
         raise AssertionError("RTL was generated")
 
-    monkeypatch.setattr("sw.runtime.backend.verilog", generated)
+    monkeypatch.setattr("sw.runtime.verilog.verilog", generated)
 
 
 @pytest.fixture

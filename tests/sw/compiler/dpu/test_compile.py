@@ -19,6 +19,8 @@ from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from hw.dpu.isa import START_CYCLES, instruction_word_bits
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import compile  # noqa: A004
+from sw.compiler.dpu.sections import labels
+from sw.compiler.passes import Trace
 from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.workloads.dag.builder import DagBuilder
@@ -32,7 +34,7 @@ def require_right(program: Program, config: DpuConfig, inputs: np.ndarray) -> No
     """The model computes what the golden model does, in the cycles that the compiler promises."""
     device = Device(named(config), "model")
     result = device.run(program, inputs)
-    verification = device.verify(program, inputs, result)
+    verification = device.verify(result)
     assert verification.difference == ""
     assert verification.bit_exact
     found = program.statistics
@@ -85,7 +87,7 @@ def test_new_values_run_without_compiling_again():
     for seed in range(5):
         inputs = input_values(dag, seed)
         require_right(program, SMALL, inputs)
-        words.add(Device(named(SMALL), "model").run(program, inputs).words.tobytes())
+        words.add(Device(named(SMALL), "model").run(program, inputs).outputs["outputs"].tobytes())
     assert len(words) == 5
 
 
@@ -95,7 +97,7 @@ def test_infinities_and_nans_go_through():
     inputs[::3] = np.inf
     inputs[1::5] = -np.inf
     program = compile(workload(dag), SMALL)
-    assert np.isnan(Device(named(SMALL), "model").run(program, inputs).outputs).any()
+    assert np.isnan(Device(named(SMALL), "model").run(program, inputs).outputs["outputs"]).any()
     require_right(program, SMALL, inputs)
 
 
@@ -107,8 +109,8 @@ def test_without_reassociation_sums_round_from_left_to_right():
     free = compile(source, SMALL)
     device = Device(named(SMALL), "model")
     expected = np.add.accumulate(values)[-1]
-    assert device.run(kept, source.inputs).outputs.tolist() == [expected]
-    assert device.run(free, source.inputs).outputs.tolist() != [expected]
+    assert device.run(kept, source.inputs).outputs["outputs"].tolist() == [expected]
+    assert device.run(free, source.inputs).outputs["outputs"].tolist() != [expected]
     assert free.statistics["instructions"] < kept.statistics["instructions"]
 
 
@@ -123,21 +125,21 @@ def test_names_and_figures():
     source = DagWorkload("named", built(build), np.array([3.0, 5.0]))
     program = compile(source, SMALL)
     assert program.workload == "named"
-    assert program.input_names == ["b", "a"]
-    assert program.output_names == ["product", "sum"]
+    assert labels(program.inputs[0]).tolist() == ["b", "a"]
+    assert labels(program.outputs[0]).tolist() == ["product", "sum"]
     result = Device(named(SMALL), "model").run(program, {"a": 3.0, "b": 5.0})
-    assert result.outputs.tolist() == [15.0, 32.0]
+    assert result.outputs["outputs"].tolist() == [15.0, 32.0]
     found = program.statistics
     assert (found["source_operations"], found["operations"]) == (4, 3)
     counted = ("blocks", "loads", "stores", "nops", "copies")
     assert found["instructions"] <= 1 + sum(found[name] for name in counted)
-    assert found["instruction_bytes"] == len(program.sections["instructions"])
+    assert found["instruction_bytes"] == len(program.launches[0].sections["instructions"])
     assert all(type(value) is int for value in found.values())
 
 
 def test_progress_rises_to_1():
     shares: list[float] = []
-    compile(workload(seeded_dag(100, seed=1)), SMALL, progress=shares.append)
+    compile(workload(seeded_dag(100, seed=1)), SMALL, trace=Trace(progress=shares.append))
     assert shares == sorted(shares)
     assert 0 < shares[0] <= shares[-1] == 1
 
@@ -151,9 +153,10 @@ def test_any_seed_is_right(seed: int):
 def digest(program: Program) -> str:
     """SHA-256 of all that a program consists of."""
     found = hashlib.sha256(repr(sorted(program.statistics.items())).encode())
-    for name in sorted(program.sections):
+    sections = program.launches[0].sections
+    for name in sorted(sections):
         found.update(name.encode())
-        found.update(program.sections[name].tobytes())
+        found.update(sections[name].tobytes())
     return found.hexdigest()
 
 

@@ -51,7 +51,7 @@ def test_nodes_in_order_keep_their_numbers() -> None:
     builder.operation(Op.ADD, [a, b, c], [False, True, False], "s")
     dag, number = builder.build()
     assert number.tolist() == [0, 1, 2, 3]
-    assert dag.names == ["b", "c", "a", "s"]
+    assert dag.names.tolist() == ["b", "c", "a", "s"]
     assert dag.constants.tolist() == [0, 2.0, 0, 0]
     assert dag.operands.tolist() == [2, 0, 1]
     assert dag.negative.tolist() == [False, True, False]
@@ -64,7 +64,7 @@ def test_users_before_operands_are_renumbered() -> None:
     builder.constant(7.0, "c")
     builder.input("x")
     dag, number = builder.build()
-    assert dag.names == ["x", "square", "c", "root"]
+    assert dag.names.tolist() == ["x", "square", "c", "root"]
     assert number.tolist() == [3, 1, 2, 0]
     assert evaluate(dag, np.array([3.0])).tolist() == [2.0]
 
@@ -316,7 +316,7 @@ def test_offsets_that_do_not_fit_are_refused(offsets: list[int]) -> None:
     [
         ("negative", np.zeros(1, bool), "negative has 1 entries: it must have 2"),
         ("constants", np.zeros(4), "constants has 4 entries: it must have 3"),
-        ("names", ["a"], "names has 1 entries: it must have 3"),
+        ("names", np.array(["a"], np.dtypes.StringDType()), "names has 1 entries: it must have 3"),
     ],
 )
 def test_arrays_of_another_length_are_refused(field: str, value: object, text: str) -> None:

@@ -73,8 +73,8 @@ def graph_of(dag: Dag, values: np.ndarray) -> nx.MultiDiGraph:
 def test_operations_and_their_aliases(op: str, result: float) -> None:
     workload = from_networkx(binary(op), "w")
     assert workload.name == "w"
-    assert workload.input_names == ["a", "b"]
-    assert workload.output_names == ["r"]
+    assert workload.input_names.tolist() == ["a", "b"]
+    assert workload.output_names.tolist() == ["r"]
     assert workload.inputs.tolist() == [5.0, 3.0]
     assert evaluate(workload.dag, workload.inputs).tolist() == [result]
 
@@ -131,9 +131,9 @@ def test_negation_is_zero_less_the_operand() -> None:
     check(workload.dag)
     graph.nodes["m"]["output"] = True
     both = from_networkx(graph)
-    assert both.output_names == ["m", "k"]
+    assert both.output_names.tolist() == ["m", "k"]
     assert evaluate(both.dag, both.inputs).tolist() == [-4.0, 4.0]
-    assert sorted(workload.dag.names) == ["0", "0'", "k", "m"]
+    assert sorted(workload.dag.names.tolist()) == ["0", "0'", "k", "m"]
 
 
 @pytest.mark.parametrize("op", ["add", "mul", "max", "min", "sub"])
@@ -151,7 +151,7 @@ def test_a_single_input_is_a_workload() -> None:
     graph = nx.DiGraph()
     graph.add_node("x", op="input", value=2)
     workload = from_networkx(graph)
-    assert workload.output_names == ["x"]
+    assert workload.output_names.tolist() == ["x"]
     assert evaluate(workload.dag, workload.inputs).tolist() == [2.0]
 
 
@@ -159,7 +159,7 @@ def test_constants_are_part_of_the_structure() -> None:
     graph = binary("mul")
     graph.nodes["b"]["op"] = "constant"
     workload = from_networkx(graph)
-    assert workload.input_names == ["a"]
+    assert workload.input_names.tolist() == ["a"]
     assert evaluate(workload.dag, np.array([2.0])).tolist() == [6.0]
 
 
@@ -167,12 +167,12 @@ def test_constants_are_part_of_the_structure() -> None:
 def test_a_node_with_users_is_an_output_if_flagged(flag: Any) -> None:
     graph = binary("add")
     graph.nodes["b"]["output"] = flag
-    assert from_networkx(graph).output_names == ["b", "r"]
+    assert from_networkx(graph).output_names.tolist() == ["b", "r"]
 
 
 @pytest.mark.parametrize("flag", [False, 0, "false", "0"])
 def test_a_sink_is_an_output_whatever_its_flag(flag: Any) -> None:
-    assert from_networkx(binary("add", output=flag)).output_names == ["r"]
+    assert from_networkx(binary("add", output=flag)).output_names.tolist() == ["r"]
 
 
 def test_inputs_without_values_are_random_from_the_seed() -> None:
@@ -200,7 +200,7 @@ def test_nodes_may_be_any_objects_in_any_order() -> None:
     graph.add_edge(7, (1, 2))
     graph.add_edge(None.__class__, (1, 2))
     workload = from_networkx(graph)
-    assert workload.output_names == ["(1, 2)"]
+    assert workload.output_names.tolist() == ["(1, 2)"]
     assert evaluate(workload.dag, workload.inputs).tolist() == [3.0]
 
 
@@ -209,7 +209,7 @@ def test_any_dag_survives_as_a_graph(dag: Dag, seed: int) -> None:
     values = input_values(dag, seed)
     workload = from_networkx(graph_of(dag, values))
     check(workload.dag)
-    assert sorted(workload.output_names) == sorted(dag.name(node) for node in dag.outputs)
+    assert sorted(workload.output_names.tolist()) == sorted(dag.name(node) for node in dag.outputs)
     with np.errstate(all="ignore"):
         got = dict(zip(workload.output_names, evaluate(workload.dag, workload.inputs), strict=True))
         names = [dag.name(node) for node in dag.outputs]

@@ -73,4 +73,4 @@ def test_places_say_as_much_as_is_known() -> None:
 def test_a_graph_is_a_workload_too() -> None:
     graph = nx.DiGraph()
     graph.add_node("x", op="input")
-    assert from_networkx(graph).output_names == ["x"]
+    assert from_networkx(graph).output_names.tolist() == ["x"]
