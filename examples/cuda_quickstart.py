@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.runtime.cuda.device import CudaDevice
+from sw.runtime import Device
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
 
 model = EmbeddingModel(
@@ -21,8 +21,8 @@ batch = Batch(
     ],
 )
 
-device = CudaDevice("cuda_sm90")
+device = Device("cuda_sm90")
 program = device.compile(model)
-user, clicked = device.run(program, tables, batch).outputs
-print("user", user.tolist())
-print("clicked", clicked.tolist())
+outputs = device.run(program, (tables, batch)).outputs
+print("user", outputs["user"].tolist())
+print("clicked", outputs["clicked"].tolist())

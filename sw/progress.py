@@ -33,14 +33,27 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 
 class ConsoleStages:
-    """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line."""
+    """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line.
+
+    A stage inside another shows its name on that one's bar.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._bar: Progress | None = None
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Callable[[float], None]]:
-        bar = Progress(
+        if self._bar is not None:
+            (shown,) = self._bar.tasks
+            outer = shown.description
+            self._bar.update(shown.id, description=name)
+            try:
+                yield lambda share: None
+            finally:
+                self._bar.update(shown.id, description=outer)
+            return
+        bar = self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
@@ -58,6 +71,7 @@ class ConsoleStages:
         try:
             yield lambda share: bar.update(task, total=1.0, completed=share)
         finally:
+            self._bar = None
             timer.cancel()
             if timer.ident is not None:
                 timer.join()

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from bench.cuda_parts.memory import ColdCache
-from sw.compiler.cuda.program import EmbeddingProgram
 from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun
 from sw.runtime.cuda.task_map import Mapping
 from sw.workloads.embedding.model import Batch
@@ -47,24 +46,14 @@ class Fused:
         return run.kernel_ms
 
     def outputs(self, batch: Batch) -> list[np.ndarray]:
-        return split(self.embedding.program, self._run(batch, fetch=True).outputs)
+        buffers = self._run(batch, fetch=True).outputs
+        return list(self.embedding.program.split(buffers).values())
 
     def _run(self, batch: Batch, fetch: bool) -> GpuRun:
         staged = self.embedding.stage(batch, self.mapping)
         self.cold.put(self.embedding.stream.handle)
         self.embedding.launch(staged)
         return self.embedding.collect(staged, fetch=fetch)
-
-
-def split(program: EmbeddingProgram, outputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """For each feature its columns."""
-    layout = program.outputs
-    return [
-        outputs[type][:, column : column + feature.dim]
-        for feature, type, column in zip(
-            program.model.features, layout.types, layout.columns, strict=True
-        )
-    ]
 
 
 def equal(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:

@@ -38,6 +38,14 @@ class Section:
     limit: tuple[str | int, ...] = ()
 
 
+def _nothing_to_check(launch: Launch, quantities: Mapping[str, Any]) -> None:
+    pass
+
+
+def _no_sizes(launch: Launch) -> Mapping[str, int]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Schema:
     """The sections of one target's programs.
@@ -49,9 +57,9 @@ class Schema:
     """
 
     sections: Sequence[Section]
-    check: Callable[[Launch, Mapping[str, Any]], None] = lambda launch, quantities: None
+    check: Callable[[Launch, Mapping[str, Any]], None] = _nothing_to_check
     statistics: Sequence[str] = ()
-    sizes: Callable[[Launch], Mapping[str, int]] = lambda launch: {}
+    sizes: Callable[[Launch], Mapping[str, int]] = _no_sizes
 
 
 def check_sections(schema: Schema, launch: Launch) -> None:

@@ -197,7 +197,7 @@ def bind(
     type that does not fit. ``sizes`` has symbols that are bound already.
     """
     bound = dict(sizes or {})
-    names = [spec.name for spec in specs]
+    names = {spec.name: None for spec in specs}
     for name in arrays:
         if name not in names:
             raise WorkloadError(f"tensor {name}: unknown; the program has {', '.join(names)}")

@@ -24,18 +24,24 @@ def quiet(name: str) -> AbstractContextManager[Callable[[float], None]]:
 
 
 class TimedStages:
-    """Passes ``stages`` on. ``seconds``: how long each has taken in all, by its name."""
+    """Passes ``stages`` on.
+
+    ``seconds``: how long each has taken in all, by its name, without the stages inside it.
+    """
 
     def __init__(self, stages: Stages) -> None:
         self.seconds: dict[str, float] = {}
         self._stages = stages
+        self._inside = 0.0
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Callable[[float], None]]:
         begin = time.perf_counter()
+        before, self._inside = self._inside, 0.0
         try:
             with self._stages(name) as advance:
                 yield advance
         finally:
             elapsed = time.perf_counter() - begin
-            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed - self._inside
+            self._inside = before + elapsed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,14 @@ class EmbeddingProgram:
         templates from elsewhere."""
         own = (template(schedule.template).include for schedule in self.schedules.schedules)
         return list(dict.fromkeys([INCLUDE, *own]))
+
+    def split(self, buffers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Each feature's columns [batch, dim] of the output buffers, by name; no copies."""
+        features, layout = self.model.features, self.outputs
+        return {
+            feature.name: buffers[type][:, column : column + feature.dim]
+            for feature, type, column in zip(features, layout.types, layout.columns, strict=True)
+        }
 
     @cached_property
     def block_counts(self) -> np.ndarray:

@@ -100,6 +100,11 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
     )
 
 
+def check(schedules: ScheduleSet, model: EmbeddingModel, config: CudaConfig) -> None:
+    """Raises ``WorkloadError`` for schedules that no file may have, as ``from_text`` does."""
+    from_text(to_text(schedules), model, config, "schedules")
+
+
 def _parse(text: str, place: str) -> dict[str, Any]:
     try:
         data = json.loads(text)

@@ -7,17 +7,16 @@ from pathlib import Path
 
 from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.tune import measures, tune_to_file
-from sw.runtime.compiling import Compiling
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
 from sw.runtime.stages import Stages, quiet
 from sw.workloads.embedding.data import past_batches
-from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.recflex import load_model
 
 
 def tune(
     configuration: NamedConfiguration,
-    source: EmbeddingModel | str | Path,
+    source: str,
     output: Path,
     *,
     strategy: str,
@@ -29,11 +28,12 @@ def tune(
     """Writes the schedules of the model in ``source``, and says how they were found.
 
     Historical batches are synthesised from what the model says, and measured on all GPUs of this
-    machine that the configuration is for. Raises ``GnarlError`` for bad
-    input of any kind, and where no device is left to measure on.
+    machine that the configuration is for. Raises ``GnarlError`` for bad input of any kind, and
+    where no device is left to measure on.
     """
     config = require_cuda(configuration.name, configuration.config)
-    model = Compiling(configuration, stages=stages).workload(source)
+    with stages("load"):
+        model = load_model(source)
     with stages("synthesise") as advance:
         history = []
         for batch in past_batches(model, batches, seed):

@@ -2,62 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sw.golden.embedding import bound, exact_in_any_order, pool, pool_float64
+from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
+from sw.program.tensor_spec import Array
 from sw.runtime.verify import Verification, max_relative_error
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
+
+
+def golden(model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch) -> dict[str, Array]:
+    """The bits that outputs must have where sums do not depend on their order."""
+    outputs = embedding_bags(model, tables, batch)
+    return {feature.name: output for feature, output in zip(model.features, outputs, strict=True)}
+
+
+def reference(
+    model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch
+) -> dict[str, Array]:
+    """The outputs in float64."""
+    return {
+        feature.name: pool_float64(
+            table, inputs.indices, inputs.offsets, inputs.weights, feature.pooling
+        )
+        for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
+    }
 
 
 def verify(
     model: EmbeddingModel,
     tables: Sequence[np.ndarray],
     batch: Batch,
-    outputs: Sequence[np.ndarray],
+    outputs: Mapping[str, Array],
 ) -> Verification:
-    """``outputs``: for each feature [batch, dim].
+    """``outputs``: [batch, dim] by feature.
 
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
     results must be within the bound of ``sw.golden.embedding.bound``.
     """
     bit_exact, error, wrong, count, first = True, 0.0, 0, 0, ""
-    for feature, table, inputs, found in zip(
-        model.features, tables, batch.features, outputs, strict=True
-    ):
+    for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):
+        found = np.asarray(outputs[feature.name])
         arguments = (table, inputs.indices, inputs.offsets, inputs.weights, feature.pooling)
-        golden = pool(*arguments, feature.output_type)
-        differs = ~_equal(found, golden)
+        wanted = pool(*arguments, feature.output_type)
+        differs = ~_equal(found, wanted)
         bit_exact = bit_exact and not differs.any()
         limit = None
         if differs.any() and not exact_in_any_order(*arguments):
             limit = bound(*arguments, feature.output_type)
-            differs &= ~(np.abs(found.astype(np.float64) - golden.astype(np.float64)) <= limit)
+            differs &= ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= limit)
         error = max(error, max_relative_error(found.astype(np.float64), pool_float64(*arguments)))
         wrong += int(differs.sum())
         count += differs.size
         if differs.any() and not first:
-            first = _described(feature, found, golden, limit, np.argwhere(differs)[0])
+            first = _described(feature, found, wanted, limit, np.argwhere(differs)[0])
     difference = f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
     return Verification(bit_exact, difference, error)
 
 
-def _equal(found: np.ndarray, golden: np.ndarray) -> np.ndarray:
+def _equal(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Of bits, but for the sign of zero, which depends on the order of additions."""
-    return (found == golden) | (np.isnan(found) & np.isnan(golden))
+    return (found == wanted) | (np.isnan(found) & np.isnan(wanted))
 
 
 def _described(
     feature: Feature,
     found: np.ndarray,
-    golden: np.ndarray,
+    wanted: np.ndarray,
     limit: np.ndarray | None,
     place: np.ndarray,
 ) -> str:
     at = tuple(place.tolist())
     within = "" if limit is None else f" within {limit[at]:.1e}"
     return (
-        f"{feature.name}[{at[0]}, {at[1]}]: {float(found[at])!r}, "
-        f"must be {float(golden[at])!r}{within}"
+        f"{feature.name}[{at[0]},{at[1]}]: {float(found[at])!r}, "
+        f"must be {float(wanted[at])!r}{within}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,29 +45,37 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
                 arrays = {name: archive[name] for name in archive.files}
         except (zipfile.BadZipFile, AttributeError, EOFError, ValueError) as error:
             raise WorkloadError(f"{path}: is not an .npz file of arrays: {error}") from error
-        known = {f"{feature.name}.{part}" for feature in model.features for part in PARTS}
-        for name in arrays:
-            if name not in known:
-                raise WorkloadError(
-                    f"{path}: {name}: the model has no such array; names are FEATURE.indices, "
-                    f"FEATURE.offsets, FEATURE.weights and FEATURE.table, features "
-                    f"{model.features[0].name} to {model.features[-1].name}"
-                )
         try:
-            inputs = [_inputs(feature, arrays) for feature in model.features]
-            batch = Batch(len(inputs[0].offsets) - 1, inputs)
-            check_batch(model, batch)
-            tables = {
-                number: _table(feature, arrays[f"{feature.name}.table"])
-                for number, feature in enumerate(model.features)
-                if f"{feature.name}.table" in arrays
-            }
+            values = values_of(arrays, model)
+            check_batch(model, values.batch)
         except WorkloadError as error:
             raise WorkloadError(f"{path}: {error}") from error
-    return EmbeddingValues(batch, tables)
+    return values
 
 
-def _inputs(feature: Feature, arrays: dict[str, np.ndarray]) -> FeatureInputs:
+def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> EmbeddingValues:
+    """Arrays by the names that ``load_values`` reads. Tables of the features' types are not copied.
+
+    Raises ``WorkloadError`` naming the array, but does not check the batch; see ``check_batch``.
+    """
+    known = {f"{feature.name}.{part}" for feature in model.features for part in PARTS}
+    for name in arrays:
+        if name not in known:
+            raise WorkloadError(
+                f"{name}: the model has no such array; names are FEATURE.indices, "
+                f"FEATURE.offsets, FEATURE.weights and FEATURE.table, features "
+                f"{model.features[0].name} to {model.features[-1].name}"
+            )
+    inputs = [_inputs(feature, arrays) for feature in model.features]
+    tables = {
+        number: _table(feature, arrays[f"{feature.name}.table"])
+        for number, feature in enumerate(model.features)
+        if f"{feature.name}.table" in arrays
+    }
+    return EmbeddingValues(Batch(len(inputs[0].offsets) - 1, inputs), tables)
+
+
+def _inputs(feature: Feature, arrays: Mapping[str, np.ndarray]) -> FeatureInputs:
     def part(name: str) -> np.ndarray:
         key = f"{feature.name}.{name}"
         if key not in arrays:
@@ -77,7 +86,10 @@ def _inputs(feature: Feature, arrays: dict[str, np.ndarray]) -> FeatureInputs:
         raise WorkloadError(
             f"{feature.name}.weights: the feature is not weighted: must be left out"
         )
-    weights = part("weights").astype(np.float32) if feature.weighted else None
+    weights = None
+    if feature.weighted:
+        name = f"{feature.name}.weights"
+        weights = _rounded(name, part("weights"), np.dtype(np.float32))
     return FeatureInputs(
         _whole(f"{feature.name}.indices", part("indices"), feature),
         _whole(f"{feature.name}.offsets", part("offsets"), feature),
@@ -90,7 +102,7 @@ def _whole(name: str, array: np.ndarray, feature: Feature) -> np.ndarray:
         raise WorkloadError(
             f"{name}: is {array.dtype} {list(array.shape)}: must be whole numbers in one dimension"
         )
-    converted = array.astype(INDEX_TYPES[feature.index_type])
+    converted = array.astype(INDEX_TYPES[feature.index_type], copy=False)
     wrong = np.flatnonzero(converted != array)
     if len(wrong):
         raise WorkloadError(
@@ -111,4 +123,19 @@ def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
         raise WorkloadError(
             f"{name}: is {array.dtype}: must be {' or '.join(type.name for type in taken)}"
         )
-    return np.ascontiguousarray(array.astype(wanted))
+    return _rounded(name, array, wanted)
+
+
+def _rounded(name: str, array: np.ndarray, type: np.dtype) -> np.ndarray:
+    """To nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's largest."""
+    if array.dtype == type:
+        return np.ascontiguousarray(array)
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(array, type)
+    beyond = np.argwhere(np.isinf(rounded) & np.isfinite(array))
+    if len(beyond):
+        place = tuple(beyond[0].tolist())
+        raise WorkloadError(
+            f"{name}[{','.join(map(str, place))}] = {array[place]}: beyond the largest {type.name}"
+        )
+    return rounded

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hw.lib.errors import GnarlError, WorkloadError
+from sw.program.atomic import write_text
 from sw.workloads.embedding.model import (
     MAXIMUM_DIM,
     MAXIMUM_ROWS,
@@ -43,6 +44,21 @@ _FIELDS = {
     "multi-hot-one-side": ("mean", "std", "coverage"),
 }
 """What follows COUNT, for each type: fields of ``PoolingFactors``."""
+
+
+_EXAMPLE_FEATURES = ("one-hot,16,1.0", "multi-hot,8,20,10,50,0.8", "multi-hot-static,4,50,0.5")
+_EXAMPLE_TABLES = ((1024, 4), (4096, 8), (1024, 16), (2048, 32), (4096, 64), (1024, 128), (999, 7))
+
+
+def write_example(folder: Path) -> Path:
+    """A folder of a small recommendation model: 28 features of seven table shapes."""
+    model = folder / "recommendation"
+    model.mkdir(exist_ok=True)
+    count = sum(int(line.split(",")[1]) for line in _EXAMPLE_FEATURES)
+    shapes = [_EXAMPLE_TABLES[at % len(_EXAMPLE_TABLES)] for at in range(count)]
+    write_text(model / DATA, "".join(f"{line}\n" for line in _EXAMPLE_FEATURES))
+    write_text(model / TABLES, "".join(f"{rows},{dim}\n" for rows, dim in shapes))
+    return model
 
 
 def load_model(path: str | Path) -> EmbeddingModel:

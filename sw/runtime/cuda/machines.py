@@ -1,0 +1,137 @@
+"""A GPU, or its emulation on the CPU, as machines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
+from sw.runtime.cuda.task_map import Mapping, TaskMap
+from sw.runtime.machine import Finished
+from sw.runtime.stages import Stages
+from sw.workloads.embedding.model import Batch
+
+if TYPE_CHECKING:
+    from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
+
+EmbeddingT = TypeVar("EmbeddingT")
+
+
+@dataclass(frozen=True)
+class EmbeddingJob:
+    """A batch to look up.
+
+    tables
+        for each feature [rows, dim], not to be changed.
+    grid
+        what each block does.
+    on_device
+        whether the device makes the grid itself.
+    """
+
+    program: EmbeddingProgram
+    tables: Sequence[np.ndarray]
+    batch: Batch
+    grid: TaskMap
+    on_device: bool
+
+    @property
+    def mapping(self) -> Mapping:
+        return "device" if self.on_device else self.grid
+
+
+class _EmbeddingMachine(ABC, Generic[EmbeddingT]):
+    """Keeps the kernel and the tables from one job to the next, as long as these are the same."""
+
+    _job: EmbeddingJob
+    _embedding: EmbeddingT
+
+    def __init__(self, stages: Stages) -> None:
+        self._stages = stages
+        self._loaded: tuple[EmbeddingProgram, Sequence[np.ndarray]] | None = None
+
+    def load(self, job: EmbeddingJob) -> None:
+        """Tables are known by their arrays: what is changed in place is not loaded again."""
+        self._job = job
+        if self._holds(job):
+            return
+        self.close()  # frees its memory first
+        with self._stages("build kernel"):
+            self._embedding = self._make(job.program, job.tables)
+        self._loaded = job.program, job.tables
+
+    def close(self) -> None:
+        if self._loaded is not None:
+            self._loaded = None
+            del self._embedding
+
+    @abstractmethod
+    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> EmbeddingT:
+        """The program with its tables."""
+
+    def _holds(self, job: EmbeddingJob) -> bool:
+        if self._loaded is None or self._loaded[0] is not job.program:
+            return False
+        return all(one is other for one, other in zip(self._loaded[1], job.tables, strict=True))
+
+
+class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
+    """Counts what the threads did."""
+
+    _run: EmulatedRun
+
+    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> EmulatedEmbedding:
+        return EmulatedEmbedding(program, tables)
+
+    def start(self) -> None:
+        pass
+
+    def wait(self) -> None:
+        self._run = self._embedding.run(self._job.batch, self._job.mapping)
+
+    def read(self) -> Finished:
+        outputs = self._job.program.split(self._run.outputs)
+        return Finished(outputs, None, asdict(self._run.statistics))
+
+
+class GpuMachine(_EmbeddingMachine["GpuEmbedding"]):
+    """Counts blocks, and nanoseconds of the kernel by the device's events.
+
+    Raises ``GpuError`` where there is no GPU of the architecture.
+    """
+
+    _staged: StagedBatch
+    _run: GpuRun
+
+    def __init__(self, config: CudaConfig, stages: Stages) -> None:
+        from sw.runtime.cuda.gpu.gpus import require_gpu
+
+        super().__init__(stages)
+        require_gpu(config.arch)
+        self._checked = config.checked
+
+    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> GpuEmbedding:
+        from sw.runtime.cuda.gpu.embedding import GpuEmbedding
+
+        return GpuEmbedding(program, tables, checked=self._checked)
+
+    def start(self) -> None:
+        self._staged = self._embedding.stage(self._job.batch, self._job.mapping)
+        self._embedding.launch(self._staged)
+
+    def wait(self) -> None:
+        self._run = self._embedding.collect(self._staged)
+
+    def read(self) -> Finished:
+        outputs = self._job.program.split(self._run.outputs)
+        counters = {
+            "blocks": len(self._job.grid.tasks),
+            "kernel_ns": round(1e6 * self._run.kernel_ms),
+        }
+        return Finished(outputs, None, counters)

@@ -1,0 +1,185 @@
+"""Programs of embedding models: their passes, and files that are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import ProgramError, WorkloadError
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.compile import PASSES, compile
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import choose_schedules, uniform_schedules
+from sw.compiler.cuda.sections import decode
+from sw.compiler.passes import PassError, StoppedError, Trace
+from sw.program.archive import read_archive, write_archive
+from sw.program.program import Program
+from sw.runtime.programs import load_program
+from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+
+MODEL = EmbeddingModel(
+    "three",
+    (
+        Feature("one", 100, 4),
+        Feature("alike", 100, 4),
+        Feature("many", 50, 8, "mean", weighted=True, factors=PoolingFactors(20, 10, 40, 0.5)),
+    ),
+)
+CONFIG = CudaConfig()
+
+
+def traced(**options: Any) -> tuple[Program, dict[str, Mapping[str, str]]]:
+    found: dict[str, Mapping[str, str]] = {}
+    program = compile(MODEL, CONFIG, trace=Trace(write=found.__setitem__), **options)
+    return program, found
+
+
+def test_each_pass_shows_what_it_made() -> None:
+    program, found = traced()
+    assert list(found) == [each.name for each in PASSES] == ["group", "schedule", "fuse"]
+    groups = found["group"]["txt"].splitlines()
+    assert groups[:2] == [
+        "group 0: 100 rows of 4 float32, sum, int64 indices, float32 outputs, 1 ± 0 indices a "
+        "sample, none in 0 of the samples",
+        "  features one alike",
+    ]
+    assert "  candidate one_hot(vector=4, samples_per_thread=1)" in groups
+    assert "  features many" in groups
+    compiled = decode(program.launches[0])
+    schedules = compiled.schedules
+    assert found["schedule"]["txt"].splitlines() == [
+        f"sm_90, 128 threads a block, {schedules.blocks_per_sm} blocks a multiprocessor: "
+        "cost model",
+        *(f"{f.name}: {schedules.schedule(at)}" for at, f in enumerate(MODEL.features)),
+    ]
+    assert found["fuse"] == {"cu": compiled.kernel.source}
+
+
+def test_what_is_compiled_is_what_is_decoded() -> None:
+    program = compile(MODEL, CONFIG)
+    compiled = decode(program.launches[0])
+    assert compiled.model == MODEL
+    assert compiled.schedules == choose_schedules(MODEL, CONFIG)
+    assert decode(compile(MODEL, CONFIG).launches[0]) is compiled
+
+
+def test_schedules_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "schedules.json"
+    uniform = uniform_schedules(MODEL, CONFIG)
+    schedule_file.save(path, uniform)
+    program, found = traced(schedules=path)
+    assert decode(program.launches[0]).schedules == uniform
+    assert found["schedule"]["txt"].count("warp_per_sample") == 3
+
+
+@pytest.mark.parametrize("name", [each.name for each in PASSES])
+def test_it_stops_after_each_pass(name: str) -> None:
+    with pytest.raises(StoppedError, match=f"^{name}$"):
+        compile(MODEL, CONFIG, trace=Trace(stop_after=name))
+
+
+def test_schedules_that_cannot_be_are_the_passes_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = choose_schedules(MODEL, CONFIG)
+    monkeypatch.setattr(
+        "sw.compiler.cuda.compile.choose_for_groups",
+        lambda *_: replace(chosen, blocks_per_sm=99),
+    )
+    with pytest.raises(PassError) as caught:
+        traced()
+    assert str(caught.value) == (
+        "pass schedule: schedules: blocks_per_sm = 99: must be from 1 to 16"
+    )
+
+
+def test_a_feature_with_the_name_of_anothers_input() -> None:
+    model = EmbeddingModel("twins", (Feature("a", 10, 4), Feature("a.table", 10, 4)))
+    with pytest.raises(WorkloadError) as caught:
+        compile(model, CONFIG)
+    assert str(caught.value) == (
+        "feature a.table: an input tensor of another feature has that name"
+    )
+
+
+# Files.
+
+
+def refusal(folder: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> str:
+    """Why the program's file is refused once its manifest or sections are changed."""
+    path = folder / "three.npz"
+    compile(MODEL, CONFIG).save(path)
+    manifest, sections = read_archive(path.read_bytes())
+    change(manifest, sections)
+    write_archive(path, manifest, sections)
+    with pytest.raises(ProgramError) as caught:
+        load_program(path)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+def test_a_file_is_the_program(tmp_path: Path) -> None:
+    program = compile(MODEL, CONFIG)
+    program.save(tmp_path / "three.npz")
+    loaded = load_program(tmp_path / "three.npz")
+    assert (loaded.inputs, loaded.outputs) == (program.inputs, program.outputs)
+    assert decode(loaded.launches[0]) is decode(program.launches[0])
+
+
+def _plan(sections: dict[str, np.ndarray], change: Callable[[Any], None]) -> None:
+    plan = json.loads(sections["plan"].tobytes())
+    change(plan)
+    sections["plan"] = np.frombuffer(json.dumps(plan).encode(), np.uint8)
+
+
+def test_a_tensor_that_is_not_the_models(tmp_path: Path) -> None:
+    def other_dim(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        manifest["tensors"][0]["shape"] = [100, 5]
+
+    text = "tensors: must be those of the features in section 'plan'"
+    assert refusal(tmp_path, other_dim) == text
+
+
+def test_codes_of_another_number_of_features(tmp_path: Path) -> None:
+    def fewer(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        sections["codes"] = sections["codes"][:2]
+
+    text = "codes has 2 features: must be 3, as section 'plan'"
+    assert refusal(tmp_path, fewer) == text
+
+
+def test_a_plan_with_an_unknown_template(tmp_path: Path) -> None:
+    def renamed(plan: Any) -> None:
+        plan["schedules"]["schedules"][0]["template"] = "magic"
+
+    text = refusal(tmp_path, lambda manifest, sections: _plan(sections, renamed))
+    assert text.startswith("section 'plan': schedules[0]: template = 'magic': must be one of ")
+
+
+def test_a_plan_with_a_bad_feature(tmp_path: Path) -> None:
+    def negative(plan: Any) -> None:
+        plan["model"]["features"][0]["rows"] = -1
+
+    text = refusal(tmp_path, lambda manifest, sections: _plan(sections, negative))
+    assert text == (
+        "section 'plan': feature one: rows = -1: must be a whole number from 1 to 2147483647"
+    )
+
+
+def test_a_plan_that_is_not_json(tmp_path: Path) -> None:
+    def cut(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        sections["plan"] = sections["plan"][:-1]
+
+    text = refusal(tmp_path, cut)
+    assert text.startswith("section 'plan': cannot be understood: JSONDecodeError: ")
+
+
+def test_a_source_that_is_not_text(tmp_path: Path) -> None:
+    def octets(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        sections["source"] = np.full(4, 0xFF, np.uint8)
+
+    text = refusal(tmp_path, octets)
+    assert text.startswith("section 'source': cannot be understood: UnicodeDecodeError: ")
