@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Module, Mux, Value
-from amaranth.lib.wiring import In, Out
 
 from hw.lib.cut_points import CutPoints, named
 from hw.lib.formats import FixedFormat
 from hw.lib.operation import Operation
-from hw.lib.pipelined import Pipelined
 
 MULTIPLY_DEPTHS = (0, 12, 0, 5)
 """Operands, product, a multiplier block's own register, rounding; for ``CutPoints``."""
@@ -67,53 +63,3 @@ def compute_fixed(
     s = cut(is_product=s.is_product, other=s.other, product=s.product)
 
     return cut(o=Mux(s.is_product, round_product(m, format, s.product), s.other)).o
-
-
-class FixedAdder(Pipelined):
-    """``o`` = ``a`` + ``b``, or ``a`` - ``b`` where ``subtract``; wraps.
-
-    Parameters: ``format`` of all three; ``stages`` >= 0, pipeline registers at the output.
-
-    Members: ``a``, ``b``, ``subtract``, ``o``: bits.
-    """
-
-    def __init__(self, format: FixedFormat, stages: int) -> None:
-        check_fixed(format)
-        self._format = format
-        width = format.width
-        super().__init__(
-            {"a": In(width), "b": In(width), "subtract": In(1), "o": Out(width)}, stages
-        )
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        cut = CutPoints(m, self._stages, [1])
-        s = cut(o=add(m, self._format, self.a, self.b, self.subtract))
-        m.d.comb += self.o.eq(s.o)
-        return m
-
-
-class FixedMultiplier(Pipelined):
-    """``o`` = ``a`` * ``b``, rounded to nearest even, then wrapped.
-
-    Parameters: ``format`` of all three; ``stages`` >= 0, pipeline registers inside, the last one at
-    the output.
-
-    Members: ``a``, ``b``, ``o``: bits.
-    """
-
-    def __init__(self, format: FixedFormat, stages: int) -> None:
-        check_fixed(format)
-        self._format = format
-        super().__init__(
-            {"a": In(format.width), "b": In(format.width), "o": Out(format.width)}, stages
-        )
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        cut = CutPoints(m, self._stages, MULTIPLY_DEPTHS)
-        s = cut(a=self.a, b=self.b)
-        s = cut(product=multiply(m, self._format, s.a, s.b))
-        s = cut(product=s.product)
-        m.d.comb += self.o.eq(cut(o=round_product(m, self._format, s.product)).o)
-        return m

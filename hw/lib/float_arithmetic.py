@@ -8,7 +8,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_add import add_magnitudes, align, alignment, order, sum_bits, sum_is_nan
-from hw.lib.float_compare import is_below
 from hw.lib.float_mul import multiply_magnitudes, product_bits, product_exponent, product_is_nan
 from hw.lib.float_parts import FINISH_DEPTHS, Pending, as_exponent, decode, finish, special
 from hw.lib.formats import FloatFormat
@@ -63,7 +62,7 @@ def _prepare(
     ordered = order(m, left, right, is_subtract, left_is_larger)
     large = decode(m, format, ordered.large, "large")
     small = decode(m, format, ordered.small, "small")
-    below = named(m, "below", is_below(left, right, left_is_larger))
+    below = named(m, "below", _is_below(left, right, left_is_larger))
     takes_right = (operation == Operation.PASS_RIGHT) | (is_maximum & below) | (is_minimum & ~below)
     is_nan = named(
         m,
@@ -98,6 +97,14 @@ def _prepare(
         "small": small.significand,
         "amount": alignment(m, format, large, small),
     }
+
+
+def _is_below(a: Value, b: Value, a_is_larger: Value) -> Value:
+    """Whether number ``a`` is below ``b``, -0 being below +0; anything for equal bits.
+
+    ``a_is_larger`` compares the bits without the sign: a >= b.
+    """
+    return Mux(a[-1] ^ b[-1], a[-1], a_is_larger ^ ~a[-1])
 
 
 def _magnitude_bits(format: FloatFormat) -> int:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from hw.lib.errors import WorkloadError
+
+Kind = type[np.int64] | type[np.float64]
+"""Of whole and of real numbers."""
 
 _SHOWN = 40
 
@@ -36,6 +43,29 @@ def real_number(text: str, place: str) -> float:
         return float(_plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {short(text)!r} is no number") from None
+
+
+def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray] | None:
+    """A column for each of ``kinds``, if every line but blank ones at the end is a row of them.
+
+    Numbers as ``whole_number`` and ``real_number`` read them. ``None`` if a line is anything else:
+    readers of single lines then find out which one.
+    """
+    count = len(lines)
+    while count and not lines[count - 1].strip():
+        count -= 1
+    kind = np.dtype([(str(number), kind) for number, kind in enumerate(kinds)])
+    try:
+        # What NumPy warns of are whole numbers with a point, and no line at all.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            table = np.loadtxt(lines[:count], kind, comments=None, ndmin=1)
+    except (ValueError, OverflowError, Warning):
+        return None
+    columns = [table[str(number)] for number in range(len(kinds))]
+    if len(table) < count or any((column == -(2.0**63)).any() for column in columns):
+        return None  # blank lines, or -2**63, which has more than 63 bits
+    return columns
 
 
 def short(text: str) -> str:

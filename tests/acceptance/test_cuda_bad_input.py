@@ -125,7 +125,7 @@ def test_schedules_of_another_model_and_of_another_architecture(tmp_path: Path) 
     )
     text = refused(tmp_path, other, "--schedules", schedules)
     digest = "[0-9a-f]{40}…"
-    told = rf"{schedules}: model = {digest}: is another one than other, which is {digest}"
+    told = rf"{schedules}: model = {digest}: does not match other, which is {digest}"
     assert re.fullmatch(told, text)
     text = refusal(
         tmp_path, "run", "cuda_sm80", model, "--schedules", schedules, "--backend", "emulation"

@@ -1,36 +1,21 @@
-"""Float units under test, with NumPy and ml_dtypes as the reference for formats that they have."""
+"""Operands in float formats, with NumPy and ml_dtypes as the reference where they have them."""
 
 from __future__ import annotations
 
 import os
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.float_add import FloatAdder
-from hw.lib.float_compare import FloatCompare
-from hw.lib.float_mul import FloatMultiplier
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype
 from tests.support.numbers import corners, crossed, random_pairs
-from tests.support.units import Units, assert_same_words
 
 EIGHT_BITS = ("float8_e5m2", "float8_e4m3")
 WIDER = ("float32", "float16", "bfloat16")
-DEPTHS = (0, 1, 3)
 
 DTYPES = {**{name: float_dtype(name) for name in FLOAT_FORMATS}, "float64": np.dtype(np.float64)}
 FORMATS = {**FLOAT_FORMATS, "float64": FloatFormat(11, 52)}
-
-
-@cache
-def float_units(format: FloatFormat, depths: tuple[int, ...] = DEPTHS) -> Units:
-    """``add_3``, ``mul_3`` and ``compare_3`` with 3 stages, and so on for each of ``depths``."""
-    kinds = {"add": FloatAdder, "mul": FloatMultiplier, "compare": FloatCompare}
-    return Units(
-        {f"{name}_{depth}": kind(format, depth) for depth in depths for name, kind in kinds.items()}
-    )
 
 
 def fresh_rng() -> np.random.Generator:
@@ -85,16 +70,3 @@ NUMPY_CASES = [
 
 ODD_FORMATS = (FloatFormat(2, 1), FloatFormat(2, 4), FloatFormat(3, 2), FloatFormat(4, 1))
 """Formats without a NumPy type; products of subnormals don't vanish in most of them."""
-
-
-def check_latencies(kind: str) -> None:
-    """Units ``kind`` of every depth give the same bits, and as late as they claim."""
-    format = FloatFormat(3, 2)
-    depths = tuple(range(11))
-    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
-    units = float_units(format, depths)
-    results = units.run(a=a, b=b, subtract=0)
-    for depth in depths:
-        assert units.latency(f"{kind}_{depth}") == depth
-        got = results[f"{kind}_{depth}_o"]
-        assert_same_words(got, results[f"{kind}_0_o"], (a, b), f"{kind} {depth}")

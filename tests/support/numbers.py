@@ -177,17 +177,3 @@ class RationalFloat:
         if self.is_nan(left) or self.is_nan(right):
             return self._format.canonical_nan
         return choose(left, right, key=self.rank)
-
-    def compare(self, left: int, right: int) -> str:
-        """``less``, ``equal``, ``greater`` or ``unordered``."""
-        if self.is_nan(left) or self.is_nan(right):
-            return "unordered"
-        numbers = [
-            Fraction(10) ** 99 * (-1 if word & self._sign else 1)
-            if self._is_infinite(word)
-            else self._value(word)
-            for word in (left, right)
-        ]
-        if numbers[0] == numbers[1]:
-            return "equal"
-        return "less" if numbers[0] < numbers[1] else "greater"

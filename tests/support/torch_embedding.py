@@ -8,12 +8,12 @@ from enum import Enum
 from itertools import accumulate
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import torch
 
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.runtime.cuda.torch.arrays import from_array
 from sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
@@ -183,3 +183,10 @@ class BagCollection(torch.nn.Module):
                 bag = self.embedding_bags[config.name]
                 pooled.append(bag(values, offsets, per_sample_weights=weights).float())
         return torch.cat(pooled, dim=1)
+
+
+def from_array(array: np.ndarray) -> torch.Tensor:
+    """A tensor of the CPU, bfloat16 included, without a copy."""
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

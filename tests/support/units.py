@@ -12,7 +12,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from sw.runtime.vectors import VectorSimulator
+from tests.support.vectors import VectorSimulator
 
 
 class SideBySide(wiring.Component):

@@ -87,7 +87,7 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
         for at, entry in enumerate(data["schedules"]):
             first = schedules.setdefault(_schedule(entry, f"{place}: schedules[{at}]"), at)
             if first != at:
-                raise WorkloadError(f"{place}: schedules[{at}]: is schedules[{first}] again")
+                raise WorkloadError(f"{place}: schedules[{at}]: duplicates schedules[{first}]")
         _check_features(data["of_feature"], list(schedules), model, config, place)
     return ScheduleSet(
         model=data["model"],
@@ -110,7 +110,7 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise WorkloadError(
-            f"{place}:{error.lineno}: no sound JSON at column {error.colno}: {error.msg}"
+            f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
         ) from None
     if not isinstance(data, dict):
         raise WorkloadError(f"{place}: must be a JSON object, as gnarl tune writes it")
@@ -144,7 +144,7 @@ def _check_target(
         )
     if data["model"] != model.digest:
         raise WorkloadError(
-            f"{place}: model = {short(data['model'])}: is another one than {model.name}, "
+            f"{place}: model = {short(data['model'])}: does not match {model.name}, "
             f"which is {short(model.digest)}"
         )
     for name in ("arch", "block_threads"):
@@ -175,7 +175,7 @@ def _schedule(entry: Any, place: str) -> Schedule:
     for given in values:
         if given not in known:
             raise WorkloadError(
-                f"{place}: parameters of {name}: {short(given)}: no such one; "
+                f"{place}: parameters of {name}: {short(given)}: no such parameter; "
                 f"there are {', '.join(known)}"
             )
     for parameter in parameters:
@@ -212,7 +212,7 @@ def _check_features(
                 f"{feature.name}: {reason}"
             )
     if unused := set(range(len(schedules))).difference(of_feature):
-        raise WorkloadError(f"{place}: schedules[{min(unused)}]: no feature has it")
+        raise WorkloadError(f"{place}: schedules[{min(unused)}]: no feature uses it")
 
 
 def _require(value: Any, kind: type, place: str) -> None:

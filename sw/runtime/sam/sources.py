@@ -16,6 +16,7 @@ from sw.compiler.sam.workload import Operand, SamWorkload, operand
 from sw.program.program import Program
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor
 from sw.workloads.text_file import read_text
 
@@ -71,6 +72,8 @@ def load_tensors(
 ) -> dict[str, Operand]:
     """Operands from files, by name; a folder has each stored as ``formats`` say.
 
+    A Matrix Market file of one column is a vector where ``formats`` say that it has one dimension.
+
     Raises ``WorkloadError`` naming the file and line.
     """
     found = {}
@@ -81,6 +84,9 @@ def load_tensors(
             tensor = load_tensor(path, name, modes)
         else:
             tensor = load_tensor(path)
+            is_vector = name in formats and formats[name].order == 1
+            if suffix == ".mtx" and is_vector and tensor.shape[1] == 1:
+                tensor = Tensor(tensor.shape[:1], tensor.coordinates[:, :1], tensor.values)
         found[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
     return found
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.matrix_entries import (
-    numbered_lines,
     read_entries,
     read_header,
     read_size,
@@ -53,7 +52,7 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries).
     """
-    lines = numbered_lines(text)
+    lines = text.splitlines()
     header = read_header(lines, source, layouts=["coordinate"], fields=["real", "integer"])
     if header.symmetry != "general":
         raise WorkloadError(

@@ -9,7 +9,7 @@ it follows from the lengths of the files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from sw.workloads.tensor.storage import (
     restore,
 )
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import read_text, real_number, whole_number
+from sw.workloads.text_file import Kind, number_table, read_text, real_number, whole_number
 
 _FileLevel = DenseLevel | CompressedLevel
 
@@ -149,19 +149,23 @@ def _column(numbers: np.ndarray) -> str:
     return "\n".join(map(repr, numbers.tolist()))
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """What stands in each line, and its place."""
+def _numbers(path: Path, kind: Kind, read: Callable[[str, str], float]) -> np.ndarray:
+    """The number in each line; ``read`` raises the error of one that is not of the ``kind``."""
     text = read_text(path).rstrip()
-    for number, line in enumerate(text.split("\n") if text else (), 1):
-        yield line.strip(), f"{path}:{number}"
+    lines = text.split("\n") if text else []
+    table = number_table(lines, [kind])
+    if table is not None:
+        return table[0]
+    numbers = [read(line.strip(), f"{path}:{at}") for at, line in enumerate(lines, 1)]
+    return np.array(numbers, kind)
 
 
 def _whole_numbers(path: Path) -> np.ndarray:
-    return np.array([whole_number(line, place) for line, place in _lines(path)], np.int64)
+    return _numbers(path, np.int64, whole_number)
 
 
 def _values(path: Path) -> np.ndarray:
-    values = np.array([real_number(line, place) for line, place in _lines(path)], np.float64)
+    values = _numbers(path, np.float64, real_number)
     finite = np.isfinite(values)
     if not finite.all():
         at = int(np.argmin(finite))

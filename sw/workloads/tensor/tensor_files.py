@@ -27,7 +27,6 @@ import scipy.sparse
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.program.atomic import atomic_path, write_text
 from sw.workloads.matrix_entries import (
-    numbered_lines,
     read_entries,
     read_header,
     read_size,
@@ -103,7 +102,7 @@ def _only_tensor(folder: Path) -> str:
 
 def _read_mtx(path: Path) -> Tensor:
     source = str(path)
-    lines = numbered_lines(read_text(path))
+    lines = read_text(path).splitlines()
     header = read_header(lines, source)
     size = read_size(lines, header, source)
     if size.rows < 1 or size.columns < 1:

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import real_number, short, whole_number
+from sw.workloads.text_file import number_table, real_number, short, whole_number
+
+_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 
@@ -27,52 +30,25 @@ def parse_tns(text: str, source: str) -> Tensor:
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries · order).
     """
-    shape, shape_place = None, ""
-    words_of_first, first_line = 0, 0
-    indices, values, line = array("q"), array("d"), array("q")
-    for number, content in enumerate(text.split("\n"), 1):
-        words = content.split()
-        if not words:
-            continue
-        place = f"{source}:{number}"
-        if words[0].startswith("#"):
-            match = _SHAPE.fullmatch(content.strip())
-            if match and shape is None:
-                shape = tuple(whole_number(size, place) for size in match[1].split())
-                shape_place = place
-            continue
-        if not line:
-            words_of_first, first_line = len(words), number
-        elif len(words) != words_of_first:
-            raise WorkloadError(
-                f"{place}: {len(words)} fields: must be {words_of_first}, as in line {first_line}"
-            )
-        for word in words[:-1]:
-            index = whole_number(word, place)
-            if index < 1:
-                raise WorkloadError(f"{place}: index {index}: must be at least 1")
-            indices.append(index - 1)
-        value = real_number(words[-1], place)
-        if not math.isfinite(value):
-            raise WorkloadError(f"{place}: value {short(words[-1])}: must be finite")
-        values.append(value)
-        line.append(number)
-    if not line:
+    lines = text.split("\n")
+    first = next((at for at, line in enumerate(lines) if not _is_skipped(line)), len(lines))
+    table = _table(lines, first)
+    shape, shape_place = _shape(lines if table is None else lines[:first], source)
+    coordinates, values, line = table or _entries(lines, first, source)
+    if not len(line):
         if shape is None:
             raise WorkloadError(
                 f"{source}: the file has no entries: must have at least one, or a comment "
                 "'# shape SIZES'"
             )
-        words_of_first = len(shape) + 1
-    order = words_of_first - 1
-    coordinates = np.array(indices, np.int64).reshape(len(line), order)
+        coordinates = np.zeros((0, len(shape)), np.int64)
     if shape is None:
         shape = tuple((coordinates.max(axis=0) + 1).tolist())
-    _require_shape(coordinates, shape, np.array(line, np.int64), source, shape_place)
+    _require_shape(coordinates, shape, line, source, shape_place)
     return Tensor.from_entries(
         shape,
         coordinates,
-        np.array(values, np.float64),
+        values,
         lambda second, first: (
             f"{source}:{line[second]}: entry {_entry(coordinates[second])} is already given in "
             f"line {line[first]}"
@@ -88,6 +64,59 @@ def format_tns(tensor: Tensor) -> str:
     ):
         lines.append(" ".join(map(repr, [*indices, value])))
     return "\n".join(lines) + "\n"
+
+
+def _is_skipped(line: str) -> bool:
+    text = line.strip()
+    return not text or text.startswith("#")
+
+
+def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, str]:
+    """The first shape in a comment, and its place."""
+    for number, line in enumerate(lines, 1):
+        if match := _SHAPE.fullmatch(line.strip()):
+            place = f"{source}:{number}"
+            return tuple(whole_number(size, place) for size in match[1].split()), place
+    return None, ""
+
+
+def _table(lines: Sequence[str], first: int) -> _Entries | None:
+    """As ``_entries``, at once; ``None`` for what is wrong, or has comments behind the first."""
+    order = len(lines[first].split()) - 1 if first < len(lines) else 0
+    table = number_table(lines[first:], [np.int64] * order + [np.float64])
+    if table is None:
+        return None
+    values = table.pop()
+    coordinates = np.column_stack([np.zeros((len(values), 0), np.int64), *table]) - 1
+    if (coordinates < 0).any() or not np.isfinite(values).all():
+        return None
+    return coordinates, values, first + 1 + np.arange(len(values))
+
+
+def _entries(lines: Sequence[str], first: int, source: str) -> _Entries:
+    """Coordinates, values and lines of the entries, from the ``first`` one on."""
+    indices, values, line = array("q"), array("d"), array("q")
+    width = len(lines[first].split()) if first < len(lines) else 1
+    for number, content in enumerate(lines[first:], first + 1):
+        if _is_skipped(content):
+            continue
+        words, place = content.split(), f"{source}:{number}"
+        if len(words) != width:
+            raise WorkloadError(
+                f"{place}: {len(words)} fields: must be {width}, as in line {first + 1}"
+            )
+        for word in words[:-1]:
+            index = whole_number(word, place)
+            if index < 1:
+                raise WorkloadError(f"{place}: index {index}: must be at least 1")
+            indices.append(index - 1)
+        value = real_number(words[-1], place)
+        if not math.isfinite(value):
+            raise WorkloadError(f"{place}: value {short(words[-1])}: must be finite")
+        values.append(value)
+        line.append(number)
+    coordinates = np.array(indices, np.int64).reshape(len(line), width - 1)
+    return coordinates, np.array(values, np.float64), np.array(line, np.int64)
 
 
 def _require_shape(

@@ -76,7 +76,7 @@ def test_all_pairs_of_odd_formats_are_exact_and_rounded_once(format: FloatFormat
         check(format, operation, a, b, expected)
 
 
-@pytest.mark.parametrize("name", ["fixed8.0", "fixed8.7", "fixed4.2", "fixed32.16"])
+@pytest.mark.parametrize("name", ["fixed8.0", "fixed8.7", "fixed5.1", "fixed4.2", "fixed32.16"])
 def test_fixed_point_is_exact(name: str) -> None:
     format = parse_format(name)
     assert isinstance(format, FixedFormat)
@@ -125,17 +125,37 @@ def test_lint(name: str) -> None:
         assert lint(convert(ArithmeticUnit(parse_format(name), depth), "unit"), "unit") == []
 
 
-@pytest.mark.parametrize("stages", [0, -1, "2"])
+@pytest.mark.parametrize("format", [FloatFormat(3, 2), FixedFormat(5, 1)], ids=str)
+def test_every_depth_has_the_latency_it_claims(format: NumberFormat) -> None:
+    depths = range(1, 11)
+    model = Units({f"unit_{depth}": ArithmeticUnit(format, depth) for depth in depths})
+    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
+    for operation in COMPUTED:
+        results = model.run(left=a, right=b, operation=operation.value)
+        for depth in depths:
+            assert model.latency(f"unit_{depth}") == depth
+            what = f"{operation.name} {depth}"
+            assert_same_words(results[f"unit_{depth}_o"], results["unit_1_o"], (a, b), what)
+
+
+@pytest.mark.parametrize("stages", [0, -1, "2", True, 1.0])
 def test_an_output_register_is_the_least(stages: int) -> None:
     text = f"stages = {stages!r}: must be a whole number, at least 1"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         ArithmeticUnit(FloatFormat(8, 23), stages)
 
 
-def test_formats_out_of_range_are_refused() -> None:
-    text = "FloatFormat(exponent=8, fraction=53): exponent must have 2 to 11 bits, fraction 1 to 52"
+@pytest.mark.parametrize("sizes", [(1, 2), (12, 2), (4, 0), (8, 53)])
+def test_float_formats_out_of_range_are_refused(sizes: tuple[int, int]) -> None:
+    format = FloatFormat(*sizes)
+    text = f"{format}: exponent must have 2 to 11 bits, fraction 1 to 52"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        ArithmeticUnit(FloatFormat(8, 53), 1)
-    text = "FixedFormat(width=2, fraction=0): width must be 4 to 32 bits, fraction 0 to width - 1"
+        ArithmeticUnit(format, 1)
+
+
+@pytest.mark.parametrize("sizes", [(2, 0), (3, 1), (33, 1), (8, 8)])
+def test_fixed_formats_out_of_range_are_refused(sizes: tuple[int, int]) -> None:
+    format = FixedFormat(*sizes)
+    text = f"{format}: width must be 4 to 32 bits, fraction 0 to width - 1"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        ArithmeticUnit(FixedFormat(2, 0), 1)
+        ArithmeticUnit(format, 1)

@@ -82,7 +82,7 @@ class BlockSamples(Template):
         Parameter(
             "stage",
             (0, 1, 2),
-            "how threads come by indices: 0 straight from global memory, 1 through shared memory, "
+            "how threads get indices: 0 straight from global memory, 1 through shared memory, "
             "2 through shared memory by asynchronous copies (from sm_80 on; before, as 1)",
         ),
     )

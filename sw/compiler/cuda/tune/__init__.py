@@ -61,7 +61,7 @@ def tune(
     seed
         of the batches; a journal is that of one seed.
     journal
-        file that keeps what has been measured, so that a later call goes on where this one was
+        file that keeps what has been measured, so that a later call resumes where this one was
         interrupted. It is left for the caller to remove.
     note
         called with a line about each device that fails; others go on.
@@ -71,7 +71,7 @@ def tune(
     kernel can be measured.
     """
     if not any(batch.size for batch in batches):
-        raise WorkloadError(f"model {model.name}: there are no samples to tune on")
+        raise WorkloadError(f"model {model.name}: has no samples to tune on")
     if strategy not in STRATEGIES:
         raise WorkloadError(f"strategy {strategy}: must be one of {', '.join(STRATEGIES)}")
     size = round(float(np.mean([batch.size for batch in batches if batch.size])))
@@ -131,7 +131,7 @@ def tune_to_file(
             note=note,
         )
     except DeviceFailure as failure:
-        raise DeviceFailure(f"{failure}; the same command goes on from {journal}") from failure
+        raise DeviceFailure(f"{failure}; the same command resumes from {journal}") from failure
     schedule_file.save(output, found)
     if _measures(strategy, measurer):
         journal.unlink()

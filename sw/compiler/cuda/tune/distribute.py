@@ -37,9 +37,9 @@ def distribute(
 ) -> None:
     """Measures all jobs, each once. ``finished`` is called by one thread at a time.
 
-    A device that fails leaves its job to the others; ``note`` is told, and ``lost`` has the reason
-    by its number, both before and after. Raises ``DeviceFailure`` when none is left, and whatever
-    else a measurer raises; jobs under way are finished first.
+    A device that fails leaves its job to the others; ``note`` gets a line, and ``lost`` the
+    reason by its number, both before and after. Raises ``DeviceFailure`` when none is
+    left, and whatever else a measurer raises; jobs under way are finished first.
     """
     if not jobs:
         return

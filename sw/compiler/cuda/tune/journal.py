@@ -1,7 +1,7 @@
 """What a tuning has measured so far: a file beside its output, a line of JSON for each job.
 
 The first line says what is being tuned. Every line is on disk before the next job is counted, so
-that a tuning that was interrupted, or killed, goes on where it was.
+that a tuning that was interrupted, or killed, resumes where it was.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Journal:
             if record is None and number == len(lines):
                 break
             if record is None:
-                raise self._wrong(number, "is damaged: delete the file to begin anew")
+                raise self._wrong(number, "is damaged: delete the file to start again")
             if number == 1:
                 self._require_header(record)
             else:
@@ -114,8 +114,8 @@ class Journal:
             if record.get(name) != value:
                 raise self._wrong(
                     1,
-                    f"{name} = {record.get(name)}: must be {value}: delete the file to begin anew, "
-                    "or tune to another",
+                    f"{name} = {record.get(name)}: must be {value}: delete the file to start "
+                    "again, or tune to another",
                 )
 
     def _note(self, number: int, record: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ class Journal:
         elif isinstance(key, str) and isinstance(times, list) and times and all(map(_time, times)):
             self.outcomes[key] = Outcome(tuple(map(float, times)))
         else:
-            raise self._wrong(number, "is damaged: delete the file to begin anew")
+            raise self._wrong(number, "is damaged: delete the file to start again")
 
     def _wrong(self, line: int, text: str) -> WorkloadError:
         return WorkloadError(f"{self._path}: line {line}: {text}")

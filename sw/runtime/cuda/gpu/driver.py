@@ -22,7 +22,7 @@ ON_THE_CPU = "--backend emulation runs on the CPU"
 
 
 class GpuError(GnarlError):
-    """No GPU that can be used, or the driver refused something; names the function and status."""
+    """No GPU that can be used, or a call of the driver failed; names the function and status."""
 
 
 @cache
@@ -43,12 +43,12 @@ def start() -> None:
     driver = bindings()
     try:
         (status,) = driver.cuInit(0)
-    except RuntimeError:  # of cuda.pathfinder: libcuda is not there
+    except RuntimeError:  # of cuda.pathfinder: libcuda is missing
         raise GpuError(f"this machine has no CUDA driver: {ON_THE_CPU}") from None
     if status == driver.CUresult.CUDA_ERROR_NO_DEVICE:
         raise GpuError(f"the CUDA driver finds no GPU: {ON_THE_CPU}")
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise GpuError(f"the CUDA driver does not start: {status.name}: {ON_THE_CPU}")
+        raise GpuError(f"the CUDA driver cannot be initialised: {status.name}: {ON_THE_CPU}")
 
 
 def call(function: str, *arguments: Any) -> Any:
@@ -59,7 +59,7 @@ def call(function: str, *arguments: Any) -> Any:
     start()
     status, *results = getattr(bindings(), function)(*arguments)
     if status != 0:
-        raise GpuError(f"the CUDA driver refused {function}: {status.name}")
+        raise GpuError(f"CUDA driver: {function} failed: {status.name}")
     return results[0] if results else None
 
 
@@ -123,7 +123,7 @@ def _await_null_stream() -> None:
 
 
 class PinnedMemory:
-    """Page-locked bytes on the host, for copies that run while the host goes on.
+    """Page-locked bytes on the host, for copies that overlap with work of the host.
 
     ``array``: uint8 [size].
     """
@@ -183,6 +183,6 @@ def free_with(owner: object, context: Context, function: str, handle: Any) -> No
 
 
 def _release(context: Context, function: str, handle: Any) -> None:
-    # A context that a kernel has broken refuses everything, and says so wherever results are asked.
+    # In a context that a kernel has broken every call fails, those for results, too.
     with suppress(GpuError), context:
         call(function, handle)

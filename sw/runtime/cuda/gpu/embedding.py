@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +26,8 @@ from sw.runtime.cuda.gpu.driver import (
 )
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.gpu.staging import Addresses, Staging, lay_out, pack, places
+from sw.runtime.cuda.gpu.staging import Addresses, Staging, lay_out, pack
+from sw.runtime.cuda.memory_layout import places
 from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
@@ -169,19 +170,6 @@ class GpuEmbedding:
         staged = self.stage(batch, mapping)
         self.launch(staged, timed=timed)
         return self.collect(staged)
-
-    def run_many(
-        self, batches: Iterable[Batch], mapping: Mapping = None, *, fetch: bool = True
-    ) -> Iterator[GpuRun]:
-        """As ``run`` of one after the other, the next staged while a kernel works."""
-        pending: deque[StagedBatch] = deque()
-        for batch in batches:
-            if len(pending) == len(self._slots):
-                yield self.collect(pending.popleft(), fetch=fetch)
-            pending.append(self.stage(batch, mapping))
-            self.launch(pending[-1])
-        while pending:
-            yield self.collect(pending.popleft(), fetch=fetch)
 
     def stage(self, batch: Batch, mapping: Mapping = None) -> StagedBatch:
         """Maps threads and begins to copy the inputs to the device."""

@@ -15,11 +15,9 @@ import numpy as np
 from sw.compiler.cuda.layouts import ERROR_RECORD, FEATURE_ARGUMENTS, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.runtime.cuda.arguments import feature_arguments
+from sw.runtime.cuda.memory_layout import aligned
 from sw.runtime.cuda.task_map import TaskMap
 from sw.workloads.embedding.model import INDEX_TYPES, Batch
-
-ALIGNMENT = 256
-"""Of what stands side by side in memory, bytes: no two of them are in one line of a cache."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
     """For a launch of so many blocks. The batch is one that ``check_batch`` accepts."""
     features = program.model.features
     error = 0
-    arguments = _aligned(error + ERROR_RECORD.itemsize)
-    size = _aligned(arguments + len(features) * FEATURE_ARGUMENTS.itemsize)
+    arguments = aligned(error + ERROR_RECORD.itemsize)
+    size = aligned(arguments + len(features) * FEATURE_ARGUMENTS.itemsize)
     indices, offsets, weights = np.full((3, len(features)), -1, np.int64)
     sections = []
 
@@ -89,7 +87,7 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
             ends = np.cumsum(sizes)
             places[list(arrays)] = size + ends - sizes
             sections.append(Section(size, dtype, list(arrays.values())))
-            size = _aligned(size + int(ends[-1]))
+            size = aligned(size + int(ends[-1]))
 
     for name, dtype in INDEX_TYPES.items():
         members = {
@@ -104,7 +102,7 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
     }
     section(weights, np.dtype(np.float32), given)
     tasks = size
-    feature_blocks = _aligned(tasks + blocks * TASK.itemsize)
+    feature_blocks = aligned(tasks + blocks * TASK.itemsize)
     size = feature_blocks + len(features) * np.dtype(np.int32).itemsize
     return Staging(
         error, arguments, indices, offsets, weights, sections, tasks, feature_blocks, size
@@ -146,14 +144,3 @@ def pack(
         count = sum(map(len, section.arrays))
         place = np.ndarray(count, section.dtype, buffer=buffer.data, offset=section.at)
         np.concatenate(section.arrays, out=place)
-
-
-def places(sizes: Sequence[int] | np.ndarray) -> tuple[np.ndarray, int]:
-    """Where memory of these sizes begins, one behind the other, int64; and the bytes of all."""
-    aligned = -(-np.array(sizes, np.int64) // ALIGNMENT) * ALIGNMENT
-    ends = np.cumsum(aligned)
-    return ends - aligned, int(ends[-1])
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT

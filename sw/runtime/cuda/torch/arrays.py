@@ -1,4 +1,4 @@
-"""Tensors of the CPU as NumPy arrays and back, bfloat16 included, without copies."""
+"""Tensors of the CPU as NumPy arrays, bfloat16 included, without copies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,3 @@ def to_array(tensor: torch.Tensor) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
-
-
-def from_array(array: np.ndarray) -> torch.Tensor:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)

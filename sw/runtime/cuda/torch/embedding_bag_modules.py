@@ -45,7 +45,7 @@ def read_embedding_bags(
     for name, option in [("weighted", weighted), ("factors", factors)]:
         for key in option:
             if key not in bags:
-                raise WorkloadError(f"{name}: there is no bag {key}")
+                raise WorkloadError(f"{name}: no such bag: {key}")
     features = []
     tables: dict[str, torch.Tensor] = {}
     last = set()
@@ -110,13 +110,13 @@ def read_embedding_bag_collection(
             )
     for name in factors:
         if name not in key_of:
-            raise WorkloadError(f"factors: there is no feature {name}")
+            raise WorkloadError(f"factors: no such feature: {name}")
     return EmbeddingLayer(tables, features, table_of, key_of, True)
 
 
 def _refuse_options(name: str, bag: torch.nn.EmbeddingBag) -> None:
     for option, plain, reason in (
-        ("padding_idx", None, "no template leaves an index out"),
+        ("padding_idx", None, "no template skips indices"),
         ("max_norm", None, "lookups do not change tables"),
         ("scale_grad_by_freq", False, "gradients are not scaled"),
         ("sparse", False, "gradients are dense"),

@@ -95,7 +95,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         for feature in features:
             table = table_of.get(feature.name, feature.name)
             if table not in tables:
-                raise WorkloadError(f"feature {feature.name}: there is no table {table}")
+                raise WorkloadError(f"feature {feature.name}: no such table: {table}")
             check_table(feature, tables[table])
         self.embedding_bags = torch.nn.ModuleDict()
         for name, tensor in tables.items():
@@ -248,7 +248,7 @@ class FusedEmbeddingBags(torch.nn.Module):
     def _only(self, buffers: list[torch.Tensor]) -> torch.Tensor:
         if len(buffers) != 1:
             raise WorkloadError(
-                f"outputs: are of {len(buffers)} types: must be of one to stand side by side"
+                f"outputs: are of {len(buffers)} types: must be of one type to be concatenated"
             )
         return buffers[0]
 

@@ -147,7 +147,7 @@ def pack_mapping(
         if rows and row.shape != rows[0].shape:
             raise WorkloadError(
                 f"feature {feature}: has {row.shape[0] - 1} samples, "
-                f"{layout.features[0]} has {rows[0].shape[0] - 1}: must be as many"
+                f"{layout.features[0]} has {rows[0].shape[0] - 1}: must be equal"
             )
         rows.append(row)
         parts.append(indices.reshape(-1))
@@ -172,9 +172,7 @@ def _bounds(
     """[batch + 1]: where each sample's values begin, and the last one's end."""
     if indices.dim() == 2:
         if given is not None:
-            raise WorkloadError(
-                f"{name} of {key}: there must be none with values [batch, length] of one length"
-            )
+            raise WorkloadError(f"{name} of {key}: not supported with values [batch, length]")
         batch, length = indices.shape
         return torch.arange(batch + 1, dtype=indices.dtype, device=indices.device) * length
     if indices.dim() != 1:
@@ -203,7 +201,7 @@ def _weights(
     weights = given[key]
     if weights.shape != indices.shape:
         raise WorkloadError(
-            f"weights of {key}: are {_shape(weights)}: must be as values, {_shape(indices)}"
+            f"weights of {key}: are {_shape(weights)}: must match values, {_shape(indices)}"
         )
     return weights.float()
 

@@ -12,7 +12,7 @@ from sw.runtime.cuda.gpu.driver import Context
 from sw.runtime.cuda.gpu.embedding import compile_program
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.gpu.staging import places
+from sw.runtime.cuda.memory_layout import places
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
@@ -29,8 +29,7 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
     """
     if torch.cuda.is_current_stream_capturing():
         raise GnarlError(
-            "input: a CUDA graph is being captured: lookups must be outside, for the grid depends "
-            "on the batch"
+            "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
         )
     device = lookup.values.device.index
     packed = lookup.launch()

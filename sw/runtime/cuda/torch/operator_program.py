@@ -1,4 +1,4 @@
-"""A compiled model as text: what the PyTorch operator is told of it.
+"""A compiled model as text: the PyTorch operator's argument.
 
 Operators take tensors, numbers and text. The text holds all that the fused kernel is generated
 from, so that a graph with the operator in it also runs in a process that never saw the module.

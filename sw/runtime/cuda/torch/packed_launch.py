@@ -13,7 +13,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments
-from sw.runtime.cuda.gpu.staging import places
+from sw.runtime.cuda.memory_layout import places
 from sw.runtime.cuda.task_map import TaskMap, map_tasks
 from sw.workloads.embedding.model import INDEX_TYPES, MAXIMUM_BATCH
 
@@ -70,7 +70,7 @@ class PackedLaunch:
             feature = self._program.model.features[int(np.argmax(skewed != 0))]
             raise WorkloadError(
                 f"feature {feature.name}: table begins {int(skewed.max())} bytes past a multiple "
-                f"of {TABLE_ALIGNMENT}: must begin at one, as a clone does"
+                f"of {TABLE_ALIGNMENT}: must be aligned, as a clone is"
             )
         begins = np.cumsum(counts, dtype=np.int64) - counts
         return feature_arguments(

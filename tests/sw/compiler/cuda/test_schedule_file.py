@@ -131,10 +131,10 @@ def test_a_failed_save_leaves_the_older_file(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "s.json:1: no sound JSON at column 1: Expecting value"),
+        ("", "s.json:1: invalid JSON at column 1: Expecting value"),
         (
             '{\n"version": 1,\n"model"\n}',
-            "s.json:4: no sound JSON at column 1: Expecting ':' delimiter",
+            "s.json:4: invalid JSON at column 1: Expecting ':' delimiter",
         ),
         ("[]", "s.json: must be a JSON object, as gnarl tune writes it"),
         ("{}", "s.json: version is missing"),
@@ -170,9 +170,9 @@ FIELDS = "version, model, arch, block_threads, blocks_per_sm, origin, schedules,
         (lambda fields: fields.update(blocks_per_sm=0), "blocks_per_sm = 0: must be from 1 to 16"),
         (
             lambda fields: fields["schedules"].append(fields["schedules"][1]),
-            "schedules[2]: is schedules[1] again",
+            "schedules[2]: duplicates schedules[1]",
         ),
-        (lambda fields: fields.update(of_feature=[0, 0, 0]), "schedules[1]: no feature has it"),
+        (lambda fields: fields.update(of_feature=[0, 0, 0]), "schedules[1]: no feature uses it"),
         (
             lambda fields: fields["of_feature"].pop(),
             "of_feature: is for a model of 2 features, but ads has 3",
@@ -212,7 +212,7 @@ def names() -> str:
         ),
         (
             {"template": "one_hot", "parameters": {"vector": 4, "speed": 1}},
-            "parameters of one_hot: speed: no such one; there are vector, samples_per_thread",
+            "parameters of one_hot: speed: no such parameter; there are vector, samples_per_thread",
         ),
         (
             {"template": "one_hot", "parameters": {"vector": 3, "samples_per_thread": 1}},
@@ -239,7 +239,7 @@ def test_an_unknown_template(name: Any) -> None:
 def test_schedules_for_another_model() -> None:
     other = EmbeddingModel("news", (*MODEL.features[:2], Feature("f2", 11, 4)))
     mine, its = MODEL.digest[:40], other.digest[:40]
-    with refused(f"s.json: model = {mine}…: is another one than news, which is {its}…"):
+    with refused(f"s.json: model = {mine}…: does not match news, which is {its}…"):
         read(schedule_file.to_text(SCHEDULES), other)
 
 

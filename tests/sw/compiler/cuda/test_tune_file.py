@@ -1,4 +1,4 @@
-"""Tuning to a file: interrupted anywhere it goes on where it was, to the same result."""
+"""Tuning to a file: interrupted anywhere it resumes where it was, to the same result."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_tuning_that_lost_its_devices_goes_on_on_others(tmp_path, expected):
         run(output, SimulatedGpus(MODEL, devices=2, lost={0: 3, 1: 4}))
     assert str(caught.value) == (
         f"no GPU to measure 20 kernels on: GPU 0: {lost}; GPU 1: {lost}; "
-        f"the same command goes on from {journal_path(output)}"
+        f"the same command resumes from {journal_path(output)}"
     )
     gpus = SimulatedGpus(MODEL, devices=3)
     run(output, gpus)
@@ -140,13 +140,13 @@ def test_the_journal_of_another_tuning_is_refused(tmp_path):
     with pytest.raises(Interrupted):
         run(output, interrupting(3))
     with refused(
-        f"{journal_path(output)}: line 1: candidates = 8: must be 5: delete the file to begin "
-        "anew, or tune to another"
+        f"{journal_path(output)}: line 1: candidates = 8: must be 5: delete the file to start "
+        "again, or tune to another"
     ):
         run(output, SimulatedGpus(MODEL), candidates=5)
     with refused(
-        f"{journal_path(output)}: line 1: seed = 0: must be 1: delete the file to begin "
-        "anew, or tune to another"
+        f"{journal_path(output)}: line 1: seed = 0: must be 1: delete the file to start "
+        "again, or tune to another"
     ):
         run(output, SimulatedGpus(MODEL), seed=1)
 
@@ -167,7 +167,7 @@ def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monk
     monkeypatch.setattr(other, "products", lambda: "another")
     with refused(
         f"{journal_path(output)}: line 1: GPUs = simulated: must be another: delete the file to "
-        "begin anew, or tune to another"
+        "start again, or tune to another"
     ):
         run(output, other)
     monkeypatch.setattr("sw.compiler.cuda.tune.header_texts", lambda folder: ["changed"])

@@ -75,7 +75,7 @@ def test_a_write_that_was_cut_off_anywhere_is_forgotten(path):
         assert list(read(path)) == [*known, "three"]
 
 
-def test_a_last_line_of_rubbish_is_forgotten(path):
+def test_a_damaged_last_line_is_forgotten(path):
     write(path, ("one", Outcome((1.5,))))
     with open(path, "ab") as file:
         file.write(b"\0\0\0\0\n")
@@ -88,7 +88,7 @@ def test_an_earlier_line_that_is_damaged_is_named(path):
     write(path, ("one", Outcome((1.5,))), ("two", Outcome((2.5,))))
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(lines[0] + lines[1][:9] + "\n" + lines[2])
-    with refused(f"{path}: line 2: is damaged: delete the file to begin anew"):
+    with refused(f"{path}: line 2: is damaged: delete the file to start again"):
         read(path)
 
 
@@ -112,7 +112,7 @@ def test_a_record_of_another_form_is_named(path, record):
     write(path)
     with open(path, "a") as file:
         file.write(json.dumps(record) + "\n")
-    with refused(f"{path}: line 2: is damaged: delete the file to begin anew"):
+    with refused(f"{path}: line 2: is damaged: delete the file to start again"):
         read(path)
 
 
@@ -121,7 +121,7 @@ def test_the_journal_of_another_tuning_is_refused_and_kept(path):
     text = path.read_bytes()
     with (
         refused(
-            f"{path}: line 1: model = abc: must be def: delete the file to begin anew, "
+            f"{path}: line 1: model = abc: must be def: delete the file to start again, "
             "or tune to another"
         ),
         Journal(path, {"model": "def", "strategy": "two-stage"}),
@@ -133,7 +133,8 @@ def test_the_journal_of_another_tuning_is_refused_and_kept(path):
 def test_the_journal_of_another_version_is_refused(path):
     path.write_text('{"journal": 0, "model": "abc", "strategy": "two-stage"}\n{}\n')
     with refused(
-        f"{path}: line 1: journal = 0: must be 1: delete the file to begin anew, or tune to another"
+        f"{path}: line 1: journal = 0: must be 1: delete the file to start again, "
+        "or tune to another"
     ):
         read(path)
 

@@ -167,7 +167,7 @@ def test_no_fused_kernel_at_all():
 
 
 def test_no_samples():
-    with refused("model small: there are no samples to tune on"):
+    with refused("model small: has no samples to tune on"):
         tune(MODEL, CONFIG, [], SimulatedGpus(MODEL))
 
 

@@ -16,8 +16,8 @@ void handle(int number, siginfo_t* info, void*) {
     std::uintptr_t address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     if (number == SIGSEGV || number == SIGBUS) fail_stack_overflow(address);
     const char* what = number == SIGFPE    ? "divides an integer by zero, or overflows in doing so"
-                       : number == SIGSEGV ? "touches memory that is not there"
-                       : number == SIGBUS  ? "touches memory that is not there"
+                       : number == SIGSEGV ? "accesses unmapped memory"
+                       : number == SIGBUS  ? "accesses unmapped memory"
                                            : "reaches code that cannot be reached";
     fail("block %u: thread %u %s", machine.block_index, machine.current.index, what);
 }

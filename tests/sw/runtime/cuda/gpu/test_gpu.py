@@ -31,6 +31,7 @@ from sw.workloads.embedding.model import (
 from tests.support import fake_cuda
 from tests.support.embedding_kernels import Case, program_of
 from tests.support.fake_cuda import Call, fake_gpus
+from tests.support.overlapped_batches import run_overlapped
 
 BATCHES = (5, 64, 0, 300, 1, 7)
 
@@ -90,7 +91,7 @@ def _one_by_one() -> list[gpu.GpuRun]:
 
 def _overlapped() -> list[gpu.GpuRun]:
     runner = embedding()
-    return list(runner.run_many(batches(runner.program.model)))
+    return list(run_overlapped(runner, batches(runner.program.model)))
 
 
 @pytest.mark.parametrize("way", [_one_by_one, _overlapped])
@@ -111,7 +112,7 @@ def _on_device_one_by_one() -> list[gpu.GpuRun]:
 
 def _on_device_overlapped() -> list[gpu.GpuRun]:
     runner = embedding()
-    runs = list(runner.run_many(batches(runner.program.model), "device"))
+    runs = list(run_overlapped(runner, batches(runner.program.model), "device"))
     assert [launch["kernel"] for launch in fake_cuda.launches[-2:]] == [MAP_KERNEL, KERNEL]
     return runs
 
@@ -285,7 +286,7 @@ def _broken() -> tuple[str, list[str]]:
 def test_a_kernel_that_fails_is_one_error_and_no_more(tmp_path: Path):
     with fake_gpus(tmp_path) as call:
         message, unraisable = call(_broken)
-    assert message == "the CUDA driver refused cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
+    assert message == "CUDA driver: cuEventSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS"
     assert unraisable == []
 
 

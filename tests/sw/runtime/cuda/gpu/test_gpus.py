@@ -124,7 +124,7 @@ def test_a_driver_that_does_not_start(unstarted: pytest.MonkeyPatch):
 
     unstarted.setattr(driver, "bindings", lambda: Mismatched)
     assert _message("sm_90") == (
-        "the CUDA driver does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: "
+        "the CUDA driver cannot be initialised: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: "
         "--backend emulation runs on the CPU"
     )
 
@@ -187,4 +187,4 @@ def _refused() -> str:
 
 
 def test_what_the_driver_refuses_is_named(on_fake: Call):
-    assert on_fake(_refused) == "the CUDA driver refused cuMemFree: CUDA_ERROR_INVALID_VALUE"
+    assert on_fake(_refused) == "CUDA driver: cuMemFree failed: CUDA_ERROR_INVALID_VALUE"

@@ -11,7 +11,8 @@ from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.golden.embedding import pool
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.gpu.staging import ALIGNMENT, Addresses, lay_out, pack
+from sw.runtime.cuda.gpu.staging import Addresses, lay_out, pack
+from sw.runtime.cuda.memory_layout import ALIGNMENT
 from sw.runtime.cuda.task_map import map_tasks
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 from sw.compiler.cuda.templates import templates  # noqa: E402
 from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.torch.arrays import from_array, to_array  # noqa: E402
+from sw.runtime.cuda.torch.arrays import to_array  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,
@@ -26,6 +27,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
 )
 from tests.support.torch_embedding import (  # noqa: E402
     dyadic,
+    from_array,
     fused,
     fused_bags,
     inputs_of,
@@ -312,3 +314,20 @@ def test_torch_is_needed_by_this_part_of_the_runtime_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout == "PyTorch is not installed: pip install 'gnarl[torch]'\n", done.stderr
+
+
+def test_neither_driver_nor_emulation_is_imported_before_it_is_needed() -> None:
+    script = """
+import sys
+from pathlib import Path
+import sw.runtime.cuda.torch.fused_embedding_bags
+parts = ("sw.runtime.cuda.gpu", "sw.runtime.cuda.emulation")
+print([name for name in sys.modules if name.startswith(parts)])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[5],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[]\n", done.stderr

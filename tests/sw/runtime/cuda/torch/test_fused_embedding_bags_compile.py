@@ -14,7 +14,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hw.lib.errors import ProgramError  # noqa: E402
-from sw.runtime.cuda.torch.arrays import from_array  # noqa: E402
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
@@ -26,7 +25,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.torch_embedding import JaggedInputs, fused, inputs_of  # noqa: E402
+from tests.support.torch_embedding import JaggedInputs, from_array, fused, inputs_of  # noqa: E402
 
 FEW = PoolingFactors(mean=4, std=2)
 MODEL = EmbeddingModel(

@@ -44,11 +44,11 @@ def two(**options: Any) -> FusedEmbeddingBags:
         ),
         (
             lambda: fused({"f": torch.ones(10, 4)}, TWO),
-            "feature g: there is no table g",
+            "feature g: no such table: g",
         ),
         (
             lambda: fused({"f": torch.ones(10, 4)}, ONE, table_of={"f": "t"}),
-            "feature f: there is no table t",
+            "feature f: no such table: t",
         ),
         (
             lambda: fused([torch.ones(4, 10)], ONE),
@@ -94,7 +94,7 @@ def test_schedules_for_another_model() -> None:
     given = schedules_of([Feature("f", 11, 4)])
     mine = fused([torch.ones(10, 4)], ONE).model.digest
     with refused(
-        f"schedules: model = {given.model[:40]}…: is another one than embedding bags, which is "
+        f"schedules: model = {given.model[:40]}…: does not match embedding bags, which is "
         f"{mine[:40]}…"
     ):
         FusedEmbeddingBags([torch.ones(10, 4)], ONE, given)
@@ -159,15 +159,15 @@ WEIGHTS = {"g": torch.tensor([0.5])}
         ),
         (
             (VALUES | {"f": torch.ones(1, 2, dtype=torch.int64)}, OFFSETS, None, WEIGHTS),
-            "offsets of f: there must be none with values [batch, length] of one length",
+            "offsets of f: not supported with values [batch, length]",
         ),
         (
             (VALUES, OFFSETS | {"g": torch.tensor([0, 1, 1])}, None, WEIGHTS),
-            "feature g: has 2 samples, f has 1: must be as many",
+            "feature g: has 2 samples, f has 1: must be equal",
         ),
         (
             (VALUES, OFFSETS, None, {"g": torch.ones(2)}),
-            "weights of g: are [2]: must be as values, [1]",
+            "weights of g: are [2]: must match values, [1]",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_weights_where_no_feature_has_any() -> None:
 def test_outputs_of_several_types_do_not_stand_side_by_side() -> None:
     features = [ONE[0], Feature("g", 10, 4, output_type="float16")]
     module = fused([torch.ones(10, 4)] * 2, features)
-    with refused("outputs: are of 2 types: must be of one to stand side by side"):
+    with refused("outputs: are of 2 types: must be of one type to be concatenated"):
         module.forward_concatenated({name: torch.tensor([[1]]) for name in "fg"})
 
 
@@ -309,7 +309,7 @@ def test_tensors_that_are_not_the_programs() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "text"),
     [
-        ("padding_idx", 3, "padding_idx = 3: must be None, no template leaves an index out"),
+        ("padding_idx", 3, "padding_idx = 3: must be None, no template skips indices"),
         ("max_norm", 1.0, "max_norm = 1.0: must be None, lookups do not change tables"),
         (
             "scale_grad_by_freq",
@@ -335,7 +335,7 @@ def test_other_bags_that_have_no_place() -> None:
     with refused("bags: include_last_offset differs between them: must be the same"):
         bags = {last: torch.nn.EmbeddingBag(9, 4, include_last_offset=last == "b") for last in "ab"}
         fused_bags(bags)
-    with refused("weighted: there is no bag b"):
+    with refused("weighted: no such bag: b"):
         fused_bags({"a": torch.nn.EmbeddingBag(10, 4)}, weighted=["b"])
     with refused("feature a: weighted = True: must be false with pooling max"):
         fused_bags({"a": torch.nn.EmbeddingBag(10, 4, mode="max")}, weighted=["a"])
@@ -349,7 +349,7 @@ def packed_launch() -> PackedLaunch:
 
 def test_tables_that_kernels_cannot_load_in_vectors() -> None:
     with refused(
-        "feature g: table begins 4 bytes past a multiple of 16: must begin at one, as a clone does"
+        "feature g: table begins 4 bytes past a multiple of 16: must be aligned, as a clone is"
     ):
         packed_launch().arguments(
             1,

@@ -15,9 +15,8 @@ from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 torch = pytest.importorskip("torch", reason="needs gnarl[torch]")
 
-from sw.runtime.cuda.torch.arrays import from_array  # noqa: E402
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from tests.support.torch_embedding import inputs_of, schedules_of  # noqa: E402
+from tests.support.torch_embedding import from_array, inputs_of, schedules_of  # noqa: E402
 
 FOUND = gpus()
 ARCH = FOUND[0].kernel_arch if FOUND else None
@@ -107,6 +106,5 @@ def test_a_graph_that_is_captured_has_no_lookups() -> None:
     with pytest.raises(GnarlError) as caught, torch.cuda.graph(torch.cuda.CUDAGraph()):
         there._lookup(packed)
     assert str(caught.value) == (
-        "input: a CUDA graph is being captured: lookups must be outside, for the grid depends on "
-        "the batch"
+        "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
     )

@@ -24,7 +24,7 @@ from sw.golden.embedding import embedding_bags  # noqa: E402
 from sw.runtime.cuda.emulation import embedding as emulated  # noqa: E402
 from sw.runtime.cuda.emulation.kernels import GlobalArray  # noqa: E402
 from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
-from sw.runtime.cuda.torch.arrays import from_array, to_array  # noqa: E402
+from sw.runtime.cuda.torch.arrays import to_array  # noqa: E402
 from sw.runtime.cuda.torch.emulation import emulated_kernels  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
 from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
@@ -37,7 +37,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.torch_embedding import fused, inputs_of  # noqa: E402
+from tests.support.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 
 STREAM = 7
 FACTORS = PoolingFactors(mean=9, std=5)
@@ -145,9 +145,6 @@ def test_a_gpu_is_given_all_that_the_kernel_reads(monkeypatch: pytest.MonkeyPatc
 def test_lookups_are_not_captured_in_cuda_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_gpu(monkeypatch, capturing=True)
     lookup, _ = lookup_of(3)
-    text = (
-        "input: a CUDA graph is being captured: lookups must be outside, for the grid depends "
-        "on the batch"
-    )
+    text = "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
     with pytest.raises(GnarlError, match=f"^{re.escape(text)}$"):
         torch_launch.launch(lookup, lookup.new_outputs())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sw.runtime.verilate import SHIM_FOLDER, build
+from sw.runtime.verilate import build
 
 _CLOCK_PORTS = ("clk", "rst")
 
@@ -57,7 +57,7 @@ class VectorSimulator:
             f"#define OUTPUTS(PORT) {' '.join(f'PORT({port.name})' for port in self._outputs)}",
             *(["#define CLOCKED"] if clocked else []),
         ]
-        shim = "\n".join([*defines, (SHIM_FOLDER / "vectors.cpp").read_text()])
+        shim = "\n".join([*defines, Path(__file__).with_suffix(".cpp").read_text()])
         path = build(verilog, top, shim, trace=wave is not None)
         self._library = _load(path)
         self._handle = self._library.simulator_open(str(wave).encode() if wave else None)

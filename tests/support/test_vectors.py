@@ -10,7 +10,7 @@ from amaranth.hdl import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from sw.runtime.vectors import Port, VectorSimulator, module_ports
+from tests.support.vectors import Port, VectorSimulator, module_ports
 
 
 class Accumulator(wiring.Component):
