@@ -17,7 +17,6 @@ from rich.table import Table
 from hw.lib.errors import GnarlError, WorkloadError
 from sw.cli_options import (
     TargetCommand,
-    available_targets,
     check_writable,
     configuration_argument,
     input_file,
@@ -30,7 +29,7 @@ from sw.cli_options import (
 )
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import NamedConfiguration, configuration_names, load_configuration
-from sw.targets import TARGETS
+from sw.targets import TARGETS, loaded
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -91,6 +90,9 @@ def main(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+        return
+    for error in loaded()[1]:
+        _refuse(f"gnarl: {error}")
 
 
 @main.command()
@@ -223,8 +225,8 @@ def compile_(
                 raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
     source = _workload(configuration, workload)
     for path in (output, dot):
-        if path and path.exists() and os.path.exists(source) and path.samefile(source):
-            raise WorkloadError(f"{path}: is the workload itself: must be another file")
+        if path is not None:
+            _require_another_file(path, source)
     options = own_options(target, "compile", own)
 
     def write(name: str, texts: Mapping[str, str]) -> None:
@@ -347,12 +349,16 @@ def run(
         raise click.UsageError(
             f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
         )
+    if timeline is not None and not target.draws:
+        raise click.UsageError(f"--timeline: not supported by target {target.name}.")
+    source = _workload(configuration, workload)
     if output is not None:
         check_output_path(output)
+        _require_another_file(output, source)
     options = own_options(target, "run", own)
     report = run_once(
         configuration,
-        _workload(configuration, workload),
+        source,
         backend=backend,
         values=values,
         tensors=tensors,
@@ -428,13 +434,13 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
     """
     from sw.runtime.session import run_once
 
-    shown = names or [target.demo for target in available_targets().values() if target.demo]
+    shown = names or [target.demo for target in loaded()[0].values() if target.demo]
     configurations = [load_configuration(name) for name in shown]
     folder.mkdir(parents=True, exist_ok=True)
     status = 0
     for configuration in configurations:
         for example in configuration.target.examples(folder):
-            picture = folder / f"{example.name}.png"
+            picture = folder / f"{example.name}.png" if configuration.target.draws else None
             report = run_once(
                 configuration,
                 example.source,
@@ -443,7 +449,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
                 stages=ConsoleStages(_stderr()),
             )
             report.print(Console())
-            click.echo(f"timeline: {picture}\n")
+            click.echo(f"timeline: {picture}\n" if picture else "")
             status = max(status, 0 if report.matches else DIFFERENT)
     return status
 
@@ -455,6 +461,11 @@ def _workload(configuration: NamedConfiguration, given: str | None) -> str:
     if given is None and not own:
         raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
     return own if given is None else given
+
+
+def _require_another_file(path: Path, source: str) -> None:
+    if path.exists() and os.path.exists(source) and path.samefile(source):
+        raise WorkloadError(f"{path}: is the workload itself: must be another file")
 
 
 def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:

@@ -9,22 +9,10 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from hw.lib.errors import GnarlError
 from sw.runtime.target import Target
-from sw.targets import TARGETS
+from sw.targets import loaded
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
-
-
-def available_targets() -> dict[str, Target[Any, Any, Any]]:
-    """All targets; one of another package that cannot be loaded becomes a line on stderr."""
-    found = {}
-    for name in TARGETS:
-        try:
-            found[name] = TARGETS[name]
-        except GnarlError as error:
-            click.echo(f"gnarl: {error}", err=True)
-    return found
 
 
 class TargetCommand(click.Command):
@@ -47,7 +35,7 @@ class TargetCommand(click.Command):
         """Of options of one name the first target's, with the names of all targets in its help."""
         found: dict[str, click.Option] = {}
         users: dict[str, list[str]] = {}
-        for name, target in available_targets().items():
+        for name, target in loaded()[0].items():
             for option in _options(target, str(self.name)):
                 key = str(option.name)
                 found.setdefault(key, option)
@@ -60,7 +48,7 @@ def own_options(
 ) -> dict[str, Any]:
     """The target's options among those given; refuses options of other targets."""
     known = {option.name for option in _options(target, command)}
-    for other in available_targets().values():
+    for other in loaded()[0].values():
         for option in _options(other, command):
             if option.name in own and option.name not in known:
                 raise click.UsageError(f"{option.opts[0]}: not supported by target {target.name}.")

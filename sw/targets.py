@@ -44,6 +44,18 @@ class _Targets(Mapping[str, Target[Any, Any, Any]]):
 TARGETS = _Targets()
 
 
+def loaded() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
+    """All targets that can be loaded, by name; and why others, of other packages, cannot."""
+    found: dict[str, Target[Any, Any, Any]] = {}
+    errors = []
+    for name in TARGETS:
+        try:
+            found[name] = TARGETS[name]
+        except ConfigError as error:
+            errors.append(error)
+    return found, errors
+
+
 @cache
 def installed() -> dict[str, EntryPoint]:
     """Where each target is."""
@@ -57,14 +69,15 @@ def _load(entry: EntryPoint) -> Target[Any, Any, Any]:
     """Raises ``ConfigError`` for an entry point of another package that does not hold a target."""
     try:
         target = entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever goes wrong while another package is imported
         if entry.name in _OWN:
             raise
+        reason = f"{type(error).__name__}: {error}"
         raise ConfigError(
-            [f"target {entry.name}: {entry.value} cannot be loaded: {error}"]
+            [f"target {entry.name}: {entry.value} cannot be loaded: {reason}"]
         ) from error
     if not isinstance(target, Target) or target.name != entry.name:
         raise ConfigError(
-            [f"target {entry.name}: {entry.value} must be a Target of that name, is {target!r:.80}"]
+            [f"target {entry.name}: {entry.value} is {target!r:.80}: must be a Target of that name"]
         )
     return target

@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.lib.errors import ProgramError
 from sw.program.archive import MANIFEST
-from sw.program.tensor_spec import Labelled, TensorSpec, decode_labels, encode_labels
+from sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
 
 if TYPE_CHECKING:
     from sw.program.program import Launch, Program
@@ -85,15 +85,16 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
         if not isinstance(launch, dict):
             raise ProgramError(f"{place} in {MANIFEST} is {launch!r}: must be an object")
         fields = dict(launch)
-        for name in ("config", "digest"):
-            if fields.get(name, 0) is None:
-                del fields[name]
-        allowed = {n: t for n, t in _LAUNCH_FIELDS.items() if n in fields or n not in launch}
-        _check_types(fields, allowed, f"{place}.")
+        types = dict(_LAUNCH_FIELDS)
+        # Both null: the program's.
+        if fields.get("config", 0) is None is fields.get("digest", 0):
+            for name in ("config", "digest"):
+                del fields[name], types[name]
+        _check_types(fields, types, f"{place}.")
         for name, value in launch["statistics"].items():
             if type(value) is not int:
                 raise ProgramError(
-                    f"statistics.{name} in {MANIFEST} is {value!r}: must be a whole number"
+                    f"{place}.statistics.{name} in {MANIFEST} is {value!r}: must be a whole number"
                 )
 
 
@@ -101,15 +102,11 @@ def decode_tensors(
     manifest: Mapping[str, Any], arrays: dict[str, np.ndarray]
 ) -> dict[str, TensorSpec]:
     """The tensors by name; takes their labels from ``arrays``."""
-    found = {}
+    found: dict[str, TensorSpec] = {}
     for fields in manifest["tensors"]:
-        name = fields.get("name") if isinstance(fields, dict) else None
-        octets = arrays.pop(f"{_LABELS}{name}", None)
-        try:
-            labels = None if octets is None else decode_labels(octets)
-        except ValueError as error:
-            raise ProgramError(f"section '{_LABELS}{name}': {error}") from error
-        spec = TensorSpec.from_dict(fields, labels)
+        spec = TensorSpec.from_dict(fields, _labels(fields, arrays))
+        if spec.name in found:
+            raise ProgramError(f"tensor {spec.name}: given twice in {MANIFEST}")
         found[spec.name] = spec
     return found
 
@@ -129,6 +126,17 @@ def take_sections(arrays: dict[str, np.ndarray], number: int, count: int) -> dic
     prefix = _prefix(number, count)
     names = [name for name in arrays if name.startswith(prefix)]
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}
+
+
+def _labels(fields: Any, arrays: dict[str, np.ndarray]) -> Labels | None:
+    """Removes the labels of a tensor; ``None`` where there are none."""
+    name = f"{_LABELS}{fields.get('name')}" if isinstance(fields, dict) else ""
+    if name not in arrays or fields.get("storage", {}).get("kind") != Labelled.kind:
+        return None
+    try:
+        return decode_labels(arrays.pop(name))
+    except ValueError as error:
+        raise ProgramError(f"section {name!r} {error}") from error
 
 
 def _prefix(number: int, count: int) -> str:

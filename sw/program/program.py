@@ -18,7 +18,7 @@ from hw.lib.errors import ConfigError, ProgramError, damaged_as
 from sw.program.archive import read_archive, write_archive
 from sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
 from sw.program.schema import Schema, Sections, check_sections
-from sw.program.tensor_spec import TensorSpec
+from sw.program.tensor_spec import Ragged, TensorSpec
 
 _SHOWN = 120
 """Characters of a field's value in error texts."""
@@ -83,8 +83,8 @@ class Program:
         outputs: tuple[TensorSpec, ...],
         *,
         statistics: Mapping[str, int],
-        sections: Mapping[str, np.ndarray],
         schema: Schema,
+        sections: Mapping[str, np.ndarray] = {},
     ) -> Program:
         """The program that starts one machine once."""
         fields, digest = config.to_dict(), config.digest
@@ -102,16 +102,20 @@ class Program:
 
     def check(self) -> None:
         """Raises ``ProgramError`` naming the first field or section that is not as it must be."""
-        known = {spec.name for spec in self.inputs}
+        known: dict[str, TensorSpec] = {}
+        _add(known, self.inputs)
         if not self.launches:
             raise ProgramError("launches: must be at least one")
         for number, launch in enumerate(self.launches):
             place = f"launch {number} ({launch.name}): " if len(self.launches) > 1 else ""
             try:
+                if launch.name in [earlier.name for earlier in self.launches[:number]]:
+                    raise ProgramError("name: an earlier launch has it")
                 for spec in launch.inputs:
                     if spec.name not in known:
                         raise ProgramError(f"input {spec.name}: no earlier launch writes it")
-                known |= {spec.name for spec in launch.outputs}
+                _add(known, launch.inputs)
+                _add(known, launch.outputs)
                 for name in self.schema.statistics:
                     if name not in launch.statistics:
                         raise ProgramError(f"statistics.{name} is missing")
@@ -121,6 +125,10 @@ class Program:
         for spec in self.outputs:
             if spec.name not in known:
                 raise ProgramError(f"output {spec.name}: no launch writes it")
+        _add(known, self.outputs)
+        for spec in known.values():
+            if isinstance(spec.storage, Ragged) and spec.storage.offsets not in known:
+                raise ProgramError(f"tensor {spec.name}: no offsets {spec.storage.offsets}")
 
     def differences(self, config: TargetConfig, filled_in: tuple[str, ...] = ()) -> list[str]:
         """What of ``config`` is not as the program needs it, a text each.
@@ -142,14 +150,12 @@ class Program:
             for name in names
             if name not in filled_in or name in first
         ]
-        if not found:
-            try:
-                digest = type(config).from_dict(self.config).digest
-            except ConfigError as error:
-                return [f"config in the program: {error}"]
-            if self.digest != digest:
-                found = [f"digest is {self.digest}, must be {digest}"]
-        return found
+        hardware = {self.digest: self.config, **{one.digest: one.config for one in self.launches}}
+        return found or [
+            text
+            for digest, fields in hardware.items()
+            if (text := _disagreement(type(config), fields, digest))
+        ]
 
     def save(self, path: str | Path) -> None:
         """Writes the file, whole or not at all. Raises ``ProgramError`` as ``check`` does."""
@@ -204,6 +210,22 @@ class Program:
             launches,
             schema,
         )
+
+
+def _add(known: dict[str, TensorSpec], specs: tuple[TensorSpec, ...]) -> None:
+    """Raises ``ProgramError`` for a tensor that is known with another specification."""
+    for spec in specs:
+        if known.setdefault(spec.name, spec) != spec:
+            raise ProgramError(f"tensor {spec.name}: specified twice, and differently")
+
+
+def _disagreement(kind: type[TargetConfig], fields: dict[str, Any], digest: str) -> str:
+    """Why a configuration's fields and digest do not go together; empty if they do."""
+    try:
+        expected = kind.from_dict(fields).digest
+    except ConfigError as error:
+        return f"config in the program: {error}"
+    return "" if digest == expected else f"digest is {digest}, must be {expected}"
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:

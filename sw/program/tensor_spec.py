@@ -81,6 +81,11 @@ class Labelled:
     labels: Labels
     kind = "labelled"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Labelled) and (
+            self.labels is other.labels or np.array_equal(self.labels, other.labels)
+        )
+
 
 Storage = Dense | Sparse | Ragged | Labelled
 _KINDS: dict[str, type] = {kind.kind: kind for kind in (Dense, Sparse, Ragged, Labelled)}
@@ -149,8 +154,10 @@ class TensorSpec:
             raise TypeError(self.name)
         match self.storage:
             case Sparse(levels, modes):
-                if set(levels) - set(LEVEL_FORMATS) or sorted(modes) != list(range(len(levels))):
+                if len(levels) != len(self.shape) or set(levels) - set(LEVEL_FORMATS):
                     raise ValueError(levels)
+                if sorted(modes) != list(range(len(levels))):
+                    raise ValueError(modes)
             case Ragged(offsets) if type(offsets) is not str:
                 raise TypeError(offsets)
             case Labelled(labels) if self.shape != (len(labels),):
@@ -173,19 +180,27 @@ def labels_of(names: Iterable[str]) -> Labels:
     return np.array(list(names), np.dtypes.StringDType())
 
 
+_END = "\udcff"
+"""After each label in a file: byte 0xff, which UTF-8 never uses, as Python writes it in texts."""
+
+
 def encode_labels(labels: Labels) -> np.ndarray:
-    """Labels for a file: UTF-8, uint8, a NUL after each."""
-    return np.frombuffer("".join(f"{label}\0" for label in labels.tolist()).encode(), np.uint8)
+    """Labels for a file: UTF-8, uint8, a byte 0xff after each."""
+    text = "".join(f"{label}{_END}" for label in labels.tolist())
+    return np.frombuffer(text.encode(errors="surrogateescape"), np.uint8)
 
 
 def decode_labels(octets: np.ndarray) -> Labels:
     """Inverse of ``encode_labels``. Raises ``ValueError`` for what is not as it writes it."""
     if octets.dtype != np.uint8 or octets.ndim != 1:
-        raise ValueError(f"labels are {octets.dtype} {list(octets.shape)}: must be uint8 [n]")
-    text = octets.tobytes().decode()
-    if text and not text.endswith("\0"):
-        raise ValueError("labels do not end in a NUL")
-    return labels_of(text.split("\0")[:-1])
+        raise ValueError(f"is {octets.dtype} {list(octets.shape)}: must be uint8 [n]")
+    if len(octets) and octets[-1] != 0xFF:
+        raise ValueError("must end in a byte 0xff")
+    labels = octets.tobytes().decode(errors="surrogateescape").split(_END)[:-1]
+    try:
+        return labels_of(labels)
+    except UnicodeEncodeError as error:
+        raise ValueError("must be UTF-8") from error
 
 
 def bind(
@@ -194,7 +209,7 @@ def bind(
     """The size of every symbol, where ``arrays`` have the shapes that ``specs`` ask for.
 
     Raises ``WorkloadError`` naming the tensor that is missing, unknown, of another shape, or of a
-    type that does not fit. ``sizes`` has symbols that are bound already.
+    type or whole numbers that do not fit. ``sizes`` has symbols that are bound already.
     """
     bound = dict(sizes or {})
     names = {spec.name: None for spec in specs}
@@ -228,3 +243,11 @@ def _require_type(spec: TensorSpec, array: Array) -> None:
     fits = values.dtype.kind in "iu" if spec.type in INTEGER_TYPES else real
     if not fits:
         raise WorkloadError(f"tensor {spec.name}: is {values.dtype}: must be {spec.type}")
+    if spec.type in INTEGER_TYPES and not np.can_cast(values.dtype, spec.dtype) and values.size:
+        limits = np.iinfo(spec.dtype)
+        for value in (int(values.min()), int(values.max())):
+            if not limits.min <= value <= limits.max:
+                raise WorkloadError(
+                    f"tensor {spec.name}: value {value}: {spec.type} holds {limits.min} to "
+                    f"{limits.max}"
+                )

@@ -13,7 +13,7 @@ from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
 from sw.program.program import Program
 from sw.runtime.target import Target
-from sw.targets import TARGETS
+from sw.targets import TARGETS, loaded
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NamedConfiguration:
 
 def configuration_files() -> dict[str, Path]:
     """The configurations that can be called by name, those of all targets; sorted by name."""
-    folders = dict.fromkeys(target.configurations for target in TARGETS.values())
+    folders = dict.fromkeys(target.configurations for target in loaded()[0].values())
     found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.toml")}
     return {name: found[name] for name in sorted(found)}
 

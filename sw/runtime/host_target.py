@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -75,9 +75,12 @@ class HostTarget(
         own = Path(inspect.getfile(type(self))).resolve().parent
         return [HARDWARE] if HARDWARE.parent in own.parents else [HARDWARE, own]
 
-    @abstractmethod
     def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:
-        """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``."""
+        """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``.
+
+        By default the arrays themselves, by name.
+        """
+        return cast(OperandsT, tensors)
 
     @abstractmethod
     def image(self, launch: Launch, operands: OperandsT) -> Mapping[str, Rows]:
@@ -128,11 +131,6 @@ class HostTarget(
         """What each cycle of a launch was spent on."""
         raise WorkloadError(f"--timeline: not supported by target {self.name}")
 
-    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
-        if not isinstance(inputs, Mapping):
-            raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
-        return {name: np.asarray(value) for name, value in inputs.items()}
-
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> HostJob[OperandsT]:
@@ -181,6 +179,10 @@ class HostTarget(
             return f"model {error}"
         event = self.first_difference(run.launch, found, model)
         return event or "machine and model store the same words: the program is wrong"
+
+    @property
+    def draws(self) -> bool:
+        return type(self).activity is not HostTarget.activity
 
     def draw(
         self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path

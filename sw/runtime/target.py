@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import click
+import numpy as np
 
 from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, WorkloadError
@@ -173,16 +174,30 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     ) -> Any:
         """What ``bind`` takes, from the command line's files in place of the workload's own values.
 
+        By default the attribute ``inputs`` of the workload, or of the one in the file ``values``.
         ``workload`` is ``None`` for program files. Raises ``WorkloadError`` for what is missing.
         """
-        raise WorkloadError(f"{program.workload}: no input values")
+        for name in tensors:
+            raise WorkloadError(f"--tensor {name}: not supported by target {self.name}")
+        source: Any = workload if values is None else self.workload(values, seed)
+        if source is None:
+            raise WorkloadError(
+                f"{program.workload}: a program has no input values: --values FILE gives them"
+            )
+        return source.inputs
 
-    @abstractmethod
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """The program's input tensors, from any form that the target's users have.
 
-        Raises ``WorkloadError`` for values that are missing or do not fit.
+        By default arrays, or what NumPy takes for such, by name. Raises ``WorkloadError`` for
+        values that are missing or do not fit.
         """
+        if not isinstance(inputs, Mapping):
+            raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
+        return {
+            name: value if hasattr(value, "coordinates") else np.asarray(value)
+            for name, value in inputs.items()
+        }
 
     @abstractmethod
     def job(
@@ -236,8 +251,13 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         statistics = program.statistics
         return Figures(statistics.get("operations", 0), statistics=statistics)
 
+    @property
+    def draws(self) -> bool:
+        """Whether there is such a picture as ``draw`` writes."""
+        return type(self).draw is not Target.draw
+
     def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None:
-        """Writes a PNG of what the machine did. Raises ``WorkloadError`` where there is none."""
+        """Writes a PNG of what the machine did."""
         raise WorkloadError(f"--timeline: not supported by target {self.name}")
 
     def note(self, backend: str) -> str:

@@ -10,13 +10,15 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from hw.lib.errors import ProgramError
 from hw.lib.host import HostPort, HostSignature
 from hw.lib.memory import SharedMemory
 from hw.lib.memory_map import MemoryMap, Window
+from sw.program.rows import MachineRun, Rows, Wanted
 
 DIGEST = "89abcdef" + 56 * "0"
 
-ROWS, WORDS = 24, 3
+SHAPE = ROWS, WORDS = 24, 3
 NARROW_ROWS, NARROW_WORDS, NARROW_BITS = 4, 4, 13
 
 CYCLES = 2 * ROWS
@@ -47,18 +49,32 @@ def expected(table: np.ndarray) -> np.ndarray:
     return table + np.uint32(1)
 
 
+def model(table: np.ndarray, wanted: Wanted) -> MachineRun:
+    """A run: what it leaves in ``table``, uint32 [rows, words], of the rows that are wanted.
+
+    Raises ``ProgramError`` where the hardware stops.
+    """
+    if (table[:, 0] == 2**32 - 1).any():
+        row = int(np.argmax(table[:, 0] == 2**32 - 1))
+        raise ProgramError(f"row {row}: OVERFLOW")
+    counters = {"starts": 1, "rows": ROWS}
+    found = {name: Rows(rows, expected(table)[rows]) for name, rows in wanted(counters).items()}
+    return MachineRun(found, CYCLES, counters)
+
+
 class Adder(wiring.Component):
     """Adds 1 to each word of ``table``, a row every other cycle, as long as word 0 is not all ones.
 
     Members: ``host``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, digest: str = DIGEST) -> None:
+        self._digest = digest
         super().__init__({"host": Out(HostSignature())})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.port = port = HostPort(memory_map(), int(DIGEST[:8], 16))
+        m.submodules.port = port = HostPort(memory_map(), int(self._digest[:8], 16))
         table_window, narrow_window = port.memory_map.windows
         m.submodules.table = table = SharedMemory(table_window)
         m.submodules.narrow = narrow = SharedMemory(narrow_window)
