@@ -106,7 +106,7 @@ def test_tables_beyond_the_memory(
     def none_left(*_: object) -> None:
         raise MemoryError("Unable to allocate 8.00 TiB")
 
-    monkeypatch.setattr("sw.runtime.cuda.session.synthesise_tables", none_left)
+    monkeypatch.setattr("sw.runtime.cuda.inputs.synthesise_tables", none_left)
     assert (
         refused(tmp_path, model)
         == "this machine has too little memory: Unable to allocate 8.00 TiB"
@@ -166,7 +166,7 @@ def start_error(driver: object) -> str | None:
         (["rtl", CONFIG], "gnarl rtl: cuda_sm90: target cuda has no Verilog. See gnarl rtl --help"),
         (
             ["tune", "dpu_d1_b8", "x", "-o", "y.json"],
-            "gnarl tune: dpu_d1_b8: target dpu has no schedules. See gnarl tune --help",
+            "gnarl: dpu_d1_b8: target dpu has no schedules",
         ),
         (
             ["run", CONFIG, "x", "--backend", "rtl"],
@@ -174,15 +174,15 @@ def start_error(driver: object) -> str | None:
         ),
         (
             ["run", "dpu_d1_b8", "x", "--batch", "3"],
-            "gnarl run: --batch: target dpu has no use for it. See gnarl run --help",
+            "gnarl run: --batch: not supported by target dpu. See gnarl run --help",
         ),
         (
             ["run", CONFIG, "x", "--no-reassociate"],
-            "gnarl run: --no-reassociate: target cuda never reorders. See gnarl run --help",
+            "gnarl run: --no-reassociate: not supported by target cuda. See gnarl run --help",
         ),
         (
             ["run", CONFIG, "x", "--tensor", "B=b.mtx", "--backend", "emulation"],
-            "gnarl: --tensor B: target cuda takes its values from --values FILE.npz",
+            "gnarl: --tensor B: not supported by target cuda: --values gives tables and inputs",
         ),
         (
             ["run", CONFIG, "x", "--waves", "w.fst", "--backend", "emulation"],
@@ -216,7 +216,7 @@ def test_options_that_would_change_nothing(model: Path, tmp_path: Path) -> None:
     gnarl("compile", CONFIG, model, "-o", program)
     schedules.touch()
     assert refused(tmp_path, program, "--schedules", schedules) == (
-        f"--schedules {schedules}: {program} has schedules of its own: must be left out"
+        f"--schedules: {program} is compiled already: must be left out"
     )
     values = write_values(tmp_path / "mine.npz")
     assert refused(tmp_path, model, "--values", values, "--batch", "3") == (

@@ -67,10 +67,23 @@ def test_every_thread_mapping_gives_the_same_results(model: Path, mapping: str) 
 
 
 def test_values_of_ones_own(model: Path, tmp_path: Path) -> None:
-    report = run(model, "--values", write_values(tmp_path / "mine.npz"))
-    # Each table's rows hold their own number; rows 3, 1 and 4 are looked up once.
-    assert report["outputs"] == {"f0": 8 * 4, "f1": 8 * 8, "f2": 8 * 3}
+    output = tmp_path / "pooled.npz"
+    report = run(model, "--values", write_values(tmp_path / "mine.npz"), "-o", output)
     assert report["statistics"]["batch"] == 2
+    # Each table's rows hold their own number: row 3 is looked up, then rows 1 and 4.
+    assert report["outputs"]["f2"] == {
+        "shape": [2, 3],
+        "type": "float32",
+        "entries": 6,
+        "values": {"f2[0,0]": 3, "f2[0,1]": 3, "f2[0,2]": 3, "f2[1,0]": 5},
+    }
+    with np.load(output) as arrays:
+        pooled = {name: arrays[name] for name in arrays.files}
+    assert {name: array.dtype for name, array in pooled.items()} == dict.fromkeys(
+        ("f0", "f1", "f2"), np.float32
+    )
+    for name, dim in (("f0", 4), ("f1", 8), ("f2", 3)):
+        assert pooled[name].tolist() == [[3] * dim, [5] * dim]
 
 
 def test_values_that_are_exact_in_no_order_are_compared_within_a_bound(
@@ -94,6 +107,23 @@ def test_a_program_file_runs_as_its_model_does(model: Path, tmp_path: Path) -> N
     again = tmp_path / "again.npz"
     gnarl("compile", CONFIG, model, "-o", again)
     assert program.read_bytes() == again.read_bytes()
+
+
+def test_the_passes_are_listed_and_dumped(model: Path, tmp_path: Path) -> None:
+    listed = gnarl("passes", CONFIG).stdout.splitlines()
+    names = [line.split()[0] for line in listed if not line.startswith(" ")]
+    assert names == ["pass", "group", "schedule", "fuse"]
+    dump = tmp_path / "dump"
+    done = gnarl("compile", CONFIG, model, "--dump", dump, "--stop-after", "schedule")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert sorted(path.name for path in dump.iterdir()) == ["01_group.txt", "02_schedule.txt"]
+    lines = (dump / "02_schedule.txt").read_text().splitlines()
+    assert lines[0].endswith(": cost model")
+    assert [line.partition(": ")[0] for line in lines[1:]] == ["f0", "f1", "f2"]
+    program = tmp_path / "small.npz"
+    arguments = ("-o", program, "--dump", dump, "--dump-after", "fuse")
+    assert gnarl("compile", CONFIG, model, *arguments).exit_code == 0
+    assert gnarl("disasm", program).stdout == (dump / "03_fuse.cu").read_text()
 
 
 def test_disasm_prints_the_fused_kernel(model: Path, tmp_path: Path) -> None:

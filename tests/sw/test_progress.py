@@ -69,3 +69,32 @@ def test_times_of_a_stage_add_up() -> None:
         raise ValueError
     assert list(stages.seconds) == ["load", "compile"]
     assert 0.04 <= stages.seconds["load"] < 1
+
+
+def test_a_stage_inside_another_shows_its_name_on_that_ones_bar() -> None:
+    text = io.StringIO()
+    stages = ConsoleStages(Console(file=text, force_terminal=True, width=80))
+    with stages("simulate"):
+        with stages("build kernel") as advance:
+            advance(0.5)
+            time.sleep(0.4)
+        built = text.getvalue()
+        assert "build kernel" in built
+        assert "simulate" not in built
+        time.sleep(0.2)
+    assert "simulate" in text.getvalue().removeprefix(built)
+
+
+def test_what_is_inside_a_stage_counts_once() -> None:
+    stages = TimedStages(quiet)
+    with stages("simulate"):
+        time.sleep(0.02)
+        with stages("build kernel"):
+            time.sleep(0.2)
+        with stages("build kernel"):
+            time.sleep(0.2)
+    with stages("verify"):
+        pass
+    assert stages.seconds["build kernel"] >= 0.4
+    assert 0.02 <= stages.seconds["simulate"] < 0.2
+    assert stages.seconds["verify"] < 0.1

@@ -124,11 +124,11 @@ def test_arrays_by_name_that_are_not_the_models(
     arrays.pop(name, None)
     if array is not None:
         arrays[name] = array
-    assert refusal(arrays) == f"pair: {message}"
+    assert refusal(arrays) == message
 
 
 def test_inputs_of_another_kind() -> None:
-    text = "pair: inputs are a list: must be arrays by name, or tables and a Batch"
+    text = "inputs are a list: must be arrays by name, or tables and a Batch"
     assert refusal(TABLES) == text
 
 
@@ -241,7 +241,7 @@ def refusal(inputs: Any) -> str:
     ],
 )
 def test_tables_that_are_not_the_models(tables: list[np.ndarray], message: str) -> None:
-    assert refusal((tables, BATCH)) == f"pair: {message}"
+    assert refusal((tables, BATCH)) == message
 
 
 def with_indices(indices: np.ndarray) -> Batch:
@@ -271,7 +271,7 @@ OUT_OF_RANGE[7] = 100
     ],
 )
 def test_inputs_that_are_not_the_models(batch: Batch, message: str) -> None:
-    assert refusal((TABLES, batch)) == f"pair: {message}"
+    assert refusal((TABLES, batch)) == message
 
 
 def test_an_index_out_of_range() -> None:

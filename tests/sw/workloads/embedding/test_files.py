@@ -1,0 +1,65 @@
+"""Tables and batches by names of arrays: types that are taken, and values that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.embedding.files import values_of
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+
+MODEL = EmbeddingModel(
+    "half", (Feature("f", 2, 2, table_type="float16", index_type="int32", weighted=True),)
+)
+ARRAYS = {
+    "f.table": np.array([[1, 2], [3, 4]], np.float32),
+    "f.indices": np.array([0, 1], np.uint8),
+    "f.offsets": np.array([0, 2]),
+    "f.weights": np.array([0.5, 1 / 3]),
+}
+
+
+def test_numbers_are_rounded_to_the_features_types() -> None:
+    found = values_of(ARRAYS, MODEL)
+    inputs = found.batch.features[0]
+    assert (found.tables[0].dtype, inputs.indices.dtype, inputs.offsets.dtype) == (
+        np.float16,
+        np.int32,
+        np.int32,
+    )
+    assert found.tables[0].tolist() == [[1, 2], [3, 4]]
+    assert inputs.weights is not None
+    assert inputs.weights.tolist() == [0.5, float(np.float32(1 / 3))]
+
+
+def test_tables_of_the_features_types_are_not_copied() -> None:
+    table = ARRAYS["f.table"].astype(np.float16)
+    assert values_of({**ARRAYS, "f.table": table}, MODEL).tables[0] is table
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        (
+            "f.table",
+            np.array([[1, 2], [1e6, 4]], np.float32),
+            "f.table[1,0] = 1000000.0: beyond the largest float16",
+        ),
+        ("f.weights", np.array([1, -1e39]), "f.weights[1] = -1e+39: beyond the largest float32"),
+        (
+            "f.indices",
+            np.array([0, 2**31]),
+            "f.indices[1] = 2147483648: must be a value of int32",
+        ),
+    ],
+)
+def test_values_beyond_a_type_are_refused(name: str, array: np.ndarray, message: str) -> None:
+    with pytest.raises(WorkloadError) as caught:
+        values_of({**ARRAYS, name: array}, MODEL)
+    assert str(caught.value) == message
+
+
+def test_infinity_stays() -> None:
+    table = np.array([[1, np.inf], [3, 4]], np.float32)
+    assert np.isposinf(values_of({**ARRAYS, "f.table": table}, MODEL).tables[0][0, 1])
