@@ -43,10 +43,11 @@ cocotb: $(STAMP)  ## the cocotb regression, of one TARGET or all
 bench: $(STAMP)  ## the benchmarks, ONLY one or all
 	@set -e; for name in $(BENCHES); do $(BIN)/python -m bench.$$name; done
 
-lint: $(STAMP)  ## ruff check, ruff format --check, mypy
+lint: $(STAMP)  ## ruff check, ruff format --check, mypy, lint-imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m sw.manual.dpu
