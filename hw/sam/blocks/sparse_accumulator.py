@@ -67,10 +67,10 @@ class SparseAccumulator(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(words: int) -> int:
         """Cycles from the one in which a stop is taken to the one that offers the first sum."""
-        return self._banks[0].latency
+        return SumBank.latency(words)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
