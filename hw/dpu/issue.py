@@ -29,7 +29,7 @@ class Issue(wiring.Component):
         left = Signal(range(self._drain_cycles))
         m.d.comb += [
             self.issue.eq(self.busy & ~drains),
-            self.finished.eq(drains & (left == 0)),
+            self.finished.eq(self.busy & drains & (left == 0)),
         ]
         with m.If(~self.busy):
             m.d.sync += drains.eq(0)
