@@ -9,15 +9,16 @@ from cocotb_tests.dpu.configs import CONFIGS, environment
 from cocotb_tests.lib.run import run_cocotb
 
 BLOCKS = (
-    "control",
     "crossbar",
     "data_memory",
     "decoder",
     "fault",
     "instruction_fetch",
+    "issue",
     "output_interconnect",
     "pe_tree",
     "register_bank",
+    "run_control",
 )
 
 

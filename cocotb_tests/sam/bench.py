@@ -14,7 +14,7 @@ from amaranth.lib import stream, wiring
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.sam.memory.ports import ReadPort, WritePort
+from hw.lib.stream.memory_ports import ReadPort, WritePort
 from hw.sam.token import format_stream, pack, unpack
 from tests.support.sam_cases import Case
 

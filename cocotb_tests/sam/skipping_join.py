@@ -9,11 +9,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.memory_ports import ReadPort
+from hw.lib.stream.queue import Queue
 from hw.sam.blocks.compressed_lookup import CompressedLookup
 from hw.sam.blocks.intersect import Intersect
-from hw.sam.memory.ports import ReadPort
-from hw.sam.queue import Queue
-from hw.sam.token import token_stream
+from hw.sam.token import token_layout, token_stream
 from tests.support import sam_cases as cases
 from tests.support import sam_reference as reference
 from tests.support.sam_cases import Case
@@ -53,7 +53,7 @@ class SkippingJoin(wiring.Component):
                 outside = wiring.flipped(getattr(self, f"{array}{lane}"))
                 wiring.connect(m, getattr(lookup, array), outside)
             for kind in ("crd", "ref"):
-                m.submodules[f"{kind}{lane}"] = queue = Queue(width, 4)
+                m.submodules[f"{kind}{lane}"] = queue = Queue(token_layout(width), 4)
                 wiring.connect(m, getattr(lookup, f"out_{kind}"), queue.i)
                 wiring.connect(m, queue.o, getattr(join, f"{kind}{lane}"))
             m.d.comb += lookup.hint.eq(getattr(join, f"hint{lane}"))

@@ -4,87 +4,81 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.control import Control
 from hw.dpu.crossbar import Crossbar
 from hw.dpu.data_memory import DataMemory
 from hw.dpu.decoder import Decoder
-from hw.dpu.fault import FaultRecorder
+from hw.dpu.fault import fault_recorder
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import COUNTERS, ErrorCause, Opcode
+from hw.dpu.isa import COUNTERS, Opcode
+from hw.dpu.issue import Issue
 from hw.dpu.memory_map import memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
-from hw.lib.machine import core_members
+from hw.lib.counters import Counters
+from hw.lib.machine import Core
 from hw.lib.memory import SharedMemory
 
+COUNTER_BITS = 64
 
-class Core(wiring.Component):
+
+class DpuCore(Core):
     """Trees of PEs around banks of registers, one instruction a cycle. Source: DPU-v2, figure 5.
 
     Nothing waits for anything: the program must fit the latencies of ``DpuConfig``. A run takes
     ``InstructionFetch.latency`` cycles, one for each instruction before its ``HALT``, and
     ``config.drain_cycles``.
 
-    Members: ``core_members(memory_map(config))``.
+    Members: as ``Core``, with ``memory_map(config)``.
     """
 
     def __init__(self, config: DpuConfig) -> None:
         self._config = config
-        self._map = memory_map(config)
-        super().__init__(core_members(self._map))
+        super().__init__(memory_map(config))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         config = self._config
-        m.submodules.control = control = Control(config.drain_cycles)
-        m.submodules.faults = faults = FaultRecorder(config)
+        faults = fault_recorder(config)
+        events = Counters(len(COUNTERS), COUNTER_BITS)
+        control = self.add_run_control(m, faults, events)
+        m.submodules.issue = issue = Issue(config.drain_cycles)
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)
 
         # All that a run leaves under way is forgotten when the next one starts.
         flush = Signal()
-        issue = Signal()
+        issues = Signal()
         m.d.comb += [
             flush.eq(control.begin | self.clear),
-            issue.eq(control.issue & fetch.valid),
-            fetch.run.eq(control.issue),
+            issue.busy.eq(control.busy),
+            issue.halt.eq(decoder.control.halt),
+            issues.eq(issue.issue & fetch.valid),
+            fetch.run.eq(issue.issue),
             decoder.instruction.eq(fetch.instruction),
-            decoder.valid.eq(issue & ~fetch.beyond),
+            decoder.valid.eq(issues & ~fetch.beyond),
+            control.finished.eq(issue.finished),
+            control.works.eq(1),
+            events.happens.eq(Cat(decoder.control[name] for name in COUNTERS)),
         ]
         self._connect_instruction_memory(m, fetch, control.busy)
         self._connect_datapath(m, decoder.control, faults.faults, control.busy, flush)
 
         m.d.comb += [
-            faults.watch.eq(control.busy),
-            faults.clear.eq(self.clear),
             faults.faults.illegal.eq(decoder.illegal),
-            faults.faults.beyond.eq(issue & fetch.beyond),
+            faults.faults.beyond.eq(issues & fetch.beyond),
             faults.faults.opcode.eq(fetch.instruction[: Opcode.as_shape().width]),
             faults.faults.row.eq(decoder.control.row),
             faults.faults.address.eq(fetch.address),
-            control.start.eq(self.start),
-            control.stop.eq(self.stop),
-            control.clear.eq(self.clear),
-            control.fault.eq(faults.fault),
-            control.error.eq(faults.cause != ErrorCause.NONE),
-            control.halt.eq(decoder.control.halt),
-            *(control.issued[name].eq(decoder.control[name]) for name in COUNTERS),
-            self.busy.eq(control.busy),
-            self.done.eq(control.done),
-            self.cause.eq(faults.cause),
-            self.detail.eq(faults.detail),
-            self.cycles.eq(control.cycles),
-            self.counters.eq(control.counters),
         ]
         return m
 
     def _connect_instruction_memory(self, m: Module, fetch: InstructionFetch, busy: Signal) -> None:
-        memory = SharedMemory(self._map.window("instructions"))
+        memory = SharedMemory(self.memory_map.window("instructions"))
         m.submodules.instruction_memory = memory
         wiring.connect(m, memory.host, wiring.flipped(self.windows.instructions))
         m.d.comb += [
@@ -101,7 +95,7 @@ class Core(wiring.Component):
         config = self._config
         m.submodules.crossbar = crossbar = Crossbar(config.width, config.banks)
         m.submodules.interconnect = interconnect = OutputInterconnect(config)
-        m.submodules.data_memory = memory = DataMemory(self._map.window("data"))
+        m.submodules.data_memory = memory = DataMemory(self.memory_map.window("data"))
         wiring.connect(m, memory.host, wiring.flipped(self.windows.data))
 
         for number in range(config.banks):

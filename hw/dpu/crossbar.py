@@ -29,11 +29,6 @@ class Crossbar(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from words and sources to the lanes."""
-        return 1
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         words = Array(self.words[bank] for bank in range(self._banks))

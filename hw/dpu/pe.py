@@ -17,7 +17,7 @@ class Pe(wiring.Component):
     """``o`` = ``left`` ``operation`` ``right``, one operation a cycle. Source: DPU-v2, III.A.
 
     Parameters: ``format`` of the words; ``stages`` >= 1, pipeline registers, the one at the output
-    included.
+    included: so many cycles from operands to their result.
 
     Members: ``left``, ``right``, ``o``: words; ``operation``: a ``PeOp``, with the operands.
     """
@@ -32,11 +32,6 @@ class Pe(wiring.Component):
                 "o": Out(format.width),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to result."""
-        return self._unit.latency
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

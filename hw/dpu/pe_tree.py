@@ -23,7 +23,7 @@ class PeTree(wiring.Component):
     PE.
 
     Members: ``words`` [2**depth]: operands of layer 1; ``operation`` [2**depth - 1]: for each PE;
-    ``results`` [2**depth - 1]: of each PE, ``latency(layer)`` cycles later.
+    ``results`` [2**depth - 1]: of each PE, ``pe_stages`` cycles later for each layer.
     """
 
     def __init__(self, format: NumberFormat, depth: int, pe_stages: int) -> None:
@@ -39,10 +39,6 @@ class PeTree(wiring.Component):
             }
         )
 
-    def latency(self, layer: int) -> int:
-        """Cycles from the operands of layer 1 to the results of ``layer`` (1 to depth)."""
-        return layer * self._pe_stages
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         operands = [self.words[lane] for lane in range(1 << self._depth)]
@@ -54,7 +50,7 @@ class PeTree(wiring.Component):
                 m.d.comb += [
                     pe.left.eq(operands[2 * place]),
                     pe.right.eq(operands[2 * place + 1]),
-                    pe.operation.eq(self._operation(m, number, self.latency(layer - 1))),
+                    pe.operation.eq(self._operation(m, number, (layer - 1) * self._pe_stages)),
                     self.results[number].eq(pe.o),
                 ]
                 results.append(pe.o)

@@ -104,15 +104,21 @@ class FunctionUnit(Pipelined):
 
     def __init__(self, format: NumberFormat, function: Function, stages: int | None = None) -> None:
         check_function(format, function)
-        depths, self._compute = _DATAPATHS[function]
+        _, self._compute = _DATAPATHS[function]
         self._format = format
         members = {"i": In(format.width), "o": Out(format.width), "enable": In(1)}
-        super().__init__(members, len(depths) if stages is None else stages)
+        super().__init__(members, most_stages(function) if stages is None else stages)
 
     def elaborate(self, platform: Any) -> Any:
         m = Module()
         m.d.comb += self.o.eq(self._compute(m, self._format, self._stages, self.i))
         return EnableInserter(self.enable)(m)
+
+
+def most_stages(function: Function) -> int:
+    """Places for pipeline registers in a unit for this function, whatever its format."""
+    depths, _ = _DATAPATHS[function]
+    return len(depths)
 
 
 def check_function(format: NumberFormat, function: Function) -> None:

@@ -1,51 +1,96 @@
-"""A target's machine behind the common host port."""
+"""A target's machine: what it has of its own, run control, and the common host port."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.counters import Counters
+from hw.lib.fault_recorder import FaultRecorder
 from hw.lib.host import HostPort, HostSignature, WindowSignature
 from hw.lib.memory_map import MemoryMap
+from hw.lib.run_control import RunControl
 
 
-def core_members(memory_map: MemoryMap) -> dict[str, Any]:
-    """Members of a machine without its host port, for ``Machine``.
+class Core(wiring.Component):
+    """A machine without its host port. Subclasses add memories and whatever runs.
 
-    ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
+    In ``elaborate`` they call ``add_run_control``, connect the result's ``finished`` and ``works``,
+    and connect ``windows``.
+
+    Parameters: ``memory_map``.
+
+    Members: ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
     ``counters`` and ``windows``: as ``HostPort`` has them, seen from the other side.
     """
-    counters = data.StructLayout(dict.fromkeys(memory_map.counters, 64))
-    windows = {window.name: In(WindowSignature(window)) for window in memory_map.windows}
-    return {
-        "start": In(1),
-        "stop": In(1),
-        "clear": In(1),
-        "busy": Out(1),
-        "done": Out(1),
-        "cause": Out(memory_map.causes),
-        "detail": Out(32),
-        "cycles": Out(64),
-        "counters": Out(counters),
-        "windows": Out(wiring.Signature(windows)),
-    }
+
+    def __init__(self, memory_map: MemoryMap) -> None:
+        self.memory_map = memory_map
+        counters = data.StructLayout(dict.fromkeys(memory_map.counters, 64))
+        windows = {window.name: In(WindowSignature(window)) for window in memory_map.windows}
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                "clear": In(1),
+                "busy": Out(1),
+                "done": Out(1),
+                "cause": Out(memory_map.causes),
+                "detail": Out(32),
+                "cycles": Out(64),
+                "counters": Out(counters),
+                "windows": Out(wiring.Signature(windows)),
+            }
+        )
+
+    def add_run_control(
+        self, m: Module, faults: FaultRecorder, events: Counters, values: Iterable[Value] = ()
+    ) -> RunControl:
+        """Puts run control, ``faults`` and ``events`` into ``m``, behind the host's registers.
+
+        The counters of the memory map are those of ``events``, whose ``happens`` counts during a
+        run, and behind them ``values``.
+        """
+        m.submodules.control = control = RunControl()
+        m.submodules.faults = faults
+        m.submodules.counters = events
+        m.d.comb += [
+            control.start.eq(self.start),
+            control.stop.eq(self.stop),
+            control.clear.eq(self.clear),
+            control.fault.eq(faults.fault),
+            control.error.eq(faults.cause != 0),
+            faults.watch.eq(control.busy),
+            faults.clear.eq(self.clear),
+            events.watch.eq(control.busy),
+            events.clear.eq(control.begin | self.clear),
+            self.busy.eq(control.busy),
+            self.done.eq(control.done),
+            self.cause.eq(faults.cause),
+            self.detail.eq(faults.detail),
+            self.cycles.eq(control.cycles),
+        ]
+        counts = [*(events.o[event] for event in range(len(events.happens))), *values]
+        for name, value in zip(self.memory_map.counters, counts, strict=True):
+            m.d.comb += self.counters[name].eq(value)
+        return control
 
 
 class Machine(wiring.Component):
     """A machine as one component.
 
-    Parameters: ``core``, a component with ``core_members(memory_map)``; ``memory_map``, with
-    counters and windows; ``digest`` of the configuration, hexadecimal.
+    Parameters: ``core``; ``digest`` of the configuration, hexadecimal.
 
-    Members: ``host``: the common host port, with the registers and windows of ``memory_map``.
+    Members: ``host``: the common host port, with the registers and windows of the memory map.
     """
 
-    def __init__(self, core: wiring.Component, memory_map: MemoryMap, digest: str) -> None:
+    def __init__(self, core: Core, digest: str) -> None:
         self._core = core
-        self._port = HostPort(memory_map, int(digest[:8], 16))
+        self._port = HostPort(core.memory_map, int(digest[:8], 16))
         super().__init__({"host": Out(HostSignature())})
 
     def elaborate(self, platform: Any) -> Module:
@@ -55,8 +100,10 @@ class Machine(wiring.Component):
         wiring.connect(m, port.host, wiring.flipped(self.host))
         for name in ("start", "stop", "clear"):
             m.d.comb += getattr(core, name).eq(getattr(port, name))
-        for name in ("busy", "done", "cause", "detail", "cycles", "counters"):
+        for name in ("busy", "done", "cause", "detail", "cycles"):
             m.d.comb += getattr(port, name).eq(getattr(core, name))
+        if port.memory_map.counters:
+            m.d.comb += port.counters.eq(core.counters)
         for window in port.memory_map.windows:
             wiring.connect(
                 m, getattr(port.windows, window.name), getattr(core.windows, window.name)

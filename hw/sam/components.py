@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError
@@ -57,18 +54,6 @@ def component(block: Block, widths: Widths, config: SamConfig) -> wiring.Compone
     ``check_block`` has found that the configuration can have it.
     """
     return _COMPONENTS[block.type](block, widths, config)
-
-
-def component_latency(block: Block, config: SamConfig) -> int:
-    """Cycles that the component of a block says it takes; only some types say so."""
-    with warnings.catch_warnings():
-        # Components ask to be built into something, at the latest when they are collected.
-        warnings.simplefilter("ignore", UnusedElaboratable)
-        found = component(block, {}, config)
-        latency = int(found.latency)
-        del found
-        gc.collect()
-    return latency
 
 
 def check_block(block: Block, config: SamConfig) -> None:

@@ -8,13 +8,14 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError
+from hw.lib.stream.fork import Fork
+from hw.lib.stream.queue import Queue
 from hw.sam.components import check_block, component, input_widths, skips
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
-from hw.sam.fabric.network import Fork
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import units_of
-from hw.sam.queue import Queue
+from hw.sam.token import token_layout
 from hw.sam.unit import WRITERS
 
 
@@ -56,11 +57,11 @@ class GraphDatapath(Datapath):
         width = len(source.payload.payload)
         sources = [source]
         if len(edges) > 1:
-            m.submodules[f"fork_{name}_{output}"] = fork = Fork(width, len(edges))
+            m.submodules[f"fork_{name}_{output}"] = fork = Fork(token_layout(width), len(edges))
             wiring.connect(m, source, fork.i)
             sources = [getattr(fork, f"o{reader}") for reader in range(len(edges))]
         for edge, branch in zip(edges, sources, strict=True):
-            queue = Queue(width, self.config.queue_depth)
+            queue = Queue(token_layout(width), self.config.queue_depth)
             m.submodules[f"queue_{edge.target}_{edge.input}"] = queue
             wiring.connect(m, branch, queue.i)
             wiring.connect(m, queue.o, getattr(blocks[edge.target], edge.input))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hw.lib.machine import Machine
 from hw.sam.config import SamConfig
-from hw.sam.core import Core
+from hw.sam.core import SamCore
 from hw.sam.fabric.fabric import check_fabric
 from hw.sam.graph_datapath import check_graph
-from hw.sam.memory_map import memory_map
 
 
 def build(config: SamConfig) -> Machine:
@@ -15,9 +14,9 @@ def build(config: SamConfig) -> Machine:
 
     Raises ``ConfigError`` where there can be none.
     """
-    addresses = memory_map(config)
+    core = SamCore(config)
     if config.graph is not None:
         check_graph(config)
     else:
         check_fabric(config)
-    return Machine(Core(config), addresses, config.digest)
+    return Machine(core, config.digest)

@@ -38,7 +38,6 @@ from hw.sam.blocks.bitvector_union import BitvectorUnion
 from hw.sam.blocks.function_block import FunctionBlock
 from hw.sam.blocks.root import Root
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator
-from hw.sam.components import component_latency
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Edge, Graph
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
@@ -141,7 +140,7 @@ def manual(config: SamConfig) -> str:
         _streams(),
         _overview(),
         *(_block(name, config) for name in BLOCK_TYPES),
-        _functions(config),
+        _functions(),
         _host(),
     ]
     return "\n\n".join(parts) + "\n"
@@ -237,9 +236,7 @@ def latency(name: str, entry: Entry, config: SamConfig) -> str:
     if kind is FunctionBlock:
         return "see [functions](#functions)"
     if kind is SparseAccumulator:
-        cycles = SparseAccumulator(
-            config.number_format, config.index_bits, 1, config.accumulator_words, (False,)
-        ).latency
+        cycles = SparseAccumulator.latency(config.accumulator_words)
         return (
             f"{cycles} cycles from the stop that ends the sums to the first of them, with "
             f"{config.accumulator_words:,} `accumulator_words`"
@@ -271,11 +268,11 @@ def _changed(block: Block) -> dict[str, Any]:
     }
 
 
-def _functions(config: SamConfig) -> str:
+def _functions() -> str:
     rows = []
     for name in FUNCTIONS:
         function = getattr(Function, name.upper())
-        cycles = component_latency(Block("block", "function", {"op": name}), config)
+        cycles = FunctionBlock.latency(name)
         bound = ERROR_BOUND_ULP[function]
         exact = {0.0: ", exact", 0.5: ", correctly rounded"}.get(bound, "")
         rows.append((f"`{name}`", cycles, f"{bound:g}{exact}"))

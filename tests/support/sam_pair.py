@@ -8,11 +8,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.memory_ports import ReadPort
+from hw.lib.stream.queue import Queue
 from hw.sam.blocks.compressed_lookup import CompressedLookup
 from hw.sam.blocks.intersect import Intersect
-from hw.sam.memory.ports import ReadPort
-from hw.sam.queue import Queue
-from hw.sam.token import token_stream
+from hw.sam.token import token_layout, token_stream
 
 
 class Pair(wiring.Component):
@@ -44,7 +44,9 @@ class Pair(wiring.Component):
                 port = wiring.flipped(getattr(self, f"mem_{array}{lane}"))
                 wiring.connect(m, getattr(lookup, f"mem_{array}"), port)
             for name in ("crd", "ref"):
-                m.submodules[f"{name}{lane}"] = queue = Queue(self._width, self._depth)
+                m.submodules[f"{name}{lane}"] = queue = Queue(
+                    token_layout(self._width), self._depth
+                )
                 wiring.connect(m, getattr(lookup, f"out_{name}"), queue.i)
                 wiring.connect(m, queue.o, getattr(join, f"{name}{lane}"))
             if self._skip:

@@ -9,16 +9,17 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.control import Control
 from hw.dpu.crossbar import Crossbar
 from hw.dpu.data_memory import DataMemory
 from hw.dpu.decoder import Decoder
-from hw.dpu.fault import FaultRecorder
+from hw.dpu.fault import fault_recorder
 from hw.dpu.instruction_fetch import InstructionFetch
+from hw.dpu.issue import Issue
 from hw.dpu.memory_map import memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
+from hw.lib.run_control import RunControl
 
 
 class Blocks(wiring.Component):
@@ -26,15 +27,16 @@ class Blocks(wiring.Component):
 
     def __init__(self, config: DpuConfig) -> None:
         self._blocks: dict[str, wiring.Component] = {
-            "control": Control(config.drain_cycles),
             "crossbar": Crossbar(config.width, config.banks),
             "data_memory": DataMemory(memory_map(config).window("data")),
             "decoder": Decoder(config),
-            "fault": FaultRecorder(config),
+            "fault": fault_recorder(config),
             "instruction_fetch": InstructionFetch(config),
+            "issue": Issue(config.drain_cycles),
             "output_interconnect": OutputInterconnect(config),
             "pe_tree": PeTree(config.number_format, config.depth, config.pe_stages),
             "register_bank": RegisterBank(config.width, config.registers),
+            "run_control": RunControl(),
         }
         super().__init__({name: Out(block.signature) for name, block in self._blocks.items()})
 

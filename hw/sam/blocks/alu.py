@@ -49,14 +49,9 @@ class Alu(wiring.Component):
             | setting
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from operands to their result."""
-        return self._unit.latency
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.delay = delay = Delay(self._width, self.latency)
+        m.submodules.delay = delay = Delay(self._width, self._unit.latency)
         unit = self._unit
         m.submodules.unit = EnableInserter(delay.enable)(unit)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))

@@ -8,11 +8,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.lib.stream.memory_ports import ReadPort
 from hw.sam.blocks.fetch import fetch
-from hw.sam.bypass_queue import BypassQueue
-from hw.sam.memory.ports import ReadPort
-from hw.sam.step import Step
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from hw.sam.step import TokenStep
+from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
 class ArrayVals(wiring.Component):
@@ -43,11 +43,11 @@ class ArrayVals(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         out, value = self.out_val, self.mem_vals.data
-        m.submodules.asked = asked = BypassQueue(LEVEL_BITS, self._in_flight)
+        m.submodules.asked = asked = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
 
         fetch(m, self.ref, self.mem_vals.address, asked.i, self._array_words, self.fault)
 
-        answer = Step(m, inputs=[asked.o, value], outputs=[out])
+        answer = TokenStep(m, inputs=[asked.o, value], outputs=[out])
         with m.If(asked.o.valid):
             with m.If(asked.o.payload.kind == Kind.DATA):
                 with m.If(value.valid):

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.bit_walk import BitWalk
-from hw.sam.step import Step, is_data
+from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
@@ -41,7 +41,7 @@ class BitvectorExpand(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         bv, ref = self.bv, self.ref
-        step = Step(m, inputs=[bv, ref], outputs=[self.out_crd, self.out_ref])
+        step = TokenStep(m, inputs=[bv, ref], outputs=[self.out_crd, self.out_ref])
         word = bv.payload.payload
         walk = BitWalk(m, word, self._width)
 

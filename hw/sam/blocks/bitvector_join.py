@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.bit_walk import BitWalk
-from hw.sam.step import Step, is_data, is_stop
+from hw.sam.step import TokenStep, is_data, is_stop
 from hw.sam.token import Kind, token_stream
 
 
@@ -50,7 +50,7 @@ class BitvectorJoin(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         lanes = [(self.bv0, self.ref0, self.out_ref0), (self.bv1, self.ref1, self.out_ref1)]
-        step = Step(
+        step = TokenStep(
             m,
             inputs=[self.bv0, self.ref0, self.bv1, self.ref1],
             outputs=[self.out_crd, self.out_ref0, self.out_ref1],

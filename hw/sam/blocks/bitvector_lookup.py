@@ -8,13 +8,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.memory_ports import ReadPort
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.fiber_end import give_end
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.bypass_queue import BypassQueue
-from hw.sam.memory.ports import ReadPort
-from hw.sam.step import Step
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from hw.sam.step import TokenStep
+from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
 class BitvectorLookup(wiring.Component):
@@ -53,9 +53,9 @@ class BitvectorLookup(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(self._width)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
         wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
-        m.submodules.asked = asked = BypassQueue(LEVEL_BITS, self._in_flight)
+        m.submodules.asked = asked = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
         self._request(m, lookahead.head, lookahead.following, asked.i)
         self._answer(m, asked.o)
         return m
@@ -63,7 +63,7 @@ class BitvectorLookup(wiring.Component):
     def _request(self, m: Module, ref: Any, following: Any, asked: Any) -> None:
         """Reads rows, and says in ``asked`` what is to come of what was read and of stops."""
         address = self.mem_bv.address
-        step = Step(m, inputs=[ref, following], outputs=[address, asked])
+        step = TokenStep(m, inputs=[ref, following], outputs=[address, asked])
         number, next_row = Signal(self._width), Signal(self._width)
         first, row = Signal(self._width), Signal(self._width)
         m.d.comb += [
@@ -86,7 +86,7 @@ class BitvectorLookup(wiring.Component):
 
     def _answer(self, m: Module, asked: Any) -> None:
         row = self.mem_bv.data
-        step = Step(m, inputs=[asked, row], outputs=[self.out_bv, self.out_ref])
+        step = TokenStep(m, inputs=[asked, row], outputs=[self.out_bv, self.out_ref])
         with m.If(asked.valid):
             with m.If(asked.payload.kind == Kind.DATA):
                 with m.If(row.valid):

@@ -8,9 +8,9 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.appender import Appender
+from hw.lib.stream.memory_ports import WritePort
 from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.blocks.appender import Appender
-from hw.sam.memory.ports import WritePort
 from hw.sam.step import is_done, is_stop
 from hw.sam.token import Kind, token_stream
 

@@ -8,14 +8,15 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.memory_ports import ReadPort
 from hw.sam.blocks.fetch import fetch
 from hw.sam.blocks.fiber_end import give_end
 from hw.sam.blocks.galloping_search import GallopingSearch
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.bypass_queue import BypassQueue
-from hw.sam.memory.ports import FIBER_BITS, ReadPort, skip_hint
-from hw.sam.step import Step, is_done, is_stop
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from hw.sam.blocks.ports import FIBER_BITS, skip_hint
+from hw.sam.step import TokenStep, is_done, is_stop
+from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 # Lookups give no empty tokens: inside, they stand for rows that a search reads.
 _PROBE = Kind.EMPTY
@@ -64,9 +65,9 @@ class CompressedLookup(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.parents = parents = BypassQueue(LEVEL_BITS, self._in_flight)
-        m.submodules.lookahead = lookahead = Lookahead(LEVEL_BITS)
-        m.submodules.asked = asked = BypassQueue(self._width, self._in_flight)
+        m.submodules.parents = parents = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(LEVEL_BITS))
+        m.submodules.asked = asked = BypassQueue(token_layout(self._width), self._in_flight)
         wiring.connect(m, parents.o, lookahead.i)
         fetch(m, self.ref, self.mem_seg.address, parents.i, self._array_words, self.fault)
         skips = None
@@ -81,7 +82,7 @@ class CompressedLookup(wiring.Component):
     ) -> None:
         """Reads the rows of segments, and says in ``asked`` what was read, and of stops."""
         segment, address = self.mem_seg.data, self.mem_crd.address
-        step = Step(m, inputs=[parent, following, segment], outputs=[address, asked])
+        step = TokenStep(m, inputs=[parent, following, segment], outputs=[address, asked])
         start, end = segment.payload
         has_begun, next_row = Signal(), Signal(self._width)
         row = Signal(self._width)
@@ -126,7 +127,7 @@ class CompressedLookup(wiring.Component):
     def _answer(self, m: Module, asked: Any, skips: _Skips | None) -> None:
         """Gives what was read, and stops, in the order in which they were asked for."""
         crd = self.mem_crd.data
-        step = Step(m, inputs=[asked, crd], outputs=[self.out_crd, self.out_ref])
+        step = TokenStep(m, inputs=[asked, crd], outputs=[self.out_crd, self.out_ref])
         gives = Signal()
         with m.If(asked.valid):
             with m.If(asked.payload.kind == Kind.DATA):
@@ -213,7 +214,7 @@ class _Skips:
         return is_free & ~self.cuts
 
     def follow_walk(
-        self, step: Step, walks: Value, row: Value, end: Value, ends_fiber: Value
+        self, step: TokenStep, walks: Value, row: Value, end: Value, ends_fiber: Value
     ) -> None:
         """``walks``: ``step`` reads ``row``; ``ends_fiber``: it gives a stop."""
         m, hint, search = self._m, self._hint, self.search
@@ -237,7 +238,7 @@ class _Skips:
             search.sought.eq(hint.crd),
         ]
 
-    def follow_answers(self, step: Step, gives: Value, ends_fiber: Value) -> None:
+    def follow_answers(self, step: TokenStep, gives: Value, ends_fiber: Value) -> None:
         """``gives``: ``step`` gives a coordinate that was walked to; ``ends_fiber``: a stop."""
         m, search = self._m, self.search
         m.d.sync += self._is_offered.eq(gives & ~step.done)

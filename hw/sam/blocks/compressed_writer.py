@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.blocks.appender import Appender
-from hw.sam.memory.ports import WritePort
+from hw.lib.stream.appender import Appender
+from hw.lib.stream.memory_ports import WritePort
 from hw.sam.step import is_done, is_stop
 from hw.sam.token import Kind, token_stream
 

@@ -7,10 +7,11 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
+from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.memory.ports import nested_pair
-from hw.sam.step import Step, is_data, is_done, is_stop
+from hw.sam.blocks.ports import nested_pair
+from hw.sam.step import TokenStep, is_data, is_done, is_stop
+from hw.sam.token import token_layout
 
 
 class CrdDrop(wiring.Component):
@@ -32,11 +33,11 @@ class CrdDrop(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(self._outer_width)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._outer_width))
         wiring.connect(m, wiring.flipped(self.outer), lookahead.i)
         outer, following, inner = lookahead.head, lookahead.following, self.inner
         out_outer, out_inner = self.out_outer, self.out_inner
-        step = Step(m, inputs=[outer, following, inner], outputs=[out_outer, out_inner])
+        step = TokenStep(m, inputs=[outer, following, inner], outputs=[out_outer, out_inner])
         passed = Signal()  # the outer coordinate at hand has gone out
 
         with m.If(outer.valid & inner.valid):

@@ -7,11 +7,11 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
+from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.memory.ports import nested_pair
-from hw.sam.step import Step, is_data, is_done, is_stop
-from hw.sam.token import Kind
+from hw.sam.blocks.ports import nested_pair
+from hw.sam.step import TokenStep, is_data, is_done, is_stop
+from hw.sam.token import Kind, token_layout
 
 
 class CrdHold(wiring.Component):
@@ -32,11 +32,11 @@ class CrdHold(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(self._width)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
         wiring.connect(m, wiring.flipped(self.outer), lookahead.i)
         outer, following, inner = lookahead.head, lookahead.following, self.inner
         out = self.out_outer
-        step = Step(m, inputs=[outer, following, inner], outputs=[out, self.out_inner])
+        step = TokenStep(m, inputs=[outer, following, inner], outputs=[out, self.out_inner])
 
         with m.If(outer.valid & inner.valid):
             step.pass_on(self.out_inner, inner)

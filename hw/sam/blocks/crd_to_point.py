@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from hw.sam.blocks.crd_hold import CrdHold
-from hw.sam.memory.ports import nested_pair
+from hw.sam.blocks.ports import nested_pair
 from hw.sam.step import is_stop
 
 

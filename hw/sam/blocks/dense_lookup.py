@@ -8,10 +8,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.fiber_end import give_end
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.step import Step
-from hw.sam.token import Kind, token_stream
+from hw.sam.step import TokenStep
+from hw.sam.token import Kind, token_layout, token_stream
 
 
 class DenseLookup(wiring.Component):
@@ -38,10 +38,10 @@ class DenseLookup(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(self._width)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
         wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
         ref, following = lookahead.head, lookahead.following
-        step = Step(m, inputs=[ref, following], outputs=[self.out_crd, self.out_ref])
+        step = TokenStep(m, inputs=[ref, following], outputs=[self.out_crd, self.out_ref])
 
         crd, next_ref = Signal(self._width), Signal(self._width)
         first = Signal(self._width)

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sam.blocks.sum_bank import sums
-from hw.sam.step import Step, is_done
+from hw.sam.step import TokenStep, is_done
 from hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 FIBER_BITS = LEVEL_BITS + 1
@@ -51,7 +51,7 @@ class DrainedFibers(wiring.Component):
         inner_out, outer_out = crds[0], crds[-1]
         two = len(crds) == 2
         width = len(inner_out.payload.payload)
-        step = Step(m, inputs=[fibers, sums], outputs=[*crds, self.out_val])
+        step = TokenStep(m, inputs=[fibers, sums], outputs=[*crds, self.out_val])
 
         # What is open: a row, if there are two indices, and which coordinates come next.
         in_row = Signal(init=0 if two else 1)

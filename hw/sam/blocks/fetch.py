@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 
-from hw.sam.step import Step
+from hw.sam.step import TokenStep
 from hw.sam.token import Kind
 
 
@@ -16,7 +16,7 @@ def fetch(m: Module, ref: Any, address: Any, passed: Any, rows: int, fault: Sign
     A reference beyond ``rows`` is a ``fault``; nothing moves then. Empty tokens, stops and done ask
     for nothing.
     """
-    step = Step(m, inputs=[ref], outputs=[address, passed])
+    step = TokenStep(m, inputs=[ref], outputs=[address, passed])
     with m.If(ref.valid):
         is_read = ref.payload.kind == Kind.DATA
         with m.If(is_read & (ref.payload.payload >= rows)):

@@ -6,11 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux
 
-from hw.sam.step import Step, is_data, is_stop, level_after, raised
+from hw.sam.step import TokenStep, is_data, is_stop, level_after, raised
 from hw.sam.token import Kind
 
 
-def give_end(m: Module, step: Step, ref: Any, following: Any, *outputs: Any) -> None:
+def give_end(m: Module, step: TokenStep, ref: Any, following: Any, *outputs: Any) -> None:
     """Ends the fiber of ``ref``, the head of the references, with its stop.
 
     A stop at the head stands for an empty fiber of references and is raised; done passes.

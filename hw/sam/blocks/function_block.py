@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import NumberFormat
-from hw.lib.function import Function, FunctionUnit, check_function
+from hw.lib.function import Function, FunctionUnit, check_function, most_stages
 from hw.sam.blocks.delay import Delay
 from hw.sam.token import token_stream
 
@@ -33,15 +33,15 @@ class FunctionBlock(wiring.Component):
         stream = token_stream(format.width)
         super().__init__({"val": In(stream), "out_val": Out(stream)})
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(op: str) -> int:
         """Cycles from a value to its result."""
-        return self._unit.latency
+        return most_stages(getattr(Function, op.upper()))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.unit = unit = self._unit
-        m.submodules.delay = delay = Delay(self._width, self.latency)
+        m.submodules.delay = delay = Delay(self._width, unit.latency)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))
         val = self.val
         m.d.comb += [

@@ -8,11 +8,11 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.memory.ports import FIBER_BITS, skip_hint, two_lanes
-from hw.sam.step import Step, is_done, is_stop
-from hw.sam.token import Kind
+from hw.sam.blocks.ports import FIBER_BITS, skip_hint, two_lanes
+from hw.sam.step import TokenStep, is_done, is_stop
+from hw.sam.token import Kind, token_layout
 
 
 class Intersect(wiring.Component):
@@ -40,13 +40,13 @@ class Intersect(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead0 = lookahead0 = Lookahead(self._width)
-        m.submodules.lookahead1 = lookahead1 = Lookahead(self._width)
+        m.submodules.lookahead0 = lookahead0 = Lookahead(token_layout(self._width))
+        m.submodules.lookahead1 = lookahead1 = Lookahead(token_layout(self._width))
         wiring.connect(m, wiring.flipped(self.crd0), lookahead0.i)
         wiring.connect(m, wiring.flipped(self.crd1), lookahead1.i)
         crd0, crd1 = lookahead0.head, lookahead1.head
         ref0, ref1 = self.ref0, self.ref1
-        step = Step(
+        step = TokenStep(
             m,
             inputs=[crd0, ref0, crd1, ref1],
             outputs=[self.out_crd, self.out_ref0, self.out_ref1],

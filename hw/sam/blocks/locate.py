@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sam.blocks.agreement import agree
-from hw.sam.step import Step, is_data
+from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
@@ -40,7 +40,7 @@ class Locate(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         crd, ref = self.crd, self.ref
-        step = Step(m, inputs=[crd, ref], outputs=[self.out_ref])
+        step = TokenStep(m, inputs=[crd, ref], outputs=[self.out_ref])
         both_there = (crd.payload.kind == Kind.DATA) & (ref.payload.kind == Kind.DATA)
         located = Signal(self._width)
         m.d.comb += located.eq(ref.payload.payload * self.size + crd.payload.payload)

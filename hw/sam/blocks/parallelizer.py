@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.step import Step, is_data, is_done, is_stop
+from hw.sam.step import TokenStep, is_data, is_done, is_stop
 from hw.sam.token import Kind, token_stream
 
 
@@ -42,7 +42,7 @@ class Parallelizer(wiring.Component):
         m = Module()
         i = self.i
         outputs = [getattr(self, f"o{lane}") for lane in range(self._lanes)]
-        step = Step(m, inputs=[i], outputs=outputs)
+        step = TokenStep(m, inputs=[i], outputs=outputs)
         following = Signal(range(self._lanes))  # the lane that the next unit goes to
         last = Signal(range(self._lanes))
         is_open = Signal()  # the last unit has had no stop yet

@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
 from hw.sam.blocks.agreement import agree
-from hw.sam.memory.ports import nested_pair
-from hw.sam.step import Step, is_data, is_done
+from hw.sam.blocks.ports import nested_pair
+from hw.sam.step import TokenStep, is_data, is_done
 from hw.sam.token import Kind
 
 
@@ -34,7 +34,7 @@ class PointToCrd(wiring.Component):
         m = Module()
         outer, inner = self.outer, self.inner
         out_outer, out_inner = self.out_outer, self.out_inner
-        step = Step(m, inputs=[outer, inner], outputs=[out_outer, out_inner])
+        step = TokenStep(m, inputs=[outer, inner], outputs=[out_outer, out_inner])
         is_open = Signal()  # a fiber of `at` has points and no stop
         at = Signal(self._width)
         closed_all = Signal()

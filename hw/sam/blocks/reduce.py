@@ -12,7 +12,7 @@ from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
 from hw.lib.operation import Operation
 from hw.sam.blocks.agreement import is_closed_by, level_of
-from hw.sam.step import Step, is_data, is_done, is_stop
+from hw.sam.step import TokenStep, is_data, is_done, is_stop
 from hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 REDUCTIONS = {"add": Operation.ADD, "max": Operation.MAX}
@@ -50,7 +50,7 @@ class Reduce(wiring.Component):
         m = Module()
         val, out = self.val, self.out_val
         others = [self.crd] if self._has_crd else []
-        step = Step(m, inputs=[val, *others], outputs=[out])
+        step = TokenStep(m, inputs=[val, *others], outputs=[out])
 
         # The sum so far is the unit's output register.
         adds = Signal()

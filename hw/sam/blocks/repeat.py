@@ -8,9 +8,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.blocks.lookahead import Lookahead
-from hw.sam.step import Step, is_data, is_done, is_stop, level_after, raised
-from hw.sam.token import Kind, token_stream
+from hw.lib.stream.lookahead import Lookahead
+from hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
+from hw.sam.token import Kind, token_layout, token_stream
 
 
 class Repeat(wiring.Component):
@@ -38,11 +38,11 @@ class Repeat(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(self._width)
+        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
         wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
         ref, following = lookahead.head, lookahead.following
         repsig, out = self.repsig, self.out_ref
-        step = Step(m, inputs=[ref, following, repsig], outputs=[out])
+        step = TokenStep(m, inputs=[ref, following, repsig], outputs=[out])
 
         with m.If(ref.valid & repsig.valid):
             with m.If(is_data(ref) & is_data(repsig)):

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.step import Step, is_data
+from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
@@ -30,7 +30,7 @@ class RepeatSignalGenerator(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         crd, out = self.crd, self.out_repsig
-        step = Step(m, inputs=[crd], outputs=[out])
+        step = TokenStep(m, inputs=[crd], outputs=[out])
         with m.If(crd.valid):
             step.give(out, Mux(is_data(crd), Kind.DATA, crd.payload.kind))
             step.take(crd)

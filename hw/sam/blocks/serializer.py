@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.step import Step, is_done, is_stop
+from hw.sam.step import TokenStep, is_done, is_stop
 from hw.sam.token import token_stream
 
 
@@ -35,7 +35,7 @@ class Serializer(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         inputs = [getattr(self, f"i{lane}") for lane in range(self._lanes)]
-        step = Step(m, inputs=inputs, outputs=[self.o])
+        step = TokenStep(m, inputs=inputs, outputs=[self.o])
         lane = Signal(range(self._lanes))
         stops = Signal()
 

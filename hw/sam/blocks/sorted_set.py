@@ -38,7 +38,7 @@ class SortedSet(wiring.Component):
     two cycles after the last ``insert_valid``, and stays until ``last`` is taken; from then on the
     set is empty and ready for more.
 
-    Latency: the first number is offered ``latency`` cycles after ``drain`` is set.
+    Latency: the first number is offered ``latency(size)`` cycles after ``drain`` is set.
     """
 
     def __init__(self, size: int) -> None:
@@ -54,10 +54,10 @@ class SortedSet(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(size: int) -> int:
         """Cycles from ``drain`` to the first number, if it is taken on as it comes."""
-        return len(self._rows)
+        return len(_rows(size))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

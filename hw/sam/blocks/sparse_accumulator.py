@@ -11,13 +11,13 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
 from hw.lib.operation import Operation
+from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.queue import Queue
 from hw.sam.blocks.agreement import level_of
 from hw.sam.blocks.drained_fibers import FIBER_BITS, DrainedFibers
-from hw.sam.blocks.lookahead import Lookahead
 from hw.sam.blocks.sum_bank import SumBank
-from hw.sam.queue import Queue
-from hw.sam.step import Step, is_data, is_done, is_stop
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from hw.sam.step import TokenStep, is_data, is_done, is_stop
+from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 BANKS = {1: 2, 2: 1}
 """Memories by order. With two, sums are taken while those before them are drained."""
@@ -67,16 +67,16 @@ class SparseAccumulator(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(words: int) -> int:
         """Cycles from the one in which a stop is taken to the one that offers the first sum."""
-        return self._banks[0].latency
+        return SumBank.latency(words)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         for number, bank in enumerate(self._banks):
             m.submodules[f"bank_{number}"] = bank
-        m.submodules.fibers = fibers = Queue(FIBER_BITS, 2)
+        m.submodules.fibers = fibers = Queue(token_layout(FIBER_BITS), 2)
         m.submodules.output = drained = DrainedFibers(
             self._key_bits, self._width, self._format.width, self._full
         )
@@ -100,11 +100,11 @@ class SparseAccumulator(wiring.Component):
         crd0, val = self.crd0, self.val
         heads, followings = [], []
         for place in range(1, self._order + 1):
-            m.submodules[f"lookahead_{place}"] = lookahead = Lookahead(self._width)
+            m.submodules[f"lookahead_{place}"] = lookahead = Lookahead(token_layout(self._width))
             wiring.connect(m, wiring.flipped(getattr(self, f"crd{place}")), lookahead.i)
             heads.append(lookahead.head)
             followings.append(lookahead.following)
-        step = Step(m, inputs=[crd0, val, *heads, *followings], outputs=[fibers])
+        step = TokenStep(m, inputs=[crd0, val, *heads, *followings], outputs=[fibers])
         bank = Signal(range(max(2, len(self._banks))))
         holds = Signal()
         adds, ends = Signal(), Signal()
@@ -149,7 +149,7 @@ class SparseAccumulator(wiring.Component):
         self._add(m, bank, step.done & adds, key)
 
     def _end(
-        self, m: Module, step: Step, level: Value, heads: list[Any], followings: list[Any]
+        self, m: Module, step: TokenStep, level: Value, heads: list[Any], followings: list[Any]
     ) -> tuple[Signal, Signal]:
         """Takes what a stop of ``crd0`` ends in the streams around it.
 

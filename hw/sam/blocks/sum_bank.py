@@ -37,7 +37,6 @@ class SumBank(wiring.Component):
     def __init__(self, words: int, value_width: int) -> None:
         self._words = words
         self._value_width = value_width
-        self._keys = SortedSet(max(words, LEAST_SIZE))
         key_bits = (words - 1).bit_length()
         super().__init__(
             {
@@ -54,14 +53,14 @@ class SumBank(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(words: int) -> int:
         """Cycles from ``drain`` to the first of ``sums``."""
-        return self._keys.latency + 2
+        return SortedSet.latency(max(words, LEAST_SIZE)) + 2
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.keys = keys = self._keys
+        m.submodules.keys = keys = SortedSet(max(self._words, LEAST_SIZE))
         m.submodules.values = values = TwoPortRam(self._words, self._value_width)
         draining = Signal()
         key, out = keys.numbers, self.sums

@@ -8,8 +8,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from hw.sam.blocks.agreement import agree
-from hw.sam.memory.ports import two_lanes
-from hw.sam.step import Step, is_done, is_stop
+from hw.sam.blocks.ports import two_lanes
+from hw.sam.step import TokenStep, is_done, is_stop
 from hw.sam.token import Kind
 
 
@@ -34,7 +34,7 @@ class Union(wiring.Component):
         m = Module()
         crd0, ref0, crd1, ref1 = self.crd0, self.ref0, self.crd1, self.ref1
         out_crd, out_ref0, out_ref1 = self.out_crd, self.out_ref0, self.out_ref1
-        step = Step(m, inputs=[crd0, ref0, crd1, ref1], outputs=[out_crd, out_ref0, out_ref1])
+        step = TokenStep(m, inputs=[crd0, ref0, crd1, ref1], outputs=[out_crd, out_ref0, out_ref1])
 
         is_coordinate0 = crd0.payload.kind == Kind.DATA
         is_coordinate1 = crd1.payload.kind == Kind.DATA

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import FloatFormat, NumberFormat
 from hw.sam.blocks.agreement import agree
-from hw.sam.step import Step, is_data
+from hw.sam.step import TokenStep, is_data
 from hw.sam.token import token_stream
 
 
@@ -39,7 +39,7 @@ class ValDrop(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         crd, val = self.crd, self.val
-        step = Step(m, inputs=[crd, val], outputs=[self.out_crd, self.out_val])
+        step = TokenStep(m, inputs=[crd, val], outputs=[self.out_crd, self.out_val])
         word = val.payload.payload
         magnitude = word[:-1] if isinstance(self._format, FloatFormat) else word
 

@@ -9,8 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import NumberFormat
-from hw.sam.blocks.appender import Appender
-from hw.sam.memory.ports import WritePort
+from hw.lib.stream.appender import Appender
+from hw.lib.stream.memory_ports import WritePort
 from hw.sam.step import is_data, is_done, is_stop
 from hw.sam.token import token_stream
 

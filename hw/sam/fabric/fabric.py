@@ -8,13 +8,14 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
+from hw.lib.stream.queue import Queue
 from hw.sam.components import check_block
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
 from hw.sam.fabric.encoding import fields, pool, sources
 from hw.sam.fabric.unit import FabricUnit
 from hw.sam.memory_map import units_of
-from hw.sam.queue import Queue
+from hw.sam.token import token_layout
 
 
 def configuration_layout(config: SamConfig) -> data.StructLayout:
@@ -78,7 +79,7 @@ class Fabric(Datapath):
         that is offered nor takes it.
         """
         width = len(input.payload.payload)
-        m.submodules[f"queue_{name}"] = queue = Queue(width, self.config.queue_depth)
+        m.submodules[f"queue_{name}"] = queue = Queue(token_layout(width), self.config.queue_depth)
         wiring.connect(m, queue.o, input)
         chosen = Signal(len(outputs), name=f"{name}_chosen")
         holds = Signal(len(outputs), name=f"{name}_holds")

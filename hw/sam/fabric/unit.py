@@ -8,15 +8,15 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.select import selected
+from hw.lib.stream.memory_ports import ReadPort, WritePort
 from hw.sam.block_types import Port
 from hw.sam.blocks.alu import OPERATIONS, Alu
 from hw.sam.components import component
 from hw.sam.config import SamConfig
 from hw.sam.datapath import COUNT_BITS
 from hw.sam.fabric.encoding import UnitType
-from hw.sam.memory.ports import ReadPort, WritePort
 from hw.sam.memory_map import word_bits
-from hw.sam.select import selected
 from hw.sam.token import token_stream
 from hw.sam.unit import WRITERS
 

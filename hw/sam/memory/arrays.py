@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 
 from hw.lib.host import WindowSignature
 from hw.lib.memory_map import Window
-from hw.sam.memory.ports import ReadPort, WritePort
+from hw.lib.stream.memory_ports import ReadPort, WritePort
 
 Arrays = Iterable[tuple[Window, bool]]
 

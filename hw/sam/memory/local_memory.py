@@ -4,60 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Module, ResetInserter
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
-from hw.lib.memory import RowSignature, SharedMemory
-from hw.lib.memory_map import Window
+from hw.lib.memory import SharedMemory
+from hw.lib.stream.row_reader import RowReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows
-from hw.sam.memory.ports import ReadPort
-
-
-class LocalReader(wiring.Component):
-    """Answers reads from a memory's rows a cycle after they came, one a cycle.
-
-    Whether it takes a request does not depend on whether an answer is taken in the same cycle: it
-    has room for one answer that waits, beside the memory's own.
-
-    Parameters: ``window``; ``address_bits`` of requests, whose upper ones are ignored.
-
-    Members: ``port``, a ``ReadPort`` in; ``core``, a ``RowSignature`` out.
-    """
-
-    def __init__(self, window: Window, address_bits: int) -> None:
-        super().__init__(
-            {
-                "port": In(ReadPort(address_bits, window.word_bits, window.words)),
-                "core": Out(RowSignature(window)),
-            }
-        )
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        address, answer, core = self.port.address, self.port.data, self.core
-        fresh = Signal()  # the memory shows an answer that nobody has taken
-        waits = Signal()
-        waiting = Signal.like(answer.payload)
-        m.d.comb += [
-            address.ready.eq(~(fresh & waits)),
-            core.row.eq(address.payload),
-            core.read_enable.eq(address.valid & address.ready),
-            answer.valid.eq(fresh | waits),
-            answer.payload.eq(Mux(waits, waiting.as_value(), core.read_data.as_value())),
-        ]
-        with m.If(core.read_enable):
-            m.d.sync += fresh.eq(1)
-        with m.Elif(answer.ready & ~waits):
-            m.d.sync += fresh.eq(0)
-        with m.If(waits):
-            with m.If(answer.ready):
-                m.d.sync += waits.eq(0)
-        with m.Elif(fresh & core.read_enable & ~answer.ready):
-            m.d.sync += waits.eq(1)
-        with m.If(~waits):
-            m.d.sync += waiting.eq(core.read_data)
-        return m
 
 
 class LocalArrays(wiring.Component):
@@ -98,7 +51,7 @@ class LocalArrays(wiring.Component):
                     memory.core.write_data[0].eq(port.write.payload.data),
                 ]
             else:
-                reader = LocalReader(window, self._address_bits)
+                reader = RowReader(window, self._address_bits)
                 m.submodules[f"{window.name}_reader"] = ResetInserter(self.reset)(reader)
                 wiring.connect(m, reader.core, memory.core)
                 wiring.connect(m, reader.port, wiring.flipped(port))

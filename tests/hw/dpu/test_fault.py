@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.fault import FaultRecorder, fault_layout
+from hw.dpu.fault import fault_layout, fault_recorder
 from hw.dpu.isa import ErrorCause
+from hw.lib.fault_recorder import FaultRecorder
 from tests.hw.dpu.simulate import seeded, simulate
 
 CONFIG = DpuConfig(depth=2, banks=12, registers=8, format="float16", data_rows=1000)
@@ -89,7 +90,7 @@ async def clear(ctx: Any, recorder: FaultRecorder) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_fault_at_every_place(name):
-    recorder = FaultRecorder(CONFIG)
+    recorder = fault_recorder(CONFIG)
 
     async def process(ctx):
         for place in range(widths()[name]):
@@ -101,7 +102,7 @@ def test_every_fault_at_every_place(name):
 
 
 def test_of_many_faults_the_first_cause_and_lowest_place_count():
-    recorder = FaultRecorder(CONFIG)
+    recorder = fault_recorder(CONFIG)
     rng = seeded()
 
     async def process(ctx):
@@ -116,7 +117,7 @@ def test_of_many_faults_the_first_cause_and_lowest_place_count():
 
 
 def test_cycles_without_faults_leave_none():
-    recorder = FaultRecorder(CONFIG)
+    recorder = fault_recorder(CONFIG)
 
     async def process(ctx):
         assert await record(ctx, recorder, {}) == (ErrorCause.NONE, 0)

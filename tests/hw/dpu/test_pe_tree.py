@@ -50,7 +50,7 @@ def test_every_pe_every_cycle(depth, pe_stages):
 
     async def process(ctx):
         log = []
-        for cycle in range(count + tree.latency(depth)):
+        for cycle in range(count + depth * pe_stages):
             words, operation = sets[min(cycle, count - 1)]
             ctx.set(tree.words, words)
             ctx.set(tree.operation, operation)
@@ -59,7 +59,7 @@ def test_every_pe_every_cycle(depth, pe_stages):
         log.append([ctx.get(result) for result in tree.results])
         for cycle, (words, operation) in enumerate(sets):
             expected = results_of(depth, words, operation)
-            found = [log[cycle + tree.latency(layers[pe])][pe] for pe in range(pes)]
+            found = [log[cycle + layers[pe] * pe_stages][pe] for pe in range(pes)]
             assert found == expected
 
     simulate(tree, process)

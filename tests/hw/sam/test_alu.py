@@ -55,7 +55,6 @@ def test_any_streams(data, format, op, stages, depth, how):
     assert got["out_val"] == expected(format, op, *vals)
     if how["stalls"] == 0:
         assert got["cycles"] == [len(vals[0]) + stages]
-        assert alu.latency == stages
 
 
 @pytest.mark.parametrize("op", ALU_OPERATIONS)

@@ -9,7 +9,7 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.compressed_lookup import CompressedLookup
-from hw.sam.memory.ports import FIBER_BITS
+from hw.sam.blocks.ports import FIBER_BITS
 from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream
 from tests.support.sam_nested import depths, fibers, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block

@@ -63,7 +63,7 @@ def test_any_stream(data, depth, how):
 
     assert got["out_val"] == [expected(token) for token in val]
     if how["stalls"] == 0:
-        assert got["cycles"] == [len(val) + block.latency]
+        assert got["cycles"] == [len(val) + FunctionBlock.latency("relu")]
 
 
 def test_no_function_of_fixed_point_but_relu():

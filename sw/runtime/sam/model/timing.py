@@ -8,13 +8,12 @@ them a run takes longer, or, with skipping, less.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
 from hw.sam.block_types import DENSE
-from hw.sam.components import component_latency
+from hw.sam.blocks.function_block import FunctionBlock
+from hw.sam.blocks.sparse_accumulator import SparseAccumulator
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from sw.runtime.sam.model.tokens import Steps
@@ -28,8 +27,6 @@ LOCAL_MEMORY_CYCLES = 1
 
 def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
     """For each block, the cycles from a step of it to its tokens, beyond those of queues."""
-    # The rest of a configuration makes no difference, and would be another one for each graph.
-    config = replace(config, graph=None, expression="")
     return {block.name: _latency(block, config) for block in graph.blocks}
 
 
@@ -41,18 +38,14 @@ def _latency(block: Block, config: SamConfig) -> int:
             return 0 if block["format"] == DENSE else 2 * memory
         case "bitvectorlookup" | "arrayvals":
             return memory
-        case "alu" | "function" | "spaccumulator":
-            cycles = _component_latency(block.type, tuple(block.parameters.items()), config)
+        case "alu":
+            return config.alu_stages
+        case "function":
+            return FunctionBlock.latency(block["op"])
+        case "spaccumulator":
             # With order 2, sums have a step of their own, after that of the stop they wait for.
-            return cycles - 1 if block.type == "spaccumulator" and block["order"] == 2 else cycles
+            return SparseAccumulator.latency(config.accumulator_words) - (block["order"] == 2)
     return 0
-
-
-@lru_cache(maxsize=256)
-def _component_latency(
-    type: str, parameters: tuple[tuple[str, object], ...], config: SamConfig
-) -> int:
-    return component_latency(Block("block", type, dict(parameters)), config)
 
 
 def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:

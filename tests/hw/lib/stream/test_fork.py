@@ -5,8 +5,8 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hw.sam.fabric.network import Fork
-from hw.sam.token import pack, unpack
+from hw.lib.stream.fork import Fork
+from hw.sam.token import pack, token_layout, unpack
 
 
 def run(fork: Fork, tokens: list[int], stalls: list[float], cycles: int) -> list[list[int]]:
@@ -40,12 +40,12 @@ def run(fork: Fork, tokens: list[int], stalls: list[float], cycles: int) -> list
 @pytest.mark.parametrize("stalls", [[0.5, 0.5], [0.0, 0.7, 0.2], [0.9, 0.1, 0.5, 0.5]])
 def test_every_reader_gets_every_token_once_and_in_order(stalls):
     tokens = list(range(50))
-    assert run(Fork(8, len(stalls)), tokens, stalls, 2000) == [tokens] * len(stalls)
+    assert run(Fork(token_layout(8), len(stalls)), tokens, stalls, 2000) == [tokens] * len(stalls)
 
 
 def test_a_token_a_cycle():
-    assert run(Fork(8, 3), list(range(20)), [0.0] * 3, 20) == [list(range(20))] * 3
+    assert run(Fork(token_layout(8), 3), list(range(20)), [0.0] * 3, 20) == [list(range(20))] * 3
 
 
 def test_a_reader_that_waits_holds_up_the_next_token_only():
-    assert run(Fork(8, 3), [7, 8, 9], [0.0, 1.0, 0.0], 10) == [[7], [], [7]]
+    assert run(Fork(token_layout(8), 3), [7, 8, 9], [0.0, 1.0, 0.0], 10) == [[7], [], [7]]

@@ -8,31 +8,29 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-COUNTER_BITS = 40
-"""More than an hour of cycles at any clock that hardware of this kind reaches."""
-
 
 class Counters(wiring.Component):
-    """A counter for each event. Parameters: ``events``, how many.
+    """A counter for each event. Parameters: ``events``, how many; ``width`` of a count in bits.
 
-    Members: ``happens`` in, a bit for each event; ``clear`` in: all to 0; ``o`` out, the counts,
-    those of events up to the cycle before.
+    Members: ``happens`` in, a bit for each event; ``watch`` in: this cycle's count; ``clear`` in:
+    all to 0; ``o`` out, the counts, those of events up to the cycle before.
     """
 
-    def __init__(self, events: int) -> None:
+    def __init__(self, events: int, width: int) -> None:
         self._events = events
         super().__init__(
             {
                 "happens": In(events),
+                "watch": In(1),
                 "clear": In(1),
-                "o": Out(data.ArrayLayout(COUNTER_BITS, events)),
+                "o": Out(data.ArrayLayout(width, events)),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         for event in range(self._events):
-            with m.If(self.happens[event]):
+            with m.If(self.watch & self.happens[event]):
                 m.d.sync += self.o[event].eq(self.o[event] + 1)
         with m.If(self.clear):
             m.d.sync += self.o.eq(0)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, unsigned
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.memory.ports import WritePort
+from hw.lib.stream.memory_ports import WritePort
 
 
 class Appender(wiring.Component):

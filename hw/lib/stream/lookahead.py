@@ -1,34 +1,32 @@
-"""Sees the second token of a stream, too."""
+"""Sees the second item of a stream, too."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Module, Mux, ShapeLike, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sam.token import token_stream
 
 
 class Lookahead(wiring.Component):
-    """Offers the first token of a stream as ``head``, and the one after it as ``following``.
+    """Offers the first item of a stream as ``head``, and the one after it as ``following``.
 
     Latency: 0 cycles. ``following`` is there from the cycle after the one in which ``head`` was
-    first offered, or at once if the token before was taken without it, as soon as it has come.
+    first offered, or at once if the item before was taken without it, as soon as it has come.
 
-    Parameters: ``width`` of payloads.
+    Parameters: ``shape`` of payloads.
 
     Members: ``i`` in; ``head``, ``following`` out. ``following`` may be taken together with
     ``head`` only.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, shape: ShapeLike) -> None:
         super().__init__(
             {
-                "i": In(token_stream(width)),
-                "head": Out(token_stream(width)),
-                "following": Out(token_stream(width)),
+                "i": In(stream.Signature(shape)),
+                "head": Out(stream.Signature(shape)),
+                "following": Out(stream.Signature(shape)),
             }
         )
 
@@ -36,16 +34,16 @@ class Lookahead(wiring.Component):
         m = Module()
         i, head, following = self.i, self.head, self.following
         held = Signal()
-        token = Signal.like(i.payload)
+        item = Signal.like(i.payload)
         m.d.comb += [
             head.valid.eq(held | i.valid),
-            head.payload.eq(Mux(held, token, i.payload)),
+            head.payload.eq(Mux(held, item, i.payload)),
             following.valid.eq(held & i.valid),
             following.payload.eq(i.payload),
             i.ready.eq(~held | head.ready),
         ]
         with m.If(i.valid & i.ready):
-            m.d.sync += token.eq(i.payload)
+            m.d.sync += item.eq(i.payload)
         # What comes in stays here, unless it is what is being taken.
         with m.If(held):
             m.d.sync += held.eq(~head.ready | (i.valid & ~following.ready))

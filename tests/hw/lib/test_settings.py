@@ -5,8 +5,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from hw.lib.memory_map import Window
-from hw.sam.counters import Counters
-from hw.sam.settings import Settings
+from hw.lib.settings import Settings
 
 
 def simulate(component: Any, bench: Any) -> None:
@@ -37,18 +36,3 @@ def test_settings_keep_what_the_host_writes():
         assert ctx.get(settings.values["1"]) == 7
 
     simulate(settings, bench)
-
-
-def test_counters_count_each_on_its_own():
-    counters = Counters(3)
-
-    async def bench(ctx: Any) -> None:
-        for happens in (0b001, 0b101, 0b100, 0b101):
-            ctx.set(counters.happens, happens)
-            await ctx.tick()
-        assert [ctx.get(counters.o[event]) for event in range(3)] == [3, 0, 3]
-        ctx.set(counters.clear, 1)
-        await ctx.tick()
-        assert [ctx.get(counters.o[event]) for event in range(3)] == [0, 0, 0]
-
-    simulate(counters, bench)

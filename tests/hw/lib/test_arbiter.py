@@ -4,7 +4,7 @@ import random
 
 from amaranth.sim import Simulator
 
-from hw.sam.arbiter import RoundRobin
+from hw.lib.arbiter import RoundRobin
 
 
 def grants(requests: list[int], width: int) -> list[int]:

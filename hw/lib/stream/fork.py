@@ -1,30 +1,28 @@
-"""Streams between blocks: outputs that several inputs read."""
+"""One stream with several readers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, ShapeLike, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sam.token import token_stream
 
 
 class Fork(wiring.Component):
-    """Gives every token to each of several readers, as soon as that one has room.
+    """Gives every item to each of several readers, as soon as that one has room.
 
-    No reader waits for another before the token after: so a graph whose streams meet again needs
+    No reader waits for another before the item after: so a graph whose streams meet again needs
     no more room in its queues than the difference between their ways. Latency: 0 cycles.
 
-    Parameters: ``width`` of payloads; ``readers``.   Members: ``i`` in; ``o0``, ``o1``, … out.
+    Parameters: ``shape`` of payloads; ``readers``.   Members: ``i`` in; ``o0``, ``o1``, … out.
     Readers' ``ready`` must not depend on their ``valid``.
     """
 
-    def __init__(self, width: int, readers: int) -> None:
+    def __init__(self, shape: ShapeLike, readers: int) -> None:
         self._readers = readers
-        outputs = {f"o{reader}": Out(token_stream(width)) for reader in range(readers)}
-        super().__init__({"i": In(token_stream(width))} | outputs)
+        outputs = {f"o{reader}": Out(stream.Signature(shape)) for reader in range(readers)}
+        super().__init__({"i": In(stream.Signature(shape))} | outputs)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -1,4 +1,4 @@
-"""Start, run, done: the states of a SAM machine, and how long it runs."""
+"""From a host's start to done: whether a run is going on, and how long it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 
-class Control(wiring.Component):
+class RunControl(wiring.Component):
     """Leads a run from start to done, and counts its cycles.
 
     A start counts while no run is going on, and not while there is an error. Stop ends a run
@@ -22,20 +22,16 @@ class Control(wiring.Component):
         in: pulses from the host.
     error
         in: an earlier fault has not been cleared.
-    fault
-        in: ends the run with this cycle.
-    finished
-        in: all writers are done.
+    fault, finished
+        in: end the run with this cycle, without ``done`` and with it. Fault comes first.
+    works
+        in: this cycle of a run counts.
     begin
         out: a start that counts, the cycle before the run's first.
-    reset
-        out: the blocks are to be as new. So a run starts afresh, whatever the last one left, and
-        blocks are at work during a run only; after a complete one they keep what they have counted.
     busy, done
-        out: a run is going on; the last one has ended with all writers done.
+        out: a run is going on; the last one has finished.
     cycles
-        out: from the first cycle of the last run, in which roots give their reference, to the one
-        in which the last writer took the end of its stream.
+        out: cycles of the last run so far that count.
     """
 
     def __init__(self) -> None:
@@ -47,8 +43,8 @@ class Control(wiring.Component):
                 "error": In(1),
                 "fault": In(1),
                 "finished": In(1),
+                "works": In(1),
                 "begin": Out(1),
-                "reset": Out(1),
                 "busy": Out(1),
                 "done": Out(1),
                 "cycles": Out(64),
@@ -57,10 +53,7 @@ class Control(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.d.comb += [
-            self.begin.eq(self.start & ~self.stop & ~self.clear & ~self.error & ~self.busy),
-            self.reset.eq(~self.busy & (self.begin | ~self.done)),
-        ]
+        m.d.comb += self.begin.eq(self.start & ~self.stop & ~self.clear & ~self.error & ~self.busy)
         with m.If(self.begin):
             m.d.sync += [self.busy.eq(1), self.done.eq(0)]
         with m.If(self.busy):
@@ -73,6 +66,6 @@ class Control(wiring.Component):
 
         with m.If(self.begin | self.clear):
             m.d.sync += self.cycles.eq(0)
-        with m.Elif(self.busy & ~self.finished):
+        with m.Elif(self.busy & self.works):
             m.d.sync += self.cycles.eq(self.cycles + 1)
         return m

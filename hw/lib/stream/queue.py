@@ -1,0 +1,34 @@
+"""A queue between the one who gives and the one who takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Shape, ShapeLike, Value
+from amaranth.lib import fifo, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+
+class Queue(wiring.Component):
+    """A stream with room for ``depth`` items. Latency: 1 cycle; one item a cycle if depth >= 2.
+
+    Parameters: ``shape`` of payloads; ``depth`` >= 2.   Members: ``i`` in, ``o`` out.
+    """
+
+    def __init__(self, shape: ShapeLike, depth: int) -> None:
+        self._width = Shape.cast(shape).width
+        self._depth = depth
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.items = items = fifo.SyncFIFO(width=self._width, depth=self._depth)
+        m.d.comb += [
+            items.w_en.eq(self.i.valid),
+            items.w_data.eq(self.i.payload),
+            self.i.ready.eq(items.w_rdy),
+            self.o.valid.eq(items.r_rdy),
+            Value.cast(self.o.payload).eq(items.r_data),
+            items.r_en.eq(self.o.ready),
+        ]
+        return m
