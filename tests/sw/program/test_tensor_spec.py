@@ -135,13 +135,6 @@ def test_labels_come_back(names: list[str]) -> None:
     assert decode_labels(encode_labels(labels_of(names))).tolist() == names
 
 
-def test_labels_of_a_million_scalars_are_quick() -> None:
-    names = [f"leaf_{number}" for number in range(10**6)]
-    octets = encode_labels(labels_of(names))
-    assert decode_labels(octets)[-1] == names[-1]
-    assert len(octets) == sum(len(name) + 1 for name in names)
-
-
 def sparse(*shape: int) -> Tensor:
     return Tensor(shape, np.zeros((1, len(shape)), np.int64), np.ones(1, np.float32))
 
