@@ -48,8 +48,9 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
     only = outputs[specs[0].name] if len(specs) == 1 else None
     if only is not None and not isinstance(only, np.ndarray) and len(only.shape) == 2:
         row, column = only.coordinates.T
-        # SciPy has no types but NumPy's own; float64 holds the values of all others.
-        own = only.values.dtype.kind in "biuf" and only.values.dtype.isbuiltin == 1
+        # SciPy has no float16 and no types but NumPy's own; float64 holds the values of them all.
+        dtype = only.values.dtype
+        own = dtype.kind in "biu" or dtype in (np.float32, np.float64)
         values = only.values if own else only.values.astype(np.float64)
         scipy.sparse.save_npz(file, scipy.sparse.coo_array((values, (row, column)), only.shape))
         return
