@@ -180,26 +180,25 @@ def labels_of(names: Iterable[str]) -> Labels:
     return np.array(list(names), np.dtypes.StringDType())
 
 
-_END = "\udcff"
-"""After each label in a file: byte 0xff, which UTF-8 never uses, as Python writes it in texts."""
+_END = b"\xff"
+"""After each label in a file: a byte that UTF-8 never uses."""
 
 
 def encode_labels(labels: Labels) -> np.ndarray:
     """Labels for a file: UTF-8, uint8, a byte 0xff after each."""
-    text = "".join(f"{label}{_END}" for label in labels.tolist())
-    return np.frombuffer(text.encode(errors="surrogateescape"), np.uint8)
+    return np.frombuffer(_END.join([*map(str.encode, labels.tolist()), b""]), np.uint8)
 
 
 def decode_labels(octets: np.ndarray) -> Labels:
     """Inverse of ``encode_labels``. Raises ``ValueError`` for what is not as it writes it."""
     if octets.dtype != np.uint8 or octets.ndim != 1:
         raise ValueError(f"is {octets.dtype} {list(octets.shape)}: must be uint8 [n]")
-    if len(octets) and octets[-1] != 0xFF:
+    *labels, rest = octets.tobytes().split(_END)
+    if rest:
         raise ValueError("must end in a byte 0xff")
-    labels = octets.tobytes().decode(errors="surrogateescape").split(_END)[:-1]
     try:
-        return labels_of(labels)
-    except UnicodeEncodeError as error:
+        return labels_of(map(bytes.decode, labels))
+    except UnicodeDecodeError as error:
         raise ValueError("must be UTF-8") from error
 
 

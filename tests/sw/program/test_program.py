@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import zipfile
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,20 @@ from hypothesis import strategies as st
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
 from hw.lib.errors import ProgramError
-from sw.compiler.dpu.sections import STATISTICS, dag_of, dag_sections
-from sw.program.program import Program
+from sw.compiler.dpu.sections import DPU_SCHEMA, STATISTICS, dag_of, dag_sections
+from sw.program.program import Launch, Program
+from sw.program.schema import Schema, Section
+from sw.program.tensor_spec import Labelled, Ragged, TensorSpec, encode_labels, labels_of
+from sw.runtime.configuration import load_configuration
+from sw.runtime.programs import load_program
 from sw.workloads.dag.dag import Dag, Op
+from tests.support.program_files import array_bytes, with_manifest, with_member
 
 CONFIG = DpuConfig(depth=1, banks=8, registers=8, data_rows=16)
+
+AGAIN = " of program files: this Gnarl reads version 2: compile the workload again"
+
+LABELS = encode_labels(labels_of(["a", "b"]))
 
 # a + 2b, a: nodes 0 a, 1 b, 2 the constant, 3 the product, 4 the sum.
 DAG = Dag(
@@ -32,16 +41,18 @@ DAG = Dag(
 )
 
 
-def program(**sections: np.ndarray) -> Program:
-    return Program(
-        target="dpu",
-        config=CONFIG.to_dict(),
-        digest=CONFIG.digest,
-        format="float32",
-        workload="example",
-        input_names=["a", "b"],
-        output_names=["sum", "a"],
+def scalars(name: str, *labels: str) -> TensorSpec:
+    return TensorSpec(name, (len(labels),), "float32", Labelled(labels_of(labels)))
+
+
+def program(inputs: tuple[str, ...] = ("a", "b"), **sections: np.ndarray) -> Program:
+    return Program.of_one_launch(
+        CONFIG,
+        "example",
+        (scalars("inputs", *inputs),),
+        (scalars("outputs", "sum", "a"),),
         statistics=dict.fromkeys(STATISTICS, 1),
+        schema=DPU_SCHEMA,
         sections={
             "instructions": np.array([0, 1], np.uint8),
             "word_row": np.array([0, 0, 0], np.int32),
@@ -67,44 +78,46 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def refuses(path: Path, text: str) -> None:
-    with pytest.raises(ProgramError, match=f"^{re.escape(f'{path}: {text}')}$"):
-        Program.load(path)
+def load(path: Path) -> Program:
+    return load_program(path)
 
 
-def rewrite(path: Path, change: dict[str, bytes | None]) -> None:
-    """Writes the archive anew with members replaced, added or (``None``) left out."""
+def manifest(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
-        members: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in {**members, **change}.items():
-            if content is not None:
-                archive.writestr(name, content)
+        return json.loads(archive.read("manifest.json"))
 
 
 def rewrite_manifest(path: Path, **change: Any) -> None:
-    manifest = json.loads(zipfile.ZipFile(path).read("manifest.json"))
-    manifest |= change
-    kept = {name: value for name, value in manifest.items() if value is not None}
-    rewrite(path, {"manifest.json": json.dumps(kept).encode()})
+    """Replaces fields; those that are ``None`` go."""
+    kept = {name: value for name, value in (manifest(path) | change).items() if value is not None}
+    with_member(path, "manifest.json", json.dumps(kept).encode())
+
+
+def refuses(path: Path, text: str) -> None:
+    with pytest.raises(ProgramError, match=f"^{re.escape(f'{path}: {text}')}$"):
+        load(path)
+
+
+def equal(one: Program, other: Program) -> bool:
+    """Whether two programs have the same fields, tensors and sections."""
+    assert (len(one.launches), one.schema) == (len(other.launches), other.schema)
+    for left, right in zip(one.launches, other.launches, strict=True):
+        assert left.sections.keys() == right.sections.keys()
+        for name, array in left.sections.items():
+            assert array.dtype == right.sections[name].dtype
+            assert array.tolist() == right.sections[name].tolist()
+        if replace(left, sections={}) != replace(right, sections={}):
+            return False
+    return replace(one, launches=()) == replace(other, launches=())
 
 
 def test_a_saved_program_loads_as_it_was(file: Path):
-    loaded = Program.load(file, CONFIG)
-    expected = dataclasses.asdict(program())
-    found = dataclasses.asdict(loaded)
-    sections = found.pop("sections")
-    expected_sections = expected.pop("sections")
-    assert found == expected
-    assert set(sections) == set(expected_sections)
-    for name, array in expected_sections.items():
-        assert sections[name].dtype == array.dtype
-        assert sections[name].tolist() == array.tolist()
+    assert equal(load(file), program())
 
 
 def test_the_source_dag_comes_back(file: Path):
-    dag = dag_of(Program.load(file).sections)
-    for field in dataclasses.fields(Dag):
+    dag = dag_of(load(file).launches[0].sections)
+    for field in fields(Dag):
         assert np.array_equal(getattr(dag, field.name), getattr(DAG, field.name))
 
 
@@ -123,58 +136,70 @@ def test_a_program_that_cannot_be_saved_leaves_the_old_file_and_no_other(file: P
     before = file.read_bytes()
     with pytest.raises(ProgramError):
         program(tree_op=np.array([0, 0], np.uint8)).save(file)
-    unwritable = dataclasses.replace(
-        program(), statistics={**dict.fromkeys(STATISTICS, 1), "blocks": 1.5}
+    launch = replace(
+        program().launches[0], statistics={**dict.fromkeys(STATISTICS, 1), "spills": 1.5}
     )
-    with pytest.raises(
-        ProgramError,
-        match=r"^statistics\.blocks in manifest\.json is 1\.5: must be a whole number$",
-    ):
-        unwritable.save(file)
+    text = "launches[0].statistics.spills in manifest.json is 1.5: must be a whole number"
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        replace(program(), launches=(launch,)).save(file)
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
-        Program.load(tmp_path / "none.npz")
+        load(tmp_path / "none.npz")
+
+
+def requires(found: Program, text: str) -> None:
+    """What the configuration CONFIG says of a program that is for another."""
+    names = ["depth=1", "banks=8", "registers=8", "data_rows=16"]
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        load_configuration("dpu_d1_b8", names).require(found)
 
 
 def test_a_program_for_another_configuration_names_what_differs(file: Path):
-    other = DpuConfig(depth=2, banks=16, registers=8, data_rows=16)
+    other = load_configuration("dpu_d2_b16", ["registers=8", "data_rows=16"])
     text = (
         f"{file}: program for another configuration: depth is 1, must be 2; banks is 8, must be 16"
     )
     with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
-        Program.load(file, other)
+        load_program(file, other)
 
 
 def test_a_configuration_with_more_fields_is_another():
-    newer = dataclasses.replace(program(), config={**CONFIG.to_dict(), "lanes": 2})
-    text = "program for another configuration: lanes is 2, must be missing"
-    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
-        newer.require(CONFIG)
+    newer = replace(program(), config={**CONFIG.to_dict(), "lanes": 2})
+    requires(newer, "program for another configuration: lanes is 2, must be missing")
 
 
-def test_of_another_target_only_that_is_told():
-    other = dataclasses.replace(program(), config={"lanes": 2}, target="sam")
-    text = "program for another configuration: target is sam, must be dpu"
-    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
-        other.require(CONFIG)
+def test_of_another_target_only_the_target_is_named():
+    other = replace(program(), config={"lanes": 2}, target="sam")
+    requires(other, "program for another configuration: target is sam, must be dpu")
 
 
 def test_a_number_format_that_is_not_the_configurations_is_refused():
-    forged = dataclasses.replace(program(), format="float16")
-    text = "format in manifest.json is float16: must be float32, as in config"
+    launch = replace(
+        program().launches[0], inputs=(replace(scalars("inputs", "a", "b"), type="float16"),)
+    )
+    forged = replace(program(), inputs=launch.inputs, launches=(launch,))
+    text = "tensor inputs is float16: must be float32, as format in config"
     with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
         forged.check()
 
 
 def test_a_digest_that_disagrees_with_the_fields_is_refused():
-    forged = dataclasses.replace(program(), digest="0" * 64)
-    text = f"program for another configuration: digest is {'0' * 64}, must be {CONFIG.digest}"
-    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
-        forged.require(CONFIG)
+    requires(
+        replace(program(), digest="0" * 64),
+        f"program for another configuration: digest is {'0' * 64}, must be {CONFIG.digest}",
+    )
+
+
+def test_a_launchs_digest_that_disagrees_with_its_fields_is_refused():
+    launch = replace(program().launches[0], digest="0" * 64)
+    requires(
+        replace(program(), launches=(launch,)),
+        f"program for another configuration: digest is {'0' * 64}, must be {CONFIG.digest}",
+    )
 
 
 def test_a_truncated_file_is_refused(file: Path):
@@ -204,12 +229,10 @@ def test_any_damage_is_a_program_error_or_harmless(file: Path, data: st.DataObje
     damaged = file.with_name("damaged.npz")
     damaged.write_bytes(content)
     try:
-        loaded = Program.load(damaged)
+        loaded = load(damaged)
     except ProgramError:
         return
-    assert loaded.config == program().config
-    for name, array in program().sections.items():
-        assert loaded.sections[name].tolist() == array.tolist()
+    assert equal(loaded, program())
 
 
 def test_another_archive_is_refused(tmp_path: Path):
@@ -221,28 +244,24 @@ def test_another_archive_is_refused(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"version": 2}, "version 2 of program files: this Gnarl reads version 1"),
-        ({"version": None}, "manifest.json has no version"),
+        ({"version": 1}, f"version 1{AGAIN}"),
+        ({"version": 3}, f"version 3{AGAIN}"),
+        ({"version": None}, f"version None{AGAIN}"),
         ({"digest": None}, "manifest.json has no digest"),
         ({"colour": "red"}, "manifest.json has an unknown field 'colour'"),
         ({"workload": 3}, "workload in manifest.json is 3: must be of type str"),
-        ({"input_names": ["a", 1]}, "input_names[1] in manifest.json is 1: must be a name"),
-        ({"input_names": ["a"]}, "word_value[2] = 2: must be from 0 to 1"),
-        (
-            {"input_names": ["a", "b", "c"]},
-            "dag_op has 2 inputs: must be 3, as input_names",
-        ),
-        (
-            {"output_names": ["sum"]},
-            "section 'output_row' is int32 [2]: must be int32 [1]",
-        ),
-        (
-            {"statistics": {"blocks": "1"}},
-            "statistics.blocks in manifest.json is '1': must be a whole number",
-        ),
-        ({"target": "gpu"}, "target 'gpu': there are dpu, sam, cuda"),
+        ({"inputs": ["inputs", 1]}, "inputs[1] in manifest.json is 1: must be a tensor"),
+        ({"inputs": ["x"]}, "inputs[0] in manifest.json is 'x': must be a tensor"),
+        ({"inputs": []}, "input inputs: no earlier launch writes it"),
+        ({"launches": []}, "unknown section 'instructions'"),
+        ({"launches": [3]}, "launches[0] in manifest.json is 3: must be an object"),
+        ({"target": "gpu"}, "target 'gpu': must be one of dpu, sam, cuda"),
         (
             {"config": {"banks": 8}},
+            "tensor inputs is float32: must be None, as format in config",
+        ),
+        (
+            {"config": {"format": "float32"}},
             "data_rows of the configuration is None: must be a whole number",
         ),
     ],
@@ -252,8 +271,97 @@ def test_bad_fields_of_the_manifest_are_refused(file: Path, change: dict[str, An
     refuses(file, text)
 
 
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"name": 3}, "launches[0].name in manifest.json is 3: must be of type str"),
+        ({"colour": 1}, "manifest.json has an unknown field 'launches[0].colour'"),
+        ({"config": {}}, "launches[0].digest in manifest.json is None: must be of type str"),
+        ({"digest": "0"}, "launches[0].config in manifest.json is None: must be of type dict"),
+        (
+            {"statistics": {"blocks": "1"}},
+            "launches[0].statistics.blocks in manifest.json is '1': must be a whole number",
+        ),
+        ({"statistics": {}}, "statistics.operations is missing"),
+        ({"inputs": ["x"]}, "launches[0].inputs[0] in manifest.json is 'x': must be a tensor"),
+        ({"inputs": []}, "tensors: must be one of labelled inputs, one of outputs"),
+        ({"outputs": []}, "tensors: must be one of labelled inputs, one of outputs"),
+    ],
+)
+def test_bad_fields_of_a_launch_are_refused(file: Path, change: dict[str, Any], text: str):
+    (launch,) = manifest(file)["launches"]
+    with_manifest(file, launches=[{**launch, **change}])
+    refuses(file, text)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"shape": [3]}, "{fields}: not a tensor specification"),
+        ({"shape": 2}, "{fields}: not a tensor specification"),
+        ({"type": "int7"}, "{fields}: not a tensor specification"),
+        ({"name": None}, "{fields}: not a tensor specification"),
+        ({"storage": {"kind": "round"}}, "{fields}: not a tensor specification"),
+        (
+            {"name": "outputs", "storage": {"kind": "dense"}},
+            "tensor outputs: given twice in manifest.json",
+        ),
+    ],
+)
+def test_bad_tensors_are_refused(file: Path, change: dict[str, Any], text: str):
+    tensors = manifest(file)["tensors"]
+    tensors[0] |= change
+    with_manifest(file, tensors=tensors)
+    refuses(file, text.format(fields=f"tensor {tensors[0]!r:.120}"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (np.zeros(3, np.int8), "is int8 [3]: must be uint8 [n]"),
+        (np.zeros((1, 2), np.uint8), "is uint8 [1, 2]: must be uint8 [n]"),
+        (LABELS[:-1], "must end in a byte 0xff"),
+        (np.array([0xC3, 0xFF], np.uint8), "must be UTF-8"),
+    ],
+)
+def test_damaged_labels_are_refused(file: Path, labels: np.ndarray, text: str):
+    with_member(file, "labels/inputs.npy", array_bytes(labels))
+    refuses(file, f"section 'labels/inputs' {text}")
+
+
+def test_missing_and_surplus_labels_are_refused(file: Path):
+    fields = manifest(file)["tensors"][0]
+    with_member(file, "labels/inputs.npy", None)
+    refuses(file, f"tensor {fields!r:.120}: not a tensor specification")
+    with_member(file, "labels/inputs.npy", array_bytes(LABELS))
+    with_member(file, "labels/x.npy", array_bytes(LABELS))
+    refuses(file, "unknown section 'labels/x'")
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (("a",), "word_value[2] = 2: must be from 0 to 1"),
+        (("a", "b", "c"), "dag_op has 2 inputs: must be 3, as the labels"),
+    ],
+)
+def test_labels_that_do_not_fit_the_sections_are_refused(labels: tuple[str, ...], text: str):
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        program(labels).check()
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2, max_size=2))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_any_labels_come_back(tmp_path: Path, names: list[str]):
+    path = tmp_path / "labels.npz"
+    program(tuple(names)).save(path)
+    storage = load(path).inputs[0].storage
+    assert isinstance(storage, Labelled)
+    assert storage.labels.tolist() == names
+
+
 def test_a_manifest_that_is_no_json_is_refused(file: Path):
-    rewrite(file, {"manifest.json": b"{"})
+    with_member(file, "manifest.json", b"{")
     refuses(
         file,
         "manifest.json is damaged: Expecting property name enclosed in double quotes: "
@@ -262,19 +370,19 @@ def test_a_manifest_that_is_no_json_is_refused(file: Path):
 
 
 def test_a_missing_section_is_refused(file: Path):
-    rewrite(file, {"tree_op.npy": None})
+    with_member(file, "tree_op.npy", None)
     refuses(file, "section 'tree_op' is missing")
 
 
 def test_an_unknown_section_is_refused(file: Path):
     with zipfile.ZipFile(file) as archive:
         content = archive.read("tree_op.npy")
-    rewrite(file, {"tree_up.npy": content})
+    with_member(file, "tree_up.npy", content)
     refuses(file, "unknown section 'tree_up'")
 
 
 def test_a_section_that_is_no_array_is_refused(file: Path):
-    rewrite(file, {"tree_op.npy": b"text"})
+    with_member(file, "tree_op.npy", b"text")
     refuses(
         file,
         "section 'tree_op' is damaged: EOF: reading magic string, expected 8 bytes got 4",
@@ -283,7 +391,7 @@ def test_a_section_that_is_no_array_is_refused(file: Path):
 
 def test_pickles_are_refused(file: Path, tmp_path: Path):
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
-    rewrite(file, {"tree_op.npy": (tmp_path / "objects.npy").read_bytes()})
+    with_member(file, "tree_op.npy", (tmp_path / "objects.npy").read_bytes())
     refuses(
         file,
         "section 'tree_op' is damaged: Object arrays cannot be loaded when allow_pickle=False",
@@ -330,3 +438,80 @@ def test_pickles_are_refused(file: Path, tmp_path: Path):
 def test_bad_sections_are_refused(name: str, values: list[int], dtype: type[np.generic], text: str):
     with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
         program(**{name: np.array(values, dtype)}).check()
+
+
+SCALE = Schema([Section("factors", np.float64, ("factors",))])
+
+X = TensorSpec("x", ("n",), "float32")
+Y = TensorSpec("y", ("n",), "float32")
+Z = TensorSpec("z", ("n",), "float32")
+
+
+def launch(name: str, reads: TensorSpec, writes: TensorSpec, **change: Any) -> Launch:
+    own = Launch(
+        name,
+        (reads,),
+        (writes,),
+        {"n": 1},
+        {"factors": np.ones(2)},
+        CONFIG.to_dict(),
+        CONFIG.digest,
+    )
+    return replace(own, **change)
+
+
+def chain(*launches: Launch, outputs: tuple[TensorSpec, ...] = (Z,)) -> Program:
+    config, digest = CONFIG.to_dict(), CONFIG.digest
+    return Program("dpu", config, digest, "chain", (X,), outputs, launches, SCALE)
+
+
+def test_launches_come_back_with_their_own_hardware(tmp_path: Path):
+    other = DpuConfig(depth=2, banks=16)
+    second = launch("two", Y, Z, config=other.to_dict(), digest=other.digest)
+    saved = chain(launch("one", X, Y), second)
+    saved.save(tmp_path / "chain.npz")
+    assert equal(Program.load(tmp_path / "chain.npz", lambda target: SCALE), saved)
+    assert saved.statistics == {"n": 2}
+    with np.load(tmp_path / "chain.npz") as archive:
+        assert set(archive) - {"manifest.json"} == {"launch0/factors", "launch1/factors"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (chain(), "launches: must be at least one"),
+        (
+            chain(launch("one", Y, Z), launch("two", X, Y)),
+            "launch 0 (one): input y: no earlier launch writes it",
+        ),
+        (chain(launch("one", X, Y)), "output z: no launch writes it"),
+        (
+            chain(launch("one", X, Y), launch("one", Y, Z)),
+            "launch 1 (one): name: an earlier launch has it",
+        ),
+        (
+            chain(launch("one", X, Y), launch("two", replace(Y, type="int64"), Z)),
+            "launch 1 (two): tensor y: specified twice, and differently",
+        ),
+        (
+            chain(launch("one", X, Z), outputs=(replace(Z, shape=(3,)),)),
+            "tensor z: specified twice, and differently",
+        ),
+        (
+            chain(launch("one", X, Y), launch("two", Y, Z, sections={})),
+            "launch 1 (two): section 'factors' is missing",
+        ),
+        (
+            chain(launch("one", X, replace(Z, storage=Ragged("begins"))), outputs=()),
+            "tensor z: no offsets begins",
+        ),
+    ],
+)
+def test_launches_that_do_not_fit_are_refused(wrong: Program, text: str):
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        wrong.check()
+
+
+def test_hardware_of_a_launch_whose_digest_is_wrong_is_named():
+    wrong = chain(launch("one", X, Y), launch("two", Y, Z, digest="0" * 64))
+    assert wrong.differences(CONFIG) == [f"digest is {'0' * 64}, must be {CONFIG.digest}"]
