@@ -163,17 +163,24 @@ class Program:
         write_archive(path, *encode(self))
 
     @classmethod
-    def load(cls, path: str | Path, schema_of: Callable[[str], Schema]) -> Program:
+    def load(
+        cls,
+        path: str | Path,
+        schema_of: Callable[[str], Schema],
+        require: Callable[[Program], None] = lambda program: None,
+    ) -> Program:
         """Reads a file and checks all of it.
 
-        ``schema_of`` gives the schema of a target's programs, or raises ``ProgramError``. Raises
-        ``ProgramError``, which names the file and the field, and ``OSError`` if the file cannot be
-        read.
+        ``schema_of`` gives the schema of a target's programs, or raises ``ProgramError``;
+        ``require`` raises it for a program that the caller does not want, before sections are
+        checked. Raises ``ProgramError``, which names the file and the field, and ``OSError`` if
+        the file cannot be read.
         """
         try:
             octets = Path(path).read_bytes()
             with damaged_as(ProgramError, "contents"):
                 program = cls._decode(octets, schema_of)
+                require(program)
                 program.check()
         except ProgramError as error:
             raise ProgramError(f"{path}: {error}") from error

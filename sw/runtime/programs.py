@@ -17,13 +17,9 @@ def load_program(path: str | Path, configuration: NamedConfiguration | None = No
     Raises ``ProgramError``, which names the file and the field, and ``OSError`` if the file cannot
     be read.
     """
-    program = Program.load(path, _schema)
-    if configuration is not None:
-        try:
-            configuration.require(program)
-        except ProgramError as error:
-            raise ProgramError(f"{path}: {error}") from error
-    return program
+    if configuration is None:
+        return Program.load(path, _schema)
+    return Program.load(path, _schema, configuration.require)
 
 
 def _schema(target: str) -> Schema:

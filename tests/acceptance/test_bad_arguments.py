@@ -59,7 +59,7 @@ def test_a_program_is_not_written_where_its_graph_cannot_be(tmp_path: Path, grap
     assert result.exit_code == 2
     assert state(tmp_path) == before
     # Stages that take seconds, as the compiler's first use does, have lines of their own above.
-    line = "gnarl: --dot: a program of target dpu has no graph"
+    line = "gnarl: --dot: not supported by target dpu"
     assert result.stderr.splitlines()[-1] == line
 
 

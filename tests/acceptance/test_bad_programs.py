@@ -12,7 +12,13 @@ import pytest
 
 from tests.support.commands import refusal
 from tests.support.dag_files import CONFIG
-from tests.support.program_files import array_bytes, array_of, with_manifest, with_member
+from tests.support.program_files import (
+    array_bytes,
+    array_of,
+    manifest_of,
+    with_manifest,
+    with_member,
+)
 
 
 def test_a_program_for_another_configuration(tmp_path: Path, program: Path, values: Path) -> None:
@@ -44,11 +50,14 @@ def test_a_workload_called_a_program(tmp_path: Path, graph: Path, values: Path) 
 
 
 MANIFEST = {
-    "version": (7, "version 7 of program files: this Gnarl reads version 1"),
-    "target": ("cpu", "program for another configuration: target is cpu, must be dpu"),
+    "version": (
+        1,
+        "version 1 of program files: this Gnarl reads version 2: compile the workload again",
+    ),
+    "target": ("cpu", "target 'cpu': must be one of dpu, sam, cuda"),
     "workload": (3, "workload in manifest.json is 3: must be of type str"),
-    "input_names": (["a", 2], "input_names[1] in manifest.json is 2: must be a name"),
-    "output_names": ("y", "output_names in manifest.json is 'y': must be of type list"),
+    "inputs": (["inputs", 2], "inputs[1] in manifest.json is 2: must be a tensor"),
+    "outputs": ("y", "outputs in manifest.json is 'y': must be of type list"),
     "colour": ("red", "manifest.json has an unknown field 'colour'"),
 }
 
@@ -119,6 +128,7 @@ def test_hostile_programs(tmp_path: Path, program: Path, values: Path, name: str
 
 
 def test_a_program_without_statistics(tmp_path: Path, program: Path, values: Path) -> None:
-    with_manifest(program, statistics={})
+    (launch,) = manifest_of(program)["launches"]
+    with_manifest(program, launches=[{**launch, "statistics": {}}])
     line = refusal(tmp_path, "run", CONFIG, program, "--values", values, "--backend", "model")
     assert line.startswith(f"gnarl: {program}: statistics")

@@ -72,8 +72,7 @@ def test_values_of_a_matrix_with_another_pattern(tmp_path: Path) -> None:
 
 def test_a_program_without_values(tmp_path: Path, program: Path) -> None:
     assert refusal(tmp_path, "run", CONFIG, program, "--backend", "model") == (
-        f"gnarl: {program}: a program has no input values: "
-        "--values FILE, or --tensor NAME=PATH, gives them"
+        "gnarl: product: a program has no input values: --values FILE gives them"
     )
 
 

@@ -23,10 +23,14 @@ def with_member(program: Path, name: str, content: bytes | None) -> None:
             archive.writestr(member, octets)
 
 
-def with_manifest(program: Path, **fields: Any) -> None:
+def manifest_of(program: Path) -> dict[str, Any]:
     with zipfile.ZipFile(program) as archive:
-        manifest = json.loads(archive.read("manifest.json"))
-    with_member(program, "manifest.json", json.dumps({**manifest, **fields}).encode())
+        manifest: dict[str, Any] = json.loads(archive.read("manifest.json"))
+    return manifest
+
+
+def with_manifest(program: Path, **fields: Any) -> None:
+    with_member(program, "manifest.json", json.dumps({**manifest_of(program), **fields}).encode())
 
 
 def array_bytes(array: np.ndarray) -> bytes:

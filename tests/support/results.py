@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import scipy.sparse
 
 from sw.program.tensor_spec import Array
 from sw.runtime.result import Result
@@ -14,6 +17,17 @@ def dense(output: Array) -> np.ndarray:
     if isinstance(output, np.ndarray):
         return output.astype(np.float64)
     return Tensor.from_any(output).to_dense()
+
+
+def load_dense(path: Path, name: str) -> np.ndarray:
+    """An output that ``save_outputs`` wrote to an ``.npz`` file, float64."""
+    with np.load(path) as arrays:
+        if name in arrays:
+            return arrays[name].astype(np.float64)
+        if f"{name}.coordinates" not in arrays:
+            return scipy.sparse.load_npz(path).toarray().astype(np.float64)
+        coordinates, values = arrays[f"{name}.coordinates"], arrays[f"{name}.values"]
+        return Tensor(tuple(arrays[f"{name}.shape"].tolist()), coordinates, values).to_dense()
 
 
 def entries(output: Array) -> dict[tuple[int, ...], float]:

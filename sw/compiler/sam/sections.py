@@ -79,8 +79,6 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error
-        if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
-            raise ProgramError("section 'plan': its tensors are not those of the program")
         for block in graph.blocks:
             tensor = block.parameters.get("tensor", "")
             if tensor.isidentifier() and tensor not in statement.formats:
@@ -93,13 +91,14 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             config = SamConfig.from_dict({name: quantities[name] for name in names})
             if not np.array_equal(encode_fabric(graph, config).words, sections["configuration"]):
                 raise ProgramError("section 'configuration': is not that of the plan's graph")
-            return
-        if len(sections["configuration"]):
+        elif len(sections["configuration"]):
             raise ProgramError("section 'configuration': must be empty: config has no fabric")
-        if quantities.get("graph") != graph.to_dict():
+        elif quantities.get("graph") != graph.to_dict():
             raise ProgramError("section 'plan': its graph is not that of config")
-        if quantities.get("expression") != text:
+        elif quantities.get("expression") != text:
             raise ProgramError("section 'plan': its statement is not the expression of config")
+        if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
+            raise ProgramError("section 'plan': its tensors are not those of the program")
 
 
 SAM_SCHEMA = Schema(

@@ -128,7 +128,9 @@ class DpuTarget(HostTarget[DpuConfig, "DagWorkload", np.ndarray]):
         from sw.runtime.dpu.sources import new_inputs
 
         for name in tensors:
-            raise WorkloadError(f"--tensor {name}: not supported by target dpu: see --values")
+            raise WorkloadError(
+                f"--tensor {name}: not supported by target dpu: --values FILE gives its inputs"
+            )
         return new_inputs(program, values, None if workload is None else workload.inputs, seed)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:

@@ -98,9 +98,10 @@ def new_inputs(
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
-    formats = statement_of(program.launches[0].sections).formats
-    found = {**(defaults or {}), **load_tensors(tensors, formats)}
-    missing = [spec.name for spec in program.inputs if spec.name not in found]
+    statement = statement_of(program.launches[0].sections)
+    found = {**(defaults or {}), **load_tensors(tensors, statement.formats)}
+    operands = dict.fromkeys(access.tensor for access in statement.operands)
+    missing = [name for name in operands if name not in found]
     if missing:
         are = "tensor {} is" if len(missing) == 1 else "tensors {} are"
         raise WorkloadError(

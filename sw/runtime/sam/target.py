@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import GnarlError, ProgramError, WorkloadError
 from hw.sam.config import SamConfig
 from sw.compiler.passes import Pass, Trace
 from sw.program.program import Launch, Program
@@ -130,7 +130,9 @@ class SamTarget(HostTarget[SamConfig, "SamWorkload", "Operands"]):
         from sw.runtime.sam.sources import new_inputs
 
         if values is not None:
-            raise WorkloadError("--values: not supported by target sam: see --tensor NAME=PATH")
+            raise WorkloadError(
+                "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
+            )
         return new_inputs(program, None if workload is None else workload.inputs, tensors)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
@@ -147,7 +149,10 @@ class SamTarget(HostTarget[SamConfig, "SamWorkload", "Operands"]):
         return operands.image
 
     def check(self, job: HostJob[Operands]) -> None:
-        job.operands.model  # noqa: B018, whose first use runs it
+        try:
+            job.operands.model  # noqa: B018, whose first use runs it
+        except GnarlError as error:
+            raise ProgramError(f"{job.launch.name}: model {error}") from error
 
     def result_rows(self, launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
         from sw.runtime.sam.image import result_rows
