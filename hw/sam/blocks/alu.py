@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import EnableInserter, Module
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter
 from hw.lib.operation import Operation
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.delay import Delay

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Const, EnableInserter, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter
 from hw.lib.operation import Operation
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.step import TokenStep, is_data, is_done, is_stop
