@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.lib.arbiter import RoundRobin
+from hw.lib.instanced import ResetInserter
 from hw.lib.memory_map import Window
 from hw.lib.ram import Ram
 from hw.lib.select import selected
