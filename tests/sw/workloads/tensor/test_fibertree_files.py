@@ -145,7 +145,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
 @st.composite
 def stored(draw: Any) -> tuple[Tensor, TensorFormat]:
     order = draw(st.integers(0, 4))
-    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=order, max_size=order)))
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=order, max_size=order)))
     density = draw(st.sampled_from([0, 0.1, 0.5, 1]))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     dense = np.where(random.random(shape) < density, random.normal(size=shape), 0.0)

@@ -158,6 +158,8 @@ def test_npy(tmp_path: Path) -> None:
     assert same(load_tensor(tmp_path / "t.npy"), Tensor.from_any(dense))
     np.save(tmp_path / "t.npy", np.asfortranarray(dense))
     assert same(load_tensor(tmp_path / "t.npy"), Tensor.from_any(dense))
+    np.save(tmp_path / "t.npy", np.zeros((2, 0, 4)))
+    assert load_tensor(tmp_path / "t.npy").shape == (2, 0, 4)
 
 
 def test_programs_are_told_from_tensors(tmp_path: Path) -> None:
