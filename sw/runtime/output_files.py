@@ -60,7 +60,7 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
         if isinstance(array, np.ndarray):
             arrays[spec.name] = array
             if isinstance(spec.storage, Labelled):
-                arrays[f"{spec.name}.labels"] = spec.storage.labels.astype(np.str_)
+                arrays[f"{spec.name}.labels"] = np.array(spec.storage.labels.tolist(), np.str_)
         else:
             arrays[f"{spec.name}.coordinates"] = array.coordinates
             arrays[f"{spec.name}.values"] = array.values
