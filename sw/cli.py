@@ -245,6 +245,8 @@ def compile_(
         program = device.compile(target.source(source, {}), seed=seed, trace=trace, **options)
     except StoppedError:
         return
+    if stop_after is not None:  # a pass that this workload does not need
+        return
     drawn = target.dot(program) if dot is not None else ""
     if output is not None:
         program.save(output)
@@ -255,7 +257,9 @@ def compile_(
 @main.command()
 @configuration_argument
 def passes(config: str) -> None:
-    """List the passes of a configuration's compiler, in order, for `gnarl compile --dump`.
+    """List the passes of a configuration's compiler, in order.
+
+    `gnarl compile --dump FOLDER` writes what each makes.
 
     Example: gnarl passes dpu_d3_b64
     """
@@ -286,6 +290,7 @@ def disasm(program: Path) -> None:
 @overrides_option
 @click.option(
     "--backend",
+    metavar="BACKEND",
     help="What to run on: rtl, the simulated hardware, or model, the interpreter of its programs; "
     "for cuda a GPU (cuda) or its emulation on the CPU. By default rtl, or a GPU if there is one.",
 )

@@ -19,7 +19,8 @@ class TargetCommand(click.Command):
     """A command with the targets' own options for it, which its callback gets as ``own``."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *self._own()]
+        found, at = super().get_params(ctx), len(self.params)
+        return [*found[:at], *self._own(), *found[at:]]  # --help stays last
 
     def invoke(self, ctx: click.Context) -> Any:
         names = [str(option.name) for option in self._own()]

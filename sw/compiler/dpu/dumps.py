@@ -70,10 +70,10 @@ def schedule_texts(schedule: Schedule) -> dict[str, str]:
         kinds = ["exec"] if cycles.busy[cycle] else []
         memory = int(cycles.memory[cycle])
         kinds += [_MEMORY[memory]] if memory in _MEMORY else []
+        inputs = np.count_nonzero(cycles.used[cycle])
         writes = np.flatnonzero(cycles.write_source[cycle]).tolist()
         lines.append(
-            f"{cycle}: {' + '.join(kinds) or 'nop'}, {int(cycles.used[cycle])} lanes, "
-            f"writes banks {writes}"
+            f"{cycle}: {' + '.join(kinds) or 'nop'}, {inputs} tree inputs, writes banks {writes}"
         )
     return {"txt": _joined(lines)}
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, ConfigError, Violation, WorkloadError
+from hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
-from sw.compiler.passes import Pass, Trace
+from sw.compiler.passes import Pass, PassError, Trace
 from sw.compiler.sam import passes
 from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.lower import lower
@@ -39,8 +39,8 @@ def compile(
     """A program for ``config`` with the workload's graph, or for its fabric.
 
     The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
-    ``PASSES``. Raises ``WorkloadError`` where
-    the statement cannot be lowered, ``CapacityError`` where a fabric has too few blocks.
+    ``PASSES``. Raises ``WorkloadError`` where the statement cannot be lowered, ``CapacityError``
+    where a fabric has too few blocks, ``PassError`` for a graph of ours that is not sound.
     """
     trace = trace or Trace()
     graph = _graph(workload, config, trace)
@@ -91,7 +91,12 @@ def _graph(workload: SamWorkload, config: SamConfig, trace: Trace) -> Graph:
     graph = workload.graph
     if graph is None:
         graph = lower(workload.statement, config.skip and config.fabric is None, trace)
-    verify(graph)
+    try:
+        verify(graph)
+    except GnarlError as error:
+        if workload.graph is not None:
+            raise
+        raise PassError(f"pass verify: {error}") from error
     trace.after("verify", lambda: graph_texts(graph))
     bitvectors = any(block.type == "bitvectorlookup" for block in graph.blocks)
     if bitvectors and config.index_bits != BITVECTOR_BITS:

@@ -1,0 +1,198 @@
+"""``gnarl passes`` and what ``gnarl compile`` dumps of them, for every target."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from hw.lib.errors import GnarlError
+from sw.targets import TARGETS
+from tests.support.commands import gnarl, refusal, state
+from tests.support.embedding_files import write_model
+from tests.support.sam_files import PRODUCT
+
+
+class Case(NamedTuple):
+    """A configuration, and the endings of the files that each pass leaves."""
+
+    config: str
+    files: dict[str, tuple[str, ...]]
+
+
+TEXT, GRAPH = ("txt",), ("dot", "txt")
+
+CASES = {
+    "dpu": Case(
+        "dpu_d1_b8",
+        {
+            "simplify": GRAPH,
+            "binarise": GRAPH,
+            "schedule": TEXT,
+            "memory": TEXT,
+            "encode": TEXT,
+        },
+    ),
+    "sam": Case(
+        "sam_fabric_small",
+        {
+            "lower": GRAPH,
+            "merge_equal": GRAPH,
+            "remove_unused": GRAPH,
+            "attach_coordinates": GRAPH,
+            "mark_empty_fibers": GRAPH,
+            "mark_skips": GRAPH,
+            "parallelize": (),  # not asked for
+            "verify": GRAPH,
+            "configure": TEXT,
+        },
+    ),
+    "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
+}
+
+TARGET = pytest.mark.parametrize("target", CASES)
+
+
+def names(target: str) -> list[str]:
+    """Of the dump's files, in order."""
+    return [
+        f"{number:02}_{name}.{ending}"
+        for number, (name, endings) in enumerate(CASES[target].files.items(), 1)
+        for ending in endings
+    ]
+
+
+@pytest.fixture
+def workload(target: str, tmp_path: Path, graph: Path) -> str:
+    if target == "dpu":
+        return str(graph)
+    return PRODUCT if target == "sam" else str(write_model(tmp_path))
+
+
+def test_every_target_has_a_case() -> None:
+    assert list(CASES) == list(TARGETS)
+
+
+@TARGET
+def test_passes_are_listed_in_order(target: str) -> None:
+    result = gnarl("passes", CASES[target].config)
+    lines = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in lines] == ["pass", *CASES[target].files]
+    assert all(len(line.split()) > 1 for line in lines)
+
+
+@TARGET
+def test_every_pass_is_dumped_and_the_program_is_the_same(
+    target: str, workload: str, tmp_path: Path
+) -> None:
+    plain, dumped, dump = tmp_path / "plain.npz", tmp_path / "dumped.npz", tmp_path / "dump"
+    arguments = ("compile", CASES[target].config, workload)
+    assert gnarl(*arguments, "-o", plain).exit_code == 0
+    assert gnarl(*arguments, "-o", dumped, "--dump", dump).exit_code == 0
+    assert dumped.read_bytes() == plain.read_bytes()
+    assert sorted(path.name for path in dump.iterdir()) == names(target)
+    for path in dump.iterdir():
+        text = path.read_text()
+        assert text.strip(), path.name
+        if path.suffix == ".dot":
+            assert text.startswith("digraph {\n")
+            assert text.endswith("}\n")
+
+
+@TARGET
+def test_dump_after_chooses_passes(target: str, workload: str, tmp_path: Path) -> None:
+    first, *_, last = CASES[target].files
+    dump = tmp_path / "dump"
+    options = ("-o", tmp_path / "x.npz", "--dump", dump)
+    chosen = ("--dump-after", first, "--dump-after", last)
+    assert gnarl("compile", CASES[target].config, workload, *options, *chosen).exit_code == 0
+    prefixes = ("01_", f"{len(CASES[target].files):02}_")
+    expected = [name for name in names(target) if name.startswith(prefixes)]
+    assert sorted(path.name for path in dump.iterdir()) == expected
+
+
+@TARGET
+@pytest.mark.parametrize("place", [0, 1, -1], ids=["first", "second", "last"])
+def test_stop_after_ends_without_a_program(
+    target: str, workload: str, tmp_path: Path, place: int
+) -> None:
+    name = list(CASES[target].files)[place]
+    dump, before = tmp_path / "dump", set(state(tmp_path))
+    options = ("-o", tmp_path / "x.npz", "--dump", dump, "--stop-after", name)
+    result = gnarl("compile", CASES[target].config, workload, *options)
+    assert (result.exit_code, result.stdout) == (0, "")
+    ends = [at for at, file in enumerate(names(target), 1) if f"_{name}." in file][-1]
+    assert {Path(path).name for path in set(state(tmp_path)) - before} == {
+        "dump",
+        *names(target)[:ends],
+    }
+
+
+def test_lanes_are_dumped(tmp_path: Path) -> None:
+    text = "x(i)=b(i)*c(i) -f=x:s -f=b:s -f=c:s -s=parallelize(i,2)"
+    dump = tmp_path / "dump"
+    options = ("--dump", dump, "--dump-after", "parallelize", "--stop-after", "parallelize")
+    assert gnarl("compile", "sam_fp32", text, *options).exit_code == 0
+    assert sorted(path.name for path in dump.iterdir()) == [
+        "07_parallelize.dot",
+        "07_parallelize.txt",
+    ]
+    assert ": parallelize" in (dump / "07_parallelize.txt").read_text()
+
+
+def test_stop_after_a_pass_that_is_not_needed_ends_without_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "x.npz"  # sam_fp32 has no fabric to place the graph on
+    result = gnarl("compile", "sam_fp32", PRODUCT, "-o", program, "--stop-after", "configure")
+    assert (result.exit_code, result.stdout, state(tmp_path)) == (0, "", {})
+
+
+@TARGET
+@pytest.mark.parametrize("option", ["--dump-after", "--stop-after"])
+def test_unknown_passes_are_refused(
+    target: str, workload: str, tmp_path: Path, option: str
+) -> None:
+    options = ("-o", tmp_path / "x.npz", "--dump", tmp_path / "dump", option, "frob")
+    assert refusal(tmp_path, "compile", CASES[target].config, workload, *options) == (
+        f"gnarl compile: {option} frob: must be one of {', '.join(CASES[target].files)}. "
+        "See gnarl compile --help"
+    )
+
+
+def test_dump_after_needs_a_folder(tmp_path: Path, graph: Path) -> None:
+    options = ("-o", tmp_path / "x.npz", "--dump-after", "encode")
+    assert refusal(tmp_path, "compile", "dpu_d1_b8", graph, *options) == (
+        "gnarl compile: --dump-after needs --dump FOLDER. See gnarl compile --help"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "checker", "name"),
+    [
+        ("dpu", "sw.compiler.dpu.compile.check_dag", "simplify"),
+        ("sam", "sw.compiler.sam.compile.verify", "verify"),
+        ("cuda", "sw.compiler.cuda.schedule_file.check", "schedule"),
+    ],
+)
+def test_a_checker_that_fails_names_the_pass(
+    target: str,
+    workload: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    checker: str,
+    name: str,
+) -> None:
+    def wrong(*_: Any, **__: Any) -> None:
+        raise GnarlError("node 3 is used before it is computed")
+
+    module, _, function = checker.rpartition(".")
+    monkeypatch.setattr(import_module(module), function, wrong)
+    dump, program = tmp_path / "dump", tmp_path / "x.npz"
+    config = CASES[target].config
+    result = gnarl("compile", config, workload, "-o", program, "--dump", dump)
+    assert result.exit_code == 2
+    line = f"gnarl: pass {name}: node 3 is used before it is computed"
+    assert result.stderr.splitlines()[-1] == line
+    assert not program.exists()
