@@ -56,7 +56,7 @@ class _Gnarl(click.Group):
             place = f"{error.filename}: " if error.filename else ""
             status = _refuse(f"gnarl: {place}{error.strerror or error}")
         except MemoryError as error:
-            status = _refuse(f"gnarl: this machine has too little memory: {error}")
+            status = _refuse(f"gnarl: out of memory: {error}")
         except (KeyboardInterrupt, click.Abort):
             click.echo("gnarl: interrupted", err=True)
             status = INTERRUPTED

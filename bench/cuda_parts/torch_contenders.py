@@ -113,7 +113,7 @@ def torchrec(
             SplitTableBatchedEmbeddingBagsCodegen,
         )
     except Exception as error:  # what a package for another CUDA or PyTorch raises is its own
-        raise LeftOut(f"no fbgemm_gpu that can be used: {first_line(error)}") from None
+        raise LeftOut(f"fbgemm_gpu cannot be used: {first_line(error)}") from None
     for feature in model.features:
         plain = feature.pooling == "sum" and feature.table_type == feature.output_type == "float32"
         if not plain or feature.weighted or feature.index_type != "int64" or feature.dim % 4:
@@ -147,9 +147,9 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise LeftOut("no PyTorch here") from None
+        raise LeftOut("PyTorch is not installed") from None
     if not torch.cuda.is_available():
-        raise LeftOut(f"PyTorch {torch.__version__} sees no GPU")
+        raise LeftOut(f"PyTorch {torch.__version__} finds no GPU")
     return torch
 
 

@@ -1,4 +1,4 @@
-"""Runs measurements in processes of their own, and tells how far they are."""
+"""Runs measurements in processes of their own, and reports their progress."""
 
 from __future__ import annotations
 

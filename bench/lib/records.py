@@ -164,7 +164,7 @@ def load(path: Path) -> list[Record]:
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{path}: no results of a benchmark: {error!r}") from error
+        raise ResultsError(f"{path}: not a results file of a benchmark: {error!r}") from error
 
 
 @cache

@@ -12,7 +12,7 @@ from rich.console import Console
 
 @dataclass(frozen=True)
 class Request:
-    """What every part of a benchmark is told.
+    """What every part of a benchmark is given.
 
     workloads
         folder of the real inputs.

@@ -65,7 +65,7 @@ class Job:
 
 
 def measure(job: Job) -> dict[str, float | int]:
-    """Values of ``METRICS``; on RTL, of a simulator that is built anew."""
+    """Values of ``METRICS``; on RTL, of a simulator that is rebuilt."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == job.kernel)
     inputs = operands(kernel, job.folder, half=False, seed=job.seed)
     timed = TimedStages(quiet)

@@ -1,4 +1,4 @@
-"""Errors that a person can mend. The command line prints their text and exits with status 2."""
+"""Errors that a user can correct. The command line prints their text and exits with status 2."""
 
 from __future__ import annotations
 

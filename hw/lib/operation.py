@@ -1,4 +1,4 @@
-"""What an arithmetic unit can be told to compute."""
+"""What an arithmetic unit can compute."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def check_block(block: Block, config: SamConfig) -> None:
             check_function(config.number_format, getattr(Function, block["op"].upper()))
         except ValueError as error:
             raise ConfigError(
-                [f"block {block.name}: format = {config.format!r}: there is no {block['op']} in it"]
+                [f"block {block.name}: format = {config.format!r}: {block['op']} is not supported"]
             ) from error
 
 

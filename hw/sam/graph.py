@@ -223,7 +223,7 @@ def _check_parameter(block: str, name: str, value: Any, allowed: tuple[Any, ...]
 
 
 def _violations(graph: Graph) -> Iterable[str]:
-    """Blocks that share a name, edges between ports that are not there, inputs not fed once."""
+    """Blocks that share a name, edges between ports that do not exist, inputs not fed once."""
     seen: set[str] = set()
     for block in graph.blocks:
         if block.name in seen or not block.name.isidentifier():
@@ -236,7 +236,7 @@ def _violations(graph: Graph) -> Iterable[str]:
             (edge.target, edge.input, "inputs"),
         ):
             if name not in seen:
-                yield f"edge {edge}: there is no block {name}"
+                yield f"edge {edge}: no such block: {name}"
             elif end not in getattr(graph[name], ends):
                 there = ", ".join(getattr(graph[name], ends)) or "none"
                 yield f"edge {edge}: {name} has no {end} among its {ends}; there are {there}"

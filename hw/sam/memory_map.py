@@ -50,9 +50,7 @@ def units_of(config: SamConfig) -> tuple[Unit, ...]:
         return tuple(unit_of(block, config.graph) for block in config.graph.blocks)
     if config.fabric is not None:
         return fabric_units(config)
-    raise ConfigError(
-        ["graph: there is none, and no fabric: must have one of them, or an expression"]
-    )
+    raise ConfigError(["graph: missing, and no fabric: must have one of them, or an expression"])
 
 
 def settings_rows(config: SamConfig) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Functions of one number, bit for bit as ``hw.lib.function`` computes them.
 
-Reciprocal and square root are correctly rounded, so float64 tells them. The others follow the same
+Reciprocal and square root are correctly rounded, so float64 gives them. The others follow the same
 tables and widths (``hw.lib.functions.numerics``) in whole numbers.
 """
 

@@ -43,7 +43,7 @@ def evaluate(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The result bit for bit: coordinates, int64 [n, order], ascending, and words, uint32 [n].
 
-    What is not there is 0; zeros may be there, too. ``tensors`` has the operands, whose sizes must
+    Missing entries are 0, and stored ones may be. ``tensors`` has the operands, whose sizes must
     agree, and the result where one of its indices is in no operand. Raises ``ValueError`` for a
     value that ``format`` cannot hold or a function that it lacks, ``CapacityError`` for more than
     ``DENSE_LIMIT`` points.
@@ -154,7 +154,7 @@ class _Points:
 
 @dataclass(frozen=True)
 class _Relation:
-    """Numbers at points, none of which is there twice."""
+    """Numbers at points, without duplicates."""
 
     points: _Points
     numbers: np.ndarray

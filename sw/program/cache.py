@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 
 
 def digest_of(*parts: str) -> str:
-    """Hexadecimal digest that tells apart any two sequences of parts."""
+    """Hexadecimal digest, different for any two sequences of parts."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode()

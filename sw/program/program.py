@@ -101,7 +101,7 @@ class Program:
         return total
 
     def check(self) -> None:
-        """Raises ``ProgramError`` naming the first field or section that is not as it must be."""
+        """Raises ``ProgramError`` naming the first field or section that is invalid."""
         known: dict[str, TensorSpec] = {}
         _add(known, self.inputs)
         if not self.launches:

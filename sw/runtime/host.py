@@ -107,7 +107,7 @@ class HostDriver:
             )
 
     def start(self) -> None:
-        """Begins a run; ignored by an accelerator that stands with an error."""
+        """Begins a run; ignored while an error is pending."""
         self._control("start")
 
     def stop(self) -> None:
@@ -187,7 +187,7 @@ class HostDriver:
     def read_window(self, name: str, row: int, rows: int) -> Words:
         """``rows`` rows of a memory, from ``row`` on: uint32 [rows, words of a row].
 
-        Raises ``HostError`` while the accelerator is busy, and for rows that are not there.
+        Raises ``HostError`` while the accelerator is busy, and for rows out of range.
         """
         window = self._map.window(name)
         self._require_rows(name, row, rows)
@@ -221,7 +221,9 @@ class HostDriver:
                 f"asked for {row} to {row + rows - 1}"
             )
         if self.status().busy:
-            raise HostError(f"window {name}: the accelerator is busy, its memories are its own")
+            raise HostError(
+                f"window {name}: its memory cannot be accessed while the accelerator is busy"
+            )
 
     def _describe(self, status: Status) -> str:
         """E.g. ``busy`` or ``error 4 (WRITE_TO_FULL_BANK), detail 17``."""

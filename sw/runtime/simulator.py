@@ -53,7 +53,7 @@ class Simulator:
         self._rams: dict[str, RamContents] = {}
 
     def reset(self) -> None:
-        """One cycle of reset: registers start anew, memories keep what they hold."""
+        """One cycle of reset: registers are reset, memories keep their contents."""
         self._library.simulator_reset(self._handle())
         self._require_running()
 

@@ -1,4 +1,4 @@
-"""How long work tells how far it is, and how long it took."""
+"""Progress of work, and how long it took."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stages(Protocol):
 
 
 def quiet(name: str) -> AbstractContextManager[Callable[[float], None]]:
-    """``Stages`` that tell nobody."""
+    """``Stages`` that report nothing."""
     return nullcontext(lambda share: None)
 
 

@@ -17,11 +17,11 @@ _SHOWN = 40
 
 
 def read_text(path: str | Path) -> str:
-    """The file's text; ``WorkloadError`` if there is none or it is no UTF-8 text."""
+    """The file's text; ``WorkloadError`` if there is none or it is not valid UTF-8."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise WorkloadError(f"{path}: byte {error.start} is no UTF-8 text") from None
+        raise WorkloadError(f"{path}: byte {error.start} is not valid UTF-8") from None
     except OSError as error:
         raise WorkloadError(f"{path}: {error.strerror}") from None
 
@@ -31,7 +31,7 @@ def whole_number(text: str, place: str) -> int:
     try:
         number = int(_plain(text))
     except ValueError:
-        raise WorkloadError(f"{place}: {short(text)!r} is no whole number") from None
+        raise WorkloadError(f"{place}: {short(text)!r} is not a whole number") from None
     if not -(2**63) < number < 2**63:
         raise WorkloadError(f"{place}: {short(text)} has more than 63 bits")
     return number
@@ -42,7 +42,7 @@ def real_number(text: str, place: str) -> float:
     try:
         return float(_plain(text))
     except ValueError:
-        raise WorkloadError(f"{place}: {short(text)!r} is no number") from None
+        raise WorkloadError(f"{place}: {short(text)!r} is not a number") from None
 
 
 def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray] | None:

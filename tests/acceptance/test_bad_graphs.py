@@ -47,8 +47,8 @@ NODE_LINK = {
     ),
     "division": (
         node_link([INPUT, {"id": "x", "op": "div"}], ("a", "x")),
-        ": node x: op = 'div': there is no division: make the reciprocal an input and multiply "
-        "by it",
+        ": node x: op = 'div': division is not supported: make the reciprocal an input and "
+        "multiply by it",
     ),
     "operation is a list": (
         node_link([INPUT, {"id": "x", "op": [1]}], ("a", "x")),
@@ -105,14 +105,14 @@ NODE_LINK = {
         ": node x: mul has a value: only input and const may",
     ),
     "no nodes": (node_link([]), ": the DAG has no nodes: it must have at least one"),
-    "node twice": (node_link([INPUT, INPUT]), ": nodes[1]: id 'a' is given twice"),
+    "node twice": (node_link([INPUT, INPUT]), ": nodes[1]: duplicate id 'a'"),
     "number and text of one name": (
         node_link([{"id": 1, "op": "input"}, {"id": "1", "op": "input"}]),
         ": '1' names two nodes: names must differ",
     ),
     "edge to nowhere": (
         node_link([INPUT], ("a", "z")),
-        ": edges[0]: target 'z' is no node's id",
+        ": edges[0]: target 'z' is not the id of a node",
     ),
     "undirected": (
         node_link([INPUT], directed=False),
@@ -134,14 +134,14 @@ NODE_LINK = {
         node_link([{**INPUT, "output": "maybe"}]),
         ": node a: output = 'maybe': must be true or false",
     ),
-    "no graph": ("3", ": no node-link graph: must be an object with a list 'nodes'"),
-    "empty": ("", ":1: no sound JSON at column 1: Expecting value"),
+    "no graph": ("3", ": not a node-link graph: must be an object with a list 'nodes'"),
+    "empty": ("", ":1: invalid JSON at column 1: Expecting value"),
     "truncated": (
         '{"directed": true,\n "nodes": [{"id": "a", "op"',
-        ":2: no sound JSON at column 28: Expecting ':' delimiter",
+        ":2: invalid JSON at column 28: Expecting ':' delimiter",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
-    "zero bytes": (b"\0" * 64, ":1: no sound JSON at column 1: Expecting value"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "zero bytes": (b"\0" * 64, ":1: invalid JSON at column 1: Expecting value"),
 }
 
 
@@ -195,19 +195,19 @@ GRAPHML = {
     ),
     "unknown key": (
         graphml('<node id="a"><data key="q">1</data></node>'),
-        ": no sound GraphML: Bad GraphML data: no key q",
+        ": invalid GraphML: Bad GraphML data: no key q",
     ),
     "empty": ("", ":1: not well-formed XML at column 1"),
     "truncated": (
         graphml(xml_node("a", "input"))[:-20],
         ":2: not well-formed XML at column 244",
     ),
-    "other XML": ("<html/>", ": no sound GraphML: file not successfully read as graphml"),
+    "other XML": ("<html/>", ": invalid GraphML: file not successfully read as graphml"),
     "entities of entities": (
         '<!DOCTYPE l [<!ENTITY a "xx"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml',
         ":2: not well-formed XML at column 13",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
 }
 
 
@@ -233,11 +233,11 @@ GML = {
     ),
     "node twice": (
         'graph [ directed 1 node [ id 0 op "input" ] node [ id 0 op "input" ] ]',
-        ": no sound GML: node id 0 is duplicated",
+        ": invalid GML: node id 0 is duplicated",
     ),
     "edge to nowhere": (
         'graph [ directed 1 node [ id 0 op "input" ] edge [ source 0 target 9 ] ]',
-        ": no sound GML: edge #0 has undefined target 9",
+        ": invalid GML: edge #0 has undefined target 9",
     ),
     "constant is NaN": (
         'graph [ directed 1 node [ id 0 op "const" value NAN ] ]',
@@ -252,16 +252,16 @@ GML = {
         'node [ id 1 label "a" op "input" ] ]',
         ": 'a' names two nodes: names must differ",
     ),
-    "empty": ("", ": no sound GML: input contains no graph"),
+    "empty": ("", ": invalid GML: input contains no graph"),
     "truncated": (
         "graph [ directed 1 node [ id 0 ",
-        ": no sound GML: expected ']', found EOF at (2, 1)",
+        ": invalid GML: expected ']', found EOF at (2, 1)",
     ),
     "other text": (
         "hello world",
-        ": no sound GML: expected an int, float, string or '[', found 'world' at (1, 7)",
+        ": invalid GML: expected an int, float, string or '[', found 'world' at (1, 7)",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
 }
 
 
@@ -287,7 +287,7 @@ EDGE_LIST = {
     ),
     "code for attributes": (
         "a y __import__('os')\n",
-        ":1: \"__import__('os')\" is no dictionary: must be like {'op': 'add', 'operand': 0}",
+        ":1: \"__import__('os')\" is not a dictionary: must be like {'op': 'add', 'operand': 0}",
     ),
     "constant without a value": (
         "k {'op': 'const'}\n",
@@ -299,10 +299,10 @@ EDGE_LIST = {
     ),
     "truncated": (
         "a y {'op': 'add'}\nb y {'op",
-        ":2: \"{'op\" is no dictionary: must be like {'op': 'add', 'operand': 0}",
+        ":2: \"{'op\" is not a dictionary: must be like {'op': 'add', 'operand': 0}",
     ),
     "empty": ("", ": the DAG has no nodes: it must have at least one"),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
 }
 
 

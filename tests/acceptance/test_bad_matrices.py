@@ -11,7 +11,7 @@ from tests.support.dag_files import HEADER, refused_file
 MATRIX = {
     "neither lower nor upper": (
         HEADER + "3 3 5\n1 1 1\n2 2 1\n3 3 1\n2 1 1\n1 3 1\n",
-        ":7: not triangular: entry (1, 3) stands above the diagonal, (2, 1) in line 6 below it",
+        ":7: not triangular: entry (1, 3) is above the diagonal, (2, 1) in line 6 below it",
     ),
     "zero on the diagonal": (
         HEADER + "2 2 2\n1 1 1\n2 2 0\n",
@@ -62,8 +62,8 @@ MATRIX = {
         HEADER + "1 1 1\n2 1 1\n",
         ":3: entry (2, 1): row and column must be 1 to 1",
     ),
-    "row is no whole number": (HEADER + "1 1 1\n1.0 1 1\n", ":3: '1.0' is no whole number"),
-    "value is no number": (HEADER + "1 1 1\n1 1 one\n", ":3: 'one' is no number"),
+    "row is not a whole number": (HEADER + "1 1 1\n1.0 1 1\n", ":3: '1.0' is not a whole number"),
+    "value is not a number": (HEADER + "1 1 1\n1 1 one\n", ":3: 'one' is not a number"),
     "symmetric": (
         "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 1\n",
         ":1: symmetry 'symmetric': a triangular matrix must be general",
@@ -80,7 +80,7 @@ MATRIX = {
         "",
         ":1: the first line must be '%%MatrixMarket matrix coordinate real general'",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
 }
 
 

@@ -23,10 +23,10 @@ VALUES = {
         '{"a": 1, "b": 2, "k": 3}',
         ": no input is called k: the program has 2 inputs, a, b",
     ),
-    "twice": ('{"a": 1, "a": 2, "b": 1}', ": 'a' is given twice in one object"),
+    "twice": ('{"a": 1, "a": 2, "b": 1}', ": duplicate key 'a' in one object"),
     "a list": ("[1, 2]", ": must be an object of input names and numbers"),
-    "empty": ("", ":1: no sound JSON at column 1: Expecting value"),
-    "truncated": ('{"a": 1', ":1: no sound JSON at column 8: Expecting ',' delimiter"),
+    "empty": ("", ":1: invalid JSON at column 1: Expecting value"),
+    "truncated": ('{"a": 1', ":1: invalid JSON at column 8: Expecting ',' delimiter"),
     "another graph": (
         node_link(
             [INPUT, {"id": "b", "op": "input"}, {"id": "y", "op": "add"}], ("a", "y"), ("b", "y")

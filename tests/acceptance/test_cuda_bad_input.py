@@ -107,10 +107,7 @@ def test_tables_beyond_the_memory(
         raise MemoryError("Unable to allocate 8.00 TiB")
 
     monkeypatch.setattr("sw.runtime.cuda.inputs.synthesise_tables", none_left)
-    assert (
-        refused(tmp_path, model)
-        == "this machine has too little memory: Unable to allocate 8.00 TiB"
-    )
+    assert refused(tmp_path, model) == "out of memory: Unable to allocate 8.00 TiB"
 
 
 def test_schedules_of_another_model_and_of_another_architecture(tmp_path: Path) -> None:

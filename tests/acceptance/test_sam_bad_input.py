@@ -61,16 +61,16 @@ TRANSPOSED = (
 )
 
 EXPRESSIONS = {
-    "empty": ("", 1, "a result such as X(i,j) must stand here, not the end"),
-    "blank": (" ", 1, "a result such as X(i,j) must stand here, not the end"),
-    "only a result": ("x(i)", 5, "= must stand here, not the end"),
+    "empty": ("", 1, "expected a result such as X(i,j), found the end"),
+    "blank": (" ", 1, "expected a result such as X(i,j), found the end"),
+    "only a result": ("x(i)", 5, "expected =, found the end"),
     "nothing to compute": ("x(i)=", 6, "the expression ends too early"),
-    "not closed": ("x(i)=b(i", 9, ", or ) must stand here, not the end"),
-    "division": ("x=a/b", 4, "division is not there; multiply by reciprocal(…)"),
+    "not closed": ("x(i)=b(i", 9, "expected , or ), found the end"),
+    "division": ("x=a/b", 4, "division is not supported; multiply by reciprocal(…)"),
     "diagonal": (
         "x(i)=B(i,i)",
         6,
-        "index i stands twice in B(i,i); a diagonal cannot be read or written, use an index for "
+        "index i appears twice in B(i,i); a diagonal cannot be read or written, use an index for "
         "each mode",
     ),
     "two orders": (
@@ -83,7 +83,7 @@ EXPRESSIONS = {
         6,
         "result x cannot also be an operand; give the result its own name",
     ),
-    "another script": ("x(i)=𝔟(i)", 6, "character '𝔟' cannot stand here"),
+    "another script": ("x(i)=𝔟(i)", 6, "unexpected character '𝔟'"),
     "format of another order": (
         "x(i)=B(i,j)*c(j) -f=x:ss",
         23,
@@ -114,7 +114,7 @@ EXPRESSIONS = {
         26,
         "index j is missing in the loop order; it must name every index",
     ),
-    "unknown option": ("x(i)=b(i) -g=b", 11, "option -g is unknown; -f and -s are there"),
+    "unknown option": ("x(i)=b(i) -g=b", 11, "unknown option -g; the options are -f and -s"),
     "nested": ("x=" + "(" * 5000, 63, "parts are nested deeper than 60"),
     "beyond float64": (
         "x=2*1e999",
@@ -240,7 +240,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         HEADER + "2 2 1\n3 1 1\n",
         ":3: entry (3, 1): row and column must be 1 to 2",
     ),
-    "no number": ("b.mtx", HEADER + "2 2 1\n1 1 one\n", ":3: 'one' is no number"),
+    "no number": ("b.mtx", HEADER + "2 2 1\n1 1 one\n", ":3: 'one' is not a number"),
     "NaN": ("b.mtx", HEADER + "2 2 1\n1 1 nan\n", ":3: entry (1, 1) is nan: must be finite"),
     "number of 5000 digits": (
         "b.mtx",
@@ -262,18 +262,18 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         "",
         ":1: the first line must be '%%MatrixMarket matrix coordinate real general'",
     ),
-    "binary": ("b.mtx", bytes(range(256)), ": byte 128 is no UTF-8 text"),
+    "binary": ("b.mtx", bytes(range(256)), ": byte 128 is not valid UTF-8"),
     "empty .tns": (
         "b.tns",
         "",
         ": the file has no entries: must have at least one, or a comment '# shape SIZES'",
     ),
     "index 0": ("b.tns", "0 1 1\n", ":1: index 0: must be at least 1"),
-    "index is no whole number": ("b.tns", "1.5 1 1\n", ":1: '1.5' is no whole number"),
+    "index is not a whole number": ("b.tns", "1.5 1 1\n", ":1: '1.5' is not a whole number"),
     "index of 5000 digits": (
         "b.tns",
         "9" * 5000 + " 1 1\n",
-        f":1: '{'9' * 40}…' is no whole number",
+        f":1: '{'9' * 40}…' is not a whole number",
     ),
     "index of 30 digits": ("b.tns", "9" * 30 + " 1 1\n", f":1: {'9' * 30} has more than 63 bits"),
     "entry twice in .tns": (
@@ -288,7 +288,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         ":2: entry (3, 1): index 1 must be at most 2, the size in {path}:1",
     ),
     "infinity": ("b.tns", "1 1 inf\n", ":1: value inf: must be finite"),
-    "zero byte": ("b.tns", "1 1 1\0\n", ":1: '1\\x00' is no number"),
+    "zero byte": ("b.tns", "1 1 1\0\n", ":1: '1\\x00' is not a number"),
     "no zip file": ("b.npz", b"", ": not a .npz file, or damaged: File is not a zip file"),
     "cut .npy": (
         "b.npy",
@@ -308,7 +308,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "complex array": (
         "b.npy",
         array_bytes(np.array([[1j]])),
-        ": an array of complex128 is no tensor: must be an array of real numbers",
+        ": an array of complex128 is not a tensor: must be an array of real numbers",
     ),
     "suffix": (
         "b.csv",
@@ -366,13 +366,16 @@ FIBERTREES: dict[str, tuple[dict[str, str | None], str]] = {
         "fibers with 4 coordinates; the outermost level must have one fiber, each further one a "
         "fiber for each position of the level above",
     ),
-    "value is no number": ({"vals": "2\n1\nx\n5\n"}, "/tensor_B_mode_vals:3: 'x' is no number"),
+    "value is not a number": (
+        {"vals": "2\n1\nx\n5\n"},
+        "/tensor_B_mode_vals:3: 'x' is not a number",
+    ),
     "value is NaN": (
         {"vals": "2\nnan\n4\n5\n"},
         "/tensor_B_mode_vals:2: value nan: must be finite",
     ),
     "a value too few": ({"vals": "2\n1\n4\n"}, "/tensor_B_mode_vals: 3 values: must be 4"),
-    "no values": ({"vals": None}, ": no file tensor_B_mode_vals: there is no tensor"),
+    "no values": ({"vals": None}, ": no file tensor_B_mode_vals: the folder has no tensors"),
     "no shape": ({"shape": None}, "/tensor_B_mode_shape: No such file or directory"),
     "size -1": ({"shape": "-1\n4\n"}, "/tensor_B_mode_shape:1: size -1: must not be negative"),
     "no coordinates": ({"crd1": None}, "/tensor_B_mode_1_crd: No such file or directory"),
@@ -397,7 +400,7 @@ def test_folders_without_the_tensor(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     line = refused(tmp_path, COPY, "--tensor", f"B={empty}")
-    assert line == f"{empty}: no file tensor_B_mode_vals: there is no tensor"
+    assert line == f"{empty}: no file tensor_B_mode_vals: the folder has no tensors"
 
 
 def test_what_python_may_give() -> None:
@@ -406,14 +409,14 @@ def test_what_python_may_give() -> None:
         for inputs, text in (
             ({}, "expression, column 6: tensor B is not given"),
             ([B], "inputs are a list: must be tensors by name"),
-            ({"B": "b"}, "tensor B: 'b' is no tensor: must be an array of real numbers"),
+            ({"B": "b"}, "tensor B: 'b' is not a tensor: must be an array of real numbers"),
             (
                 {"B": B, "c": ([[1], [0]], [1, 2], (4,))},
                 "tensor c: entry 1: coordinate (0,) comes after (1,): must ascend",
             ),
             (
                 {"B": B, "c": ([[1], [1]], [1, 2], (4,))},
-                "tensor c: entry 1: coordinate (1,) is there twice",
+                "tensor c: entry 1: coordinate (1,) is a duplicate",
             ),
             (
                 {"B": B, "c": ([[1], [4]], [1, 2], (4,))},
@@ -509,7 +512,7 @@ def test_dense_levels_beyond_memory(tmp_path: Path) -> None:
     given = ("--tensor", f"B={path}")
     assert refused(tmp_path, "X(i,j)=B(i,j) -f=X:ss -f=B:dd", *given) == (
         "B: level 1 (dimension 1, dense) has 2 x 1,000,000,000 positions: at most 268,435,456; a "
-        "compressed level holds only what is there"
+        "compressed level stores only entries"
     )
 
 
@@ -518,7 +521,7 @@ def test_dense_levels_beyond_memory(tmp_path: Path) -> None:
 TOML = {
     "bad expression": (
         'target = "sam"\n\nexpression = "x(i)=b(i"\n',
-        ":3: expression = 'x(i)=b(i': expression, column 9: , or ) must stand here, not the end",
+        ":3: expression = 'x(i)=b(i': expression, column 9: expected , or ), found the end",
     ),
     "expression that cannot be walked": (
         'target = "sam"\nexpression = "x(i)=B(i,j) -f=B:ss -s=reorder(j,i)"\n',
@@ -599,7 +602,7 @@ def dot(tmp_path: Path) -> Path:
 
 DOT = {
     "empty": ("", ", line 1: the file ends inside the digraph"),
-    "undirected": ("graph {}", ", line 1: digraph must stand here, not graph"),
+    "undirected": ("graph {}", ", line 1: expected digraph, found graph"),
     "no formats": (
         "digraph {}",
         ': the digraph must have a comment with formats, such as comment="x=s0,b=s0"',
@@ -611,7 +614,7 @@ DOT = {
     ),
     "unknown type": (
         'digraph { comment="x=none"\n\na [comment="type=frob"] }',
-        ", line 3: node a: type frob is not known",
+        ", line 3: node a: unknown type frob",
     ),
     "no type": (
         'digraph { comment="x=none"\na -> b }',
@@ -624,10 +627,10 @@ DOT = {
     ),
     "nested": (
         "digraph " + "{" * 10_000,
-        ", line 1: subgraphs are not read; write the nodes into the digraph",
+        ", line 1: subgraphs are not supported; write the nodes into the digraph",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is no UTF-8 text"),
-    "zero bytes": (b"\0" * 9, ", line 1: character '\\x00' cannot stand here"),
+    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "zero bytes": (b"\0" * 9, ", line 1: unexpected character '\\x00'"),
 }
 
 
@@ -745,7 +748,7 @@ PLANS = {
     "no plan": ({}, "section 'plan': cannot be understood: KeyError: 'statement'"),
     "no graph": (
         {"graph": {"blocks": [], "edges": []}},
-        "section 'plan': graph: nothing is written; a valwrite must be there",
+        "section 'plan': graph: nothing is written: must have a valwrite",
     ),
     "bad statement": (
         {"statement": "X(i,j)="},
@@ -757,7 +760,7 @@ PLANS = {
     ),
     "with other formats": (
         {"statement": "X(i,j)=B(i,j)"},
-        "section 'plan': its statement is not the expression of config",
+        "section 'plan': its statement does not match the expression of config",
     ),
 }
 
@@ -775,7 +778,7 @@ def test_a_plan_with_another_graph(tmp_path: Path, program: Path) -> None:
     writer = next(block for block in blocks if block["name"] == "write_X_j")
     writer["keep_empty"] = not writer["keep_empty"]
     with_plan(program, plan)
-    assert refused_program(tmp_path, program) == "section 'plan': its graph is not that of config"
+    assert refused_program(tmp_path, program) == "section 'plan': its graph does not match config"
 
 
 HOSTILE_PLANS = [b"", b"[" * 100_000, b"3", b"\0" * 9, bytes(range(256))]
@@ -798,7 +801,7 @@ def test_a_fabric_that_is_not_set_to_the_plan(tmp_path: Path) -> None:
     for spoilt in (words[:-1], words * 0, words + np.uint32(99)):
         with_member(program, "configuration.npy", array_bytes(spoilt))
         line = refused(tmp_path, *given, config="sam_fabric_small")
-        assert line == f"{program}: section 'configuration': is not that of the plan's graph"
+        assert line == f"{program}: section 'configuration': does not match the plan's graph"
 
 
 def test_a_fabrics_words_where_there_is_none(tmp_path: Path, program: Path) -> None:

@@ -101,7 +101,7 @@ def test_what_is_no_results_file_is_refused(tmp_path: Path, text: str):
     path.write_text(text)
     with pytest.raises(ResultsError) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path}: no results of a benchmark: ")
+    assert str(caught.value).startswith(f"{path}: not a results file of a benchmark: ")
 
 
 def test_a_value_that_is_no_json_leaves_nothing_behind(tmp_path: Path):

@@ -297,7 +297,7 @@ def encode(graph: Graph, config: SamConfig) -> Encoded:
         target = placed[edge.target], edge.input
         source = placed[edge.source], edge.output
         if source not in listens[target]:
-            raise CapacityError(f"graph: edge {edge}: the fabric has no such way")
+            raise CapacityError(f"graph: edge {edge}: the fabric has no such connection")
         values[target] = 1 + listens[target].index(source)
     words = [values.get((field.unit, field.input), 0) for field in fields(units)]
     return Encoded(np.array(words, np.uint32), placed, _renamed(graph, placed))
@@ -350,4 +350,4 @@ def _kind_of(block: Block, graph: Graph) -> tuple[UnitType, int]:
         place = kind.variant_of(block, fed)
         if place is not None:
             return kind, place
-    raise AssertionError(f"{block.type} with {dict(block.parameters)} is no unit's variant")
+    raise AssertionError(f"{block.type} with {dict(block.parameters)} matches no unit type")

@@ -106,7 +106,7 @@ class Netlist:
             if "type" not in values:
                 self.fail(node.line, f"node {node.name} has no type; it must have one")
             if values["type"] not in TYPES:
-                self.fail(node.line, f"node {node.name}: type {values['type']} is not known")
+                self.fail(node.line, f"node {node.name}: unknown type {values['type']}")
             self.nodes[node.name] = Node(node.name, values["type"], values, node.line)
         links = self._links(syntax)
         for link in links:

@@ -96,14 +96,14 @@ class _Parser:
             return len(text) if end < 0 else end
         if text[position] == '"':
             self._fail(line, "a quote is opened and never closed")
-        self._fail(line, f"character {text[position]!r} cannot stand here")
+        self._fail(line, f"unexpected character {text[position]!r}")
 
     def graph(self) -> DotGraph:
         if self._peek().text.lower() == "strict":
             self._next()
         token = self._next()
         if token.text.lower() != "digraph":
-            self._fail(token.line, f"digraph must stand here, not {token.text}")
+            self._fail(token.line, f"expected digraph, found {token.text}")
         if self._peek().text != "{":
             self._identifier()
         self._expect("{")
@@ -114,13 +114,13 @@ class _Parser:
         self._next()
         token = self._peek()
         if token.kind != "end":
-            self._fail(token.line, f"the file must end after the digraph, not go on: {token.text}")
+            self._fail(token.line, f"unexpected {token.text} after the digraph")
         return DotGraph(self._attributes, self._nodes, tuple(self._edges))
 
     def _statement(self) -> None:
         token = self._peek()
         if token.text in ("{", "subgraph"):
-            self._fail(token.line, "subgraphs are not read; write the nodes into the digraph")
+            self._fail(token.line, "subgraphs are not supported; write the nodes into the digraph")
         name = self._identifier()
         if token.kind == "word" and name in ("graph", "node", "edge"):
             into = self._attributes if name == "graph" else self._defaults[name]
@@ -168,20 +168,20 @@ class _Parser:
         if token.kind == "word":
             return token.text
         if token.kind != "quoted":
-            self._fail(token.line, f"a name must stand here, not {token.text}")
+            self._fail(token.line, f"expected a name, found {token.text}")
         parts = [_unquoted(token.text)]
         while self._peek().text == "+":
             self._next()
             token = self._next()
             if token.kind != "quoted":
-                self._fail(token.line, f"a quoted text must stand after +, not {token.text}")
+                self._fail(token.line, f"expected a quoted text after +, found {token.text}")
             parts.append(_unquoted(token.text))
         return "".join(parts)
 
     def _expect(self, text: str) -> None:
         token = self._next()
         if token.text != text:
-            self._fail(token.line, f"{text} must stand here, not {token.text}")
+            self._fail(token.line, f"expected {text}, found {token.text}")
 
     def _peek(self) -> _Token:
         return self._tokens[self._place]

@@ -23,7 +23,7 @@ NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid")
 class Operand:
     """An access or a constant: ``indices`` and ``formats`` by level, outermost first.
 
-    ``number`` tells operands of the same tensor apart.
+    ``number`` distinguishes operands of the same tensor.
     """
 
     number: int

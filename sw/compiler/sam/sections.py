@@ -90,15 +90,17 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             names = [field.name for field in fields(SamConfig)]
             config = SamConfig.from_dict({name: quantities[name] for name in names})
             if not np.array_equal(encode_fabric(graph, config).words, sections["configuration"]):
-                raise ProgramError("section 'configuration': is not that of the plan's graph")
+                raise ProgramError("section 'configuration': does not match the plan's graph")
         elif len(sections["configuration"]):
             raise ProgramError("section 'configuration': must be empty: config has no fabric")
         elif quantities.get("graph") != graph.to_dict():
-            raise ProgramError("section 'plan': its graph is not that of config")
+            raise ProgramError("section 'plan': its graph does not match config")
         elif quantities.get("expression") != text:
-            raise ProgramError("section 'plan': its statement is not the expression of config")
+            raise ProgramError(
+                "section 'plan': its statement does not match the expression of config"
+            )
         if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
-            raise ProgramError("section 'plan': its tensors are not those of the program")
+            raise ProgramError("section 'plan': its tensors do not match the program's")
 
 
 SAM_SCHEMA = Schema(

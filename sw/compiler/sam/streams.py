@@ -1,6 +1,6 @@
 """What the streams of a graph are fibers of: the loops around each token, found block by block.
 
-Two streams with the same loops have the same control tokens. Loops are told apart by what makes
+Two streams with the same loops have the same control tokens. Loops are identified by what makes
 their coordinates: the same set, found in two ways by unions and intersections, is the same loop.
 """
 

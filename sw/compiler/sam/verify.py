@@ -34,7 +34,7 @@ def verify(graph: Graph) -> StreamTable:
         if block.type in ("fiberwrite", "valwrite"):
             tensors.setdefault(block["tensor"], []).append(block)
     if not tensors:
-        raise WorkloadError("graph: nothing is written; a valwrite must be there")
+        raise WorkloadError("graph: nothing is written: must have a valwrite")
     for tensor, writers in tensors.items():
         _check_writers(graph, table, tensor, writers)
     return table

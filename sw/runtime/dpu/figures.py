@@ -47,7 +47,7 @@ def cycle_limit(launch: Launch) -> int:
 def activity(launch: Launch) -> Activity:
     """What each cycle of a run is spent on; PEs that pass a word on are not busy.
 
-    The machine issues an instruction a cycle and never waits, so the program tells all of it.
+    The machine issues an instruction a cycle and never waits, so the program determines all of it.
     """
     config = DpuConfig.from_dict(launch.config)
     issued, columns, _ = disassemble(config, launch.sections["instructions"])

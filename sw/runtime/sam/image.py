@@ -190,7 +190,7 @@ def result(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates, int64 [nnz, order], and words, uint32 [nnz], of the result's entries.
 
-    Raises ``ProgramError`` where what was written is no tensor.
+    Raises ``ProgramError`` where what was written is not a tensor.
     """
     statement, graph = statement_of(launch.sections), graph_of(launch.sections)
     access = statement.result
@@ -206,7 +206,7 @@ def result(
         levels.append(level)
     writer = next(block for block in graph.blocks if block.type == "valwrite")
     words = memory[f"{writer.name}_vals"].words.reshape(-1)
-    # Entries are told by their places among the values, from 1: none of them is zero.
+    # Entries are identified by their places among the values, from 1: none of them is zero.
     places = np.arange(1, len(words) + 1, dtype=np.float64)
     tensor = restore(Storage(format, shape, tuple(levels), places))
     return tensor.coordinates, words[tensor.values.astype(np.int64) - 1]
@@ -280,7 +280,7 @@ def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> 
             before = np.cumsum(ones) - ones
             return np.stack([level.words, before.astype(np.uint32)], axis=1)
     raise WorkloadError(
-        f"tensor {tensor}: its level {block['level']} is no {block.type}'s: the graph needs "
+        f"tensor {tensor}: level {block['level']}: does not match {block.type}: the graph needs "
         "another format"
     )
 

@@ -249,7 +249,7 @@ def _require_outputs(dag: Dag, prefix: str) -> None:
     _require_valid_outputs(dag.size, outputs, prefix)
     seen = np.bincount(outputs, minlength=dag.size)
     if seen.max() > 1:
-        raise WorkloadError(f"{prefix}node {dag.name(int(np.argmax(seen)))}: is an output twice")
+        raise WorkloadError(f"{prefix}node {dag.name(int(np.argmax(seen)))}: is a duplicate output")
 
 
 def _require_valid_operands(
@@ -264,8 +264,8 @@ def _require_valid_operands(
         at = int(np.argmax(outside))
         node = int(np.searchsorted(offsets, at, side="right")) - 1
         raise WorkloadError(
-            f"{prefix}node {name(node)}: operand {operands[at]} is no node: "
-            f"there are 0 to {size - 1}"
+            f"{prefix}node {name(node)}: operand {operands[at]} is out of range: "
+            f"nodes are 0 to {size - 1}"
         )
 
 
@@ -273,7 +273,8 @@ def _require_valid_outputs(size: int, outputs: np.ndarray, prefix: str) -> None:
     outside = (outputs < 0) | (outputs >= size)
     if outside.any():
         raise WorkloadError(
-            f"{prefix}output {outputs[np.argmax(outside)]} is no node: there are 0 to {size - 1}"
+            f"{prefix}output {outputs[np.argmax(outside)]} is out of range: "
+            f"nodes are 0 to {size - 1}"
         )
 
 

@@ -177,8 +177,8 @@ class _Reader:
         word = str(text).strip().lower()
         if word in _DIVISIONS:
             raise WorkloadError(
-                f"{place}: op = {text!r}: there is no division: make the reciprocal an input and "
-                "multiply by it"
+                f"{place}: op = {text!r}: division is not supported: make the reciprocal an input "
+                "and multiply by it"
             )
         if word not in _MEANING:
             raise WorkloadError(f"{place}: op = {text!r}: must be one of {known}")

@@ -46,7 +46,7 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
         line, column = error.position
         raise WorkloadError(f"{path}:{line}: not well-formed XML at column {column + 1}") from None
     except (nx.NetworkXError, KeyError, ValueError) as error:
-        raise WorkloadError(f"{path}: no sound GraphML: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: invalid GraphML: {_one_line(error)}") from None
     for _, attributes in graph.nodes(data=True):
         for key, value in graph.graph["node_default"].items():
             attributes.setdefault(key, value)
@@ -59,7 +59,7 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
     try:
         graph = nx.parse_gml(text, label=None)
     except (nx.NetworkXError, ValueError) as error:
-        raise WorkloadError(f"{path}: no sound GML: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: invalid GML: {_one_line(error)}") from None
     labels = dict(graph.nodes(data="label"))
     names = None
     if None not in labels.values():
@@ -71,7 +71,7 @@ def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:
     """The workload of a node-link JSON file; ``WorkloadError`` naming line, entry or node."""
     data = read_json(path)
     if not is_node_link(data):
-        raise WorkloadError(f"{path}: no node-link graph: must be an object with a list 'nodes'")
+        raise WorkloadError(f"{path}: not a node-link graph: must be an object with a list 'nodes'")
     return from_networkx(_node_link(data, str(path)), Path(path).stem, source=str(path), seed=seed)
 
 
@@ -83,14 +83,14 @@ def read_json(path: str | Path) -> Any:
         if len(result) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            raise WorkloadError(f"{path}: {repeated!r} is given twice in one object")
+            raise WorkloadError(f"{path}: duplicate key {repeated!r} in one object")
         return result
 
     try:
         return json.loads(read_text(path), object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise WorkloadError(
-            f"{path}:{error.lineno}: no sound JSON at column {error.colno}: {error.msg}"
+            f"{path}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
         ) from None
 
 
@@ -109,7 +109,7 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
     for at, node in enumerate(data["nodes"]):
         name = _end(node, "id", f"{source}: nodes[{at}]")
         if name in graph:
-            raise WorkloadError(f"{source}: nodes[{at}]: id {name!r} is given twice")
+            raise WorkloadError(f"{source}: nodes[{at}]: duplicate id {name!r}")
         graph.add_node(name)
         graph.nodes[name].update(node)
     for at, edge in enumerate(data[key]):
@@ -118,7 +118,7 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
         for end in ("source", "target"):
             name = _end(edge, end, place)
             if name not in graph:
-                raise WorkloadError(f"{place}: {end} {name!r} is no node's id")
+                raise WorkloadError(f"{place}: {end} {name!r} is not the id of a node")
             ends.append(name)
         graph.edges[(*ends, graph.add_edge(*ends))].update(edge)
     return graph
@@ -167,7 +167,7 @@ def _dictionary(text: str, place: str) -> dict[str, Any]:
         attributes = None
     if not isinstance(attributes, dict):
         raise WorkloadError(
-            f"{place}: {text!r} is no dictionary: must be like {{'op': 'add', 'operand': 0}}"
+            f"{place}: {text!r} is not a dictionary: must be like {{'op': 'add', 'operand': 0}}"
         )
     return attributes
 

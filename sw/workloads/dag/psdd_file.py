@@ -124,7 +124,7 @@ class _Parser:
             if label <= 0:
                 raise WorkloadError(f"{place}: variable {label}: must be above 0")
         else:
-            raise WorkloadError(f"{place}: {kind!r} starts no node: must be L, T or D")
+            raise WorkloadError(f"{place}: unknown node type {kind!r}: must be L, T or D")
         node = whole_number(fields[1], place)
         if node in self.position:
             first = self.line[self.position[node]]

@@ -17,7 +17,7 @@ from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
 
 _SHOWN = 3
-"""At most this many names stand in one error text."""
+"""At most this many names in one error text."""
 
 
 def values_from_file(

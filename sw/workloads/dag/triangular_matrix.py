@@ -132,7 +132,7 @@ def _require_one_side(row: np.ndarray, column: np.ndarray, line: np.ndarray, sou
     names = {1: "above", -1: "below"}
     at, first = int(other[0]), int(strict[0])
     raise WorkloadError(
-        f"{source}:{line[at]}: not triangular: entry ({row[at] + 1}, {column[at] + 1}) stands "
+        f"{source}:{line[at]}: not triangular: entry ({row[at] + 1}, {column[at] + 1}) is "
         f"{names[int(side[at])]} the diagonal, ({row[first] + 1}, {column[first] + 1}) in line "
         f"{line[first]} {names[int(side[first])]} it"
     )

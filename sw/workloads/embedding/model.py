@@ -237,5 +237,5 @@ class Batch:
 
     @property
     def counts(self) -> np.ndarray:
-        """int64 [features]: indices of each. Counted anew every time."""
+        """int64 [features]: indices of each. Counted on every call."""
         return np.array([len(inputs.indices) for inputs in self.features], np.int64)

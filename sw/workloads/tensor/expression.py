@@ -93,7 +93,7 @@ class Statement:
 
     @property
     def operands(self) -> tuple[Access, ...]:
-        """Every access on the right, left to right; a tensor that stands twice is there twice."""
+        """Every access on the right, left to right; a tensor that appears twice is listed twice."""
         return tuple(accesses(self.expression))
 
 

@@ -68,7 +68,7 @@ def load_fibertree(folder: str | Path, name: str, modes: Sequence[int] | None = 
     with damaged_as(WorkloadError, folder / f"tensor_{name}"):
         if name not in tensors_in(folder):
             found = tensors_in(folder)
-            there = f"there are {', '.join(found)}" if found else "there is no tensor"
+            there = f"there are {', '.join(found)}" if found else "the folder has no tensors"
             raise WorkloadError(f"{folder}: no file tensor_{name}_mode_vals: {there}")
         return _load(folder, name, modes)
 
@@ -77,9 +77,8 @@ def save_fibertree(folder: str | Path, name: str, storage: Storage) -> None:
     """Writes a tensor into a folder, which is made if there is none.
 
     Each file appears whole or not at all; files of an older tensor of this name go. Which dense
-    level came first is lost where their dimensions do not ascend: ``load_fibertree`` must be told
-    then. Raises ``WorkloadError`` for bitvector levels, which these files do not know, and
-    ``OSError``.
+    level came first is lost where dimensions do not ascend: ``load_fibertree`` needs ``modes``
+    then. Raises ``WorkloadError`` for bitvector levels, which are not supported, and ``OSError``.
     """
     if not _NAME.fullmatch(name):
         raise WorkloadError(f"tensor name {name!r}: must be letters, digits and underscores")
@@ -196,7 +195,7 @@ def _shape(folder: Path, name: str) -> tuple[int, ...]:
 
 
 def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
-    """The level that stores a dimension, sound as far as it can be told without the others."""
+    """The level that stores a dimension, validated as far as possible without the others."""
     files = {
         "segments": _file(folder, name, f"{mode}_seg"),
         "coordinates": _file(folder, name, f"{mode}_crd"),

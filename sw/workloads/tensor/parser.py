@@ -87,7 +87,7 @@ def parse(text: str) -> Statement:
                     _fail(column, "there is a loop order already; give one -s")
                 order = _parse_reorder(value, column, indices)
             case kind:
-                _fail(option.start() + 1, f"option -{kind} is unknown; -f and -s are there")
+                _fail(option.start() + 1, f"unknown option -{kind}; the options are -f and -s")
     for tensor, count in orders.items():
         formats.setdefault(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
     ordered = {tensor: formats[tensor] for tensor in orders}
@@ -109,8 +109,8 @@ def _check_names(result: Access, expression: Expression) -> None:
             if access.indices.count(index) > 1:
                 _fail(
                     access.column,
-                    f"index {index} stands twice in {shown}; a diagonal cannot be read or written, "
-                    "use an index for each mode",
+                    f"index {index} appears twice in {shown}; a diagonal cannot be read or "
+                    "written, use an index for each mode",
                 )
         if access.tensor in indices:
             _fail(access.column, f"{access.tensor} is an index and cannot also be a tensor")
@@ -178,7 +178,7 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
             known = ", ".join(indices) or "no index"
             _fail(at, f"index {name!r} is not in the expression; it has {known}")
         if name in names:
-            _fail(at, f"index {name} stands twice in the loop order")
+            _fail(at, f"index {name} appears twice in the loop order")
         names.append(name)
     missing = [index for index in indices if index not in names]
     if missing:
@@ -220,7 +220,7 @@ def _tokens(text: str) -> list[_Token]:
             continue
         match = _TOKEN.match(text, position)
         if match is None:
-            _fail(position + 1, f"character {text[position]!r} cannot stand here")
+            _fail(position + 1, f"unexpected character {text[position]!r}")
         tokens.append(_Token(match.lastgroup or "", match[0], position + 1))
         position = match.end()
     tokens.append(_Token("end", "the end", len(text.rstrip()) + 1))
@@ -238,7 +238,7 @@ class _Parser:
     def statement(self) -> tuple[Access, Expression]:
         token = self._rest[-1]
         if token.kind != "name":
-            _fail(token.column, f"a result such as X(i,j) must stand here, not {_shown(token)}")
+            _fail(token.column, f"expected a result such as X(i,j), found {_shown(token)}")
         if token.text in FUNCTIONS:
             _fail(token.column, f"{token.text} is a function and cannot be the result's name")
         result = self._access(self._rest.pop())
@@ -246,7 +246,7 @@ class _Parser:
         expression = self._sum()
         token = self._rest[-1]
         if token.kind != "end":
-            _fail(token.column, f"an operator or the end must stand here, not {_shown(token)}")
+            _fail(token.column, f"expected an operator or the end, found {_shown(token)}")
         return result, expression
 
     def _sum(self) -> Expression:
@@ -261,7 +261,7 @@ class _Parser:
         while self._rest[-1].text in ("*", "/"):
             sign = self._pop()
             if sign.text == "/":
-                _fail(sign.column, "division is not there; multiply by reciprocal(…)")
+                _fail(sign.column, "division is not supported; multiply by reciprocal(…)")
             value = Mul(value, self._signed())
         return value
 
@@ -292,7 +292,7 @@ class _Parser:
             self._expect(")", ("+", "-", "*", ")"))
             return value
         if token.kind != "name":
-            _fail(token.column, f"an operand must stand here, not {_shown(token)}")
+            _fail(token.column, f"expected an operand, found {_shown(token)}")
         if token.text in FUNCTIONS:
             return self._call(token)
         return self._access(token)
@@ -320,7 +320,7 @@ class _Parser:
         while self._rest[-1].text != ")" or indices:
             token = self._pop()
             if token.kind != "name":
-                _fail(token.column, f"an index must stand here, not {_shown(token)}")
+                _fail(token.column, f"expected an index, found {_shown(token)}")
             indices.append(token.text)
             if self._rest[-1].text != ",":
                 break
@@ -338,7 +338,7 @@ class _Parser:
         token = self._rest[-1]
         if token.text != text:
             wanted = " or ".join(allowed)
-            _fail(token.column, f"{wanted} must stand here, not {_shown(token)}")
+            _fail(token.column, f"expected {wanted}, found {_shown(token)}")
         self._rest.pop()
 
 

@@ -134,7 +134,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something in a storage that is not as it must be.
+    """Something in a storage that is invalid.
 
     level
         its number, or None for the values.
@@ -336,7 +336,7 @@ def _require_capacity(fibers: int, width: int, has: str, what: str) -> None:
     if fibers * width > DENSE_LIMIT:
         raise CapacityError(
             f"{has} {fibers:,} x {width:,} {what}: at most {DENSE_LIMIT:,}; a compressed level "
-            "holds only what is there"
+            "stores only entries"
         )
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from hw.lib.errors import CapacityError, WorkloadError
 
 DENSE_LIMIT = 2**28
-"""At most this many values stand in memory for a tensor, or a level of it, that is dense."""
+"""At most this many values are held in memory for a tensor, or a level of it, that is dense."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Tensor:
         files are float64 and finite, as inputs must be numbers; results have their own type, and
         may be infinite or NaN.
 
-    Raises ``WorkloadError`` naming the first entry (from 0) that is not as it must be.
+    Raises ``WorkloadError`` naming the first entry (from 0) that is invalid.
     O(nnz · order).
     """
 
@@ -231,7 +231,7 @@ def _require_ascending(coordinates: np.ndarray) -> None:
     if not ascends.all():
         at = int(np.argmin(ascends))
         here, before = _tuple(coordinates[at + 1]), _tuple(coordinates[at])
-        fault = "is there twice" if equal[at] else f"comes after {before}: must ascend"
+        fault = "is a duplicate" if equal[at] else f"comes after {before}: must ascend"
         raise WorkloadError(f"entry {at + 1}: coordinate {here} {fault}")
 
 
@@ -239,7 +239,7 @@ def _from_dense(source: Any) -> Tensor:
     array = _array(source, "tensor")
     if array.dtype.kind not in "biuf":
         what = f"an array of {array.dtype}" if isinstance(source, np.ndarray) else _short(source)
-        raise WorkloadError(f"{what} is no tensor: must be an array of real numbers")
+        raise WorkloadError(f"{what} is not a tensor: must be an array of real numbers")
     if array.ndim == 0:
         return Tensor((), np.zeros((1, 0), np.int64), array.reshape(1))
     places = np.nonzero(array)
@@ -259,7 +259,7 @@ def _from_sparse(source: Any) -> Tensor:
         coordinates,
         entries.data,
         lambda second, first: (
-            f"entry {second}: coordinate {_tuple(coordinates[second])} is that of entry {first} too"
+            f"entry {second}: coordinate {_tuple(coordinates[second])} duplicates entry {first}"
         ),
     )
 

@@ -6,7 +6,7 @@
     FROSTT, see ``tns_file``.
 .npz
     A sparse matrix or array that ``scipy.sparse.save_npz`` wrote. Compiled programs have this
-    suffix too; they are told apart by what is inside.
+    suffix too; their contents decide.
 .npy
     A dense NumPy array; its nonzeros become entries.
 folder, folder/tensor_B
@@ -133,7 +133,7 @@ def _read_npz(path: Path) -> Tensor:
         if "manifest.json" in members:
             raise WorkloadError(f"{path}: a compiled program: must be a sparse matrix of SciPy")
         if "format.npy" not in members:
-            raise WorkloadError(f"{path}: no file of scipy.sparse.save_npz: it has no 'format'")
+            raise WorkloadError(f"{path}: not a file of scipy.sparse.save_npz: it has no 'format'")
         return _named(path, scipy.sparse.load_npz(io.BytesIO(octets)))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
         raise WorkloadError(f"{path}: not a .npz file, or damaged: {_one_line(error)}") from None

@@ -83,7 +83,7 @@ def test_a_way_that_no_fabric_has():
     )
     with pytest.raises(CapacityError) as caught:
         encode(wrong, fabric())
-    assert str(caught.value) == "graph: edge i.out_crd -> v.ref: the fabric has no such way"
+    assert str(caught.value) == "graph: edge i.out_crd -> v.ref: the fabric has no such connection"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_configuration_without_a_graph_is_no_machine():
         build(SamConfig())
     assert (
         str(caught.value)
-        == "graph: there is none, and no fabric: must have one of them, or an expression"
+        == "graph: missing, and no fabric: must have one of them, or an expression"
     )
 
 
@@ -90,7 +90,7 @@ def test_bitvectors_need_wide_references():
 def test_functions_need_floats():
     with pytest.raises(ConfigError) as caught:
         build(small(None, fabric={"root": 1, "valwrite": 1, "function_exp": 1}))
-    assert str(caught.value) == ("block function_exp: format = 'fixed8.0': there is no exp in it")
+    assert str(caught.value) == ("block function_exp: format = 'fixed8.0': exp is not supported")
 
 
 def test_windows_and_counters():

@@ -193,7 +193,7 @@ def test_both_doors_refuse_words_that_do_not_fit(machine: Doors) -> None:
 
 
 def test_both_doors_are_refused_while_busy(adders: Doors) -> None:
-    text = "window table: the accelerator is busy, its memories are its own"
+    text = "window table: its memory cannot be accessed while the accelerator is busy"
     table = random_rows(adders.windows[0], adder.ROWS, 0)
     table[:, 0] = 0
     adders.back.write_window("table", table)

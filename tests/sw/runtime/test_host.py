@@ -162,6 +162,6 @@ def test_rows_that_are_not_there_are_refused(driver, row, rows):
 
 def test_memories_are_refused_while_busy(port, driver):
     port.words[Register.STATUS] = 1
-    with refused("window table: the accelerator is busy, its memories are its own"):
+    with refused("window table: its memory cannot be accessed while the accelerator is busy"):
         driver.write_window("table", np.zeros((1, WORDS), int))
     assert port.writes == []

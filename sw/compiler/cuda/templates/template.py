@@ -1,4 +1,4 @@
-"""What a schedule template tells the fusion compiler, the thread mapping and the tuner.
+"""What a schedule template provides to the fusion compiler, the thread mapping and the tuner.
 
 A template is a header with a device function (``sw/compiler/cuda/include/gnarl/``) and a class
 here. Users add theirs by ``register``.

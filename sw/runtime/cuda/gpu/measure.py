@@ -142,7 +142,7 @@ class GpuMeasurer:
 
     @contextmanager
     def _failures(self, device: int) -> Iterator[None]:
-        """Tells kernels that fail from devices that do: those whose context is lost, too."""
+        """Tells apart failures of kernels and of devices, lost contexts included."""
         try:
             yield
         except GpuError as error:

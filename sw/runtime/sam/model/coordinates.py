@@ -43,7 +43,7 @@ def _repeated(
     empty = ~parents.given & (signals.lengths[:-1] > 0)
     if empty.any() or signals.lengths[-1]:
         at = int(np.argmax(np.append(empty, True)))
-        site.fail(f"fiber {at} of {names[1]} has data, and there is no token of {names[0]} for it")
+        site.fail(f"fiber {at} of {names[1]} has data, but {names[0]} has no token for it")
     lengths = signals.lengths[:-1] + 1
     out = np.empty(len(signals), np.int64)
     out[:-1] = np.repeat(refs.tokens[parents.heads], lengths)

@@ -52,7 +52,7 @@ def _graph(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
     if config.graph is not None:
         return config.graph
     if config.fabric is None:
-        raise ConfigError(["graph: there is none, and no fabric: the model has nothing to run"])
+        raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
     words = image.get("configuration")
     return decode(np.zeros(0) if words is None else words.words, config)
 

@@ -149,12 +149,12 @@ class Site:
     def array(self, name: str) -> np.ndarray:
         window = f"{self.block.name}_{name}"
         if window not in self.arrays:
-            self.fail(f"its array {name} is not there: must be loaded before the run")
+            self.fail(f"its array {name} is missing: must be loaded before the run")
         return self.arrays[window]
 
     def setting(self, name: str) -> int:
         if (self.block.name, name) not in self.settings:
-            self.fail(f"its setting {name} is not there: must be set before the run")
+            self.fail(f"its setting {name} is missing: must be set before the run")
         return int(self.settings[self.block.name, name])
 
     def fail(self, text: str) -> NoReturn:

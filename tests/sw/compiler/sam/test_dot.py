@@ -322,7 +322,7 @@ def test_formats_that_do_not_fit(old: str, new: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "old", "new", "problem"),
     [
-        (files.JI_POINTS, "3 mul", "3 divide", "line 21: node 3: type divide is not known"),
+        (files.JI_POINTS, "3 mul", "3 divide", "line 21: node 3: unknown type divide"),
         (files.JI_POINTS, "4 -> 3 val\n", "", "line 21: mul 3: no edge into its input val1"),
         (
             files.JI_POINTS,

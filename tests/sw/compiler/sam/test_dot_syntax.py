@@ -58,19 +58,19 @@ def test_chains_defaults_comments_and_sums_of_quotes() -> None:
     ("text", "problem"),
     [
         ("", "line 1: the file ends inside the digraph"),
-        ("graph {}", "line 1: digraph must stand here, not graph"),
-        ("digraph {\n a -> }", "line 2: a name must stand here, not }"),
+        ("graph {}", "line 1: expected digraph, found graph"),
+        ("digraph {\n a -> }", "line 2: expected a name, found }"),
         ("digraph {\n a\n", "line 3: the file ends inside the digraph"),
-        ("digraph {\n a [b]\n}", "line 2: = must stand here, not ]"),
+        ("digraph {\n a [b]\n}", "line 2: expected =, found ]"),
         ('digraph {\n a [b="c]\n}', "line 2: a quote is opened and never closed"),
-        ("digraph {\n a -- b\n}", "line 2: a name must stand here, not --"),
-        ("digraph {\n a ! b\n}", "line 2: character '!' cannot stand here"),
+        ("digraph {\n a -- b\n}", "line 2: expected a name, found --"),
+        ("digraph {\n a ! b\n}", "line 2: unexpected character '!'"),
         (
             "digraph {\n subgraph b {}\n}",
-            "line 2: subgraphs are not read; write the nodes into the digraph",
+            "line 2: subgraphs are not supported; write the nodes into the digraph",
         ),
-        ("digraph {\n}\nmore", "line 3: the file must end after the digraph, not go on: more"),
-        ('digraph { a [b="c" + d] }', "line 1: a quoted text must stand after +, not d"),
+        ("digraph {\n}\nmore", "line 3: unexpected more after the digraph"),
+        ('digraph { a [b="c" + d] }', "line 1: expected a quoted text after +, found d"),
     ],
 )
 def test_errors_name_the_line(text: str, problem: str) -> None:

@@ -127,7 +127,7 @@ FAULTS: list[tuple[Graph, str]] = [
     (without(ELEMMUL, "write_X_vals"), "graph: tensor X has 0 valwrite; must have one"),
     (
         Graph((Block("root", "root"),), ()),
-        "graph: nothing is written; a valwrite must be there",
+        "graph: nothing is written: must have a valwrite",
     ),
 ]
 

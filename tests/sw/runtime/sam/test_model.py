@@ -158,7 +158,7 @@ def test_rows_that_were_not_loaded_are_not_there():
 def test_a_machine_without_a_graph():
     with pytest.raises(ConfigError) as caught:
         run(SamConfig())
-    assert str(caught.value) == "graph: there is none, and no fabric: the model has nothing to run"
+    assert str(caught.value) == "graph: missing, and no fabric: the model has nothing to run"
 
 
 FABRIC = SamConfig(

@@ -734,7 +734,7 @@ def test_writers_write_every_fiber(data, depth, keep_empty, words):
             "repeat",
             {"ref": "S0 D", "repsig": "0 S0 D"},
             {},
-            "fiber 0 of repsig has data, and there is no token of ref for it",
+            "fiber 0 of repsig has data, but ref has no token for it",
         ),
         (
             "crddrop",
@@ -786,13 +786,13 @@ def test_writers_write_every_fiber(data, depth, keep_empty, words):
             "fiberlookup",
             {"ref": "0 D"},
             {},
-            "its array seg is not there: must be loaded before the run",
+            "its array seg is missing: must be loaded before the run",
         ),
         (
             "locate",
             {"crd": "0 D", "ref": "0 D"},
             {},
-            "its setting size is not there: must be set before the run",
+            "its setting size is missing: must be set before the run",
         ),
     ],
 )

@@ -198,7 +198,7 @@ def test_a_long_cycle_is_shortened() -> None:
 def test_an_operand_that_is_no_node_is_refused() -> None:
     builder = DagBuilder("f")
     builder.operation(Op.ADD, [builder.input("x"), 7], name="a")
-    with refused("f: node a: operand 7 is no node: there are 0 to 1"):
+    with refused("f: node a: operand 7 is out of range: nodes are 0 to 1"):
         builder.build()
 
 
@@ -206,7 +206,7 @@ def test_an_output_that_is_no_node_is_refused() -> None:
     builder = DagBuilder()
     builder.input("x")
     builder.output(1)
-    with refused("output 1 is no node: there are 0 to 0"):
+    with refused("output 1 is out of range: nodes are 0 to 0"):
         builder.build()
 
 
@@ -276,7 +276,7 @@ def test_an_operand_after_its_user_is_refused() -> None:
 
 def test_an_operand_outside_is_refused() -> None:
     dag = replace(product_of_two(), operands=np.array([-1, 0], np.int32))
-    with refused("node p: operand -1 is no node: there are 0 to 2"):
+    with refused("node p: operand -1 is out of range: nodes are 0 to 2"):
         check(dag)
 
 
@@ -294,13 +294,13 @@ def test_a_dag_without_outputs_is_refused() -> None:
 
 def test_an_output_named_twice_is_refused() -> None:
     dag = replace(product_of_two(), outputs=np.array([2, 1, 2]))
-    with refused("node p: is an output twice"):
+    with refused("node p: is a duplicate output"):
         check(dag)
 
 
 def test_an_output_outside_is_refused() -> None:
     dag = replace(product_of_two(), outputs=np.array([2, 3]))
-    with refused("output 3 is no node: there are 0 to 2"):
+    with refused("output 3 is out of range: nodes are 0 to 2"):
         check(dag)
 
 

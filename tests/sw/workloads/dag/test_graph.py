@@ -241,13 +241,13 @@ KNOWN = "input, const, add, mul, max, min, sub, neg"
         ({"op": None}, f"node r: 2 operands and no attribute op: must have one of {KNOWN}"),
         (
             {"op": "div"},
-            "node r: op = 'div': there is no division: make the reciprocal an input and multiply "
-            "by it",
+            "node r: op = 'div': division is not supported: make the reciprocal an input and "
+            "multiply by it",
         ),
         (
             {"op": "/"},
-            "node r: op = '/': there is no division: make the reciprocal an input and multiply "
-            "by it",
+            "node r: op = '/': division is not supported: make the reciprocal an input and "
+            "multiply by it",
         ),
         ({"op": "neg"}, "node r: neg has 2 operands: must have one"),
         ({"op": "input"}, "node r: input has 2 operands: must have none"),

@@ -131,7 +131,7 @@ def test_defaults_fill_what_the_file_leaves_out(tmp_path: Path, general: DagWork
     ("text", "error"),
     [
         ("[1, 2]", ": must be an object of input names and numbers"),
-        ("{", ":1: no sound JSON at column 2: Expecting property name enclosed in double quotes"),
+        ("{", ":1: invalid JSON at column 2: Expecting property name enclosed in double quotes"),
         (
             '{"b[1]": 1, "b[2]": 1, "L[2,1]": 1}',
             ": no value for inv[1], inv[2]: every input must have one",

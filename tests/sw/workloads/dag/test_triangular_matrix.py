@@ -71,13 +71,13 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
         ),
         (HEADER + "% no size\n", "f: the file ends before the line 'ROWS COLUMNS ENTRIES'"),
         (HEADER + "2 2\n", "f:2: 2 fields: must be 'ROWS COLUMNS ENTRIES'"),
-        (HEADER + "2 x 1\n", "f:2: 'x' is no whole number"),
+        (HEADER + "2 x 1\n", "f:2: 'x' is not a whole number"),
         (HEADER + "2 3 1\n", "f:2: 2 x 3: a triangular matrix must be square"),
         (HEADER + "0 0 0\n", "f:2: 0 x 0: a triangular matrix must have at least one row"),
         (TWO_BY_TWO, "f: the file ends after 2 of 3 entries"),
         (TWO_BY_TWO + "2 1 1\n2 1 1\n", "f:6: more entries than the 3 announced"),
         (TWO_BY_TWO + "2 1\n", "f:5: 2 fields: must be 'ROW COLUMN VALUE'"),
-        (TWO_BY_TWO + "2 1 1e\n", "f:5: '1e' is no number"),
+        (TWO_BY_TWO + "2 1 1e\n", "f:5: '1e' is not a number"),
         (TWO_BY_TWO + "0 1 1\n", "f:5: entry (0, 1): row and column must be 1 to 2"),
         (TWO_BY_TWO + "2 3 1\n", "f:5: entry (2, 3): row and column must be 1 to 2"),
         (TWO_BY_TWO + "2 1 nan\n", "f:5: entry (2, 1) is nan: must be finite"),
@@ -94,13 +94,11 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
         ),
         (
             HEADER + "3 3 5\n1 1 1\n3 1 2\n2 2 1\n2 3 1\n3 3 1\n",
-            "f:6: not triangular: entry (2, 3) stands above the diagonal, (3, 1) in line 4 below "
-            "it",
+            "f:6: not triangular: entry (2, 3) is above the diagonal, (3, 1) in line 4 below it",
         ),
         (
             HEADER + "3 3 5\n1 1 1\n1 3 2\n2 2 1\n3 2 1\n3 3 1\n",
-            "f:6: not triangular: entry (3, 2) stands below the diagonal, (1, 3) in line 4 above "
-            "it",
+            "f:6: not triangular: entry (3, 2) is below the diagonal, (1, 3) in line 4 above it",
         ),
     ],
 )

@@ -82,10 +82,10 @@ def test_models_of_the_paper(name: str, features: int, multi_hot: int) -> None:
         ("9,4,1", ":1: '9,4,1': must be rows,dim"),
         ("9,4\n9", ":2: '9': must be rows,dim"),
         ("# rows,dim,name\n9,4", ":1: '# rows,dim,name': must be rows,dim"),
-        ("nine,4", ":1: 'nine' is no whole number"),
-        ("9,4\n\n1_0,4", ":3: '1_0' is no whole number"),
-        ("9,4.0", ":1: '4.0' is no whole number"),
-        ("9,", ":1: '' is no whole number"),
+        ("nine,4", ":1: 'nine' is not a whole number"),
+        ("9,4\n\n1_0,4", ":3: '1_0' is not a whole number"),
+        ("9,4.0", ":1: '4.0' is not a whole number"),
+        ("9,", ":1: '' is not a whole number"),
         ("0,4", ":1: rows = 0: must be from 1 to 2147483647"),
         ("2147483648,4", ":1: rows = 2147483648: must be from 1 to 2147483647"),
         ("9,-4", ":1: dim = -4: must be from 1 to 4096"),
@@ -114,9 +114,9 @@ def test_refused_tables(tmp_path: Path, tables: str, error: str) -> None:
         ("multi-hot-one-side,1", "2 fields: must be multi-hot-one-side,COUNT,mean,std,coverage"),
         ("one-hot,0,1", "COUNT = 0: must be from 1 to 65536"),
         ("one-hot,65537,1", "COUNT = 65537: must be from 1 to 65536"),
-        ("one-hot,1.5,1", "'1.5' is no whole number"),
-        ("one-hot,1,1_0", "'1_0' is no number"),
-        ("one-hot,1,all", "'all' is no number"),
+        ("one-hot,1.5,1", "'1.5' is not a whole number"),
+        ("one-hot,1,1_0", "'1_0' is not a number"),
+        ("one-hot,1,all", "'all' is not a number"),
         ("one-hot,1,-0.1", "coverage = -0.1: must be a number from 0 to 1"),
         ("one-hot,1,1.1", "coverage = 1.1: must be a number from 0 to 1"),
         ("one-hot,1,nan", "coverage = nan: must be a number from 0 to 1"),
@@ -124,7 +124,7 @@ def test_refused_tables(tmp_path: Path, tables: str, error: str) -> None:
         ("multi-hot,1,-1,1,9,1", "mean = -1.0: must be a number from 0 to 1048576"),
         ("multi-hot,1,5,-1,9,1", "std = -1.0: must be a number from 0 to 1048576"),
         ("multi-hot,1,5,nan,9,1", "std = nan: must be a number from 0 to 1048576"),
-        ("multi-hot,1,5,1,9.5,1", "'9.5' is no whole number"),
+        ("multi-hot,1,5,1,9.5,1", "'9.5' is not a whole number"),
         ("multi-hot,1,5,1,0,1", "maximum = 0: must be a whole number from 1 to 1048576"),
         (
             "multi-hot,1,10,0,9,1",
@@ -157,7 +157,7 @@ def test_as_many_features_as_tables(tmp_path: Path, data: str, count: int) -> No
 def test_both_files_must_be_there_and_text(tmp_path: Path, name: str) -> None:
     path = folder(tmp_path)
     (path / name).write_bytes(b"one\xff")
-    with refused(f"{path / name}: byte 3 is no UTF-8 text"):
+    with refused(f"{path / name}: byte 3 is not valid UTF-8"):
         load_model(path)
     (path / name).unlink()
     with refused(f"{path / name}: No such file or directory"):

@@ -89,7 +89,7 @@ def test_paths_of_folders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with refused(f"{tmp_path}/empty: no file tensor_NAME_mode_vals: not a fibertree folder"):
         load_tensor(tmp_path / "empty")
-    with refused(f"{tmp_path}/empty: no file tensor_B_mode_vals: there is no tensor"):
+    with refused(f"{tmp_path}/empty: no file tensor_B_mode_vals: the folder has no tensors"):
         load_tensor(tmp_path / "empty", name="B")
 
 
@@ -190,16 +190,16 @@ def test_files_that_fit_two_orders_with_different_tensors(tmp_path: Path) -> Non
     [
         ({"vals": "1 2"}, "vals: 2 values: must be 3"),
         ({"vals": "1 2 nan"}, "vals:3: value nan: must be finite"),
-        ({"vals": "1 2 1_0"}, "vals:3: '1_0' is no number"),
-        ({"vals": "1 0x2 3"}, "vals:2: '0x2' is no number"),
-        ({"vals": "1 2\0 3"}, "vals:2: '2\\x00' is no number"),
-        ({"vals": "1  2"}, "vals:2: '' is no number"),
+        ({"vals": "1 2 1_0"}, "vals:3: '1_0' is not a number"),
+        ({"vals": "1 0x2 3"}, "vals:2: '0x2' is not a number"),
+        ({"vals": "1 2\0 3"}, "vals:2: '2\\x00' is not a number"),
+        ({"vals": "1  2"}, "vals:2: '' is not a number"),
         ({"0_seg": None}, "0_seg: No such file or directory"),
         ({"1_crd": None}, "1_crd: No such file or directory"),
         ({"shape": None}, "shape: No such file or directory"),
         ({"shape": "4"}, "1_seg: tensor_B_mode_shape has only 1 dimensions"),
         ({"shape": "4 -1"}, "shape:2: size -1: must not be negative"),
-        ({"shape": "4 3.0"}, "shape:2: '3.0' is no whole number"),
+        ({"shape": "4 3.0"}, "shape:2: '3.0' is not a whole number"),
         ({"shape": " ".join("1" * 11)}, "shape: 11 dimensions: must be at most 10"),
         ({"0_seg": ""}, "0_seg: the file is empty: must have at least one line"),
         ({"0_seg": "1 2"}, "0_seg:1: the segment is 1: must be 0"),
@@ -213,7 +213,7 @@ def test_files_that_fit_two_orders_with_different_tensors(tmp_path: Path) -> Non
             "1_seg:3: the segment is 2: must be 3, the number of coordinates",
         ),
         ({"0_crd": "0 -2"}, "0_crd:2: the coordinate is -2: must be 0 to 3"),
-        ({"0_crd": "0 x"}, "0_crd:2: 'x' is no whole number"),
+        ({"0_crd": "0 x"}, "0_crd:2: 'x' is not a whole number"),
         (
             {"1_crd": "2 0 1"},
             "1_crd:2: the coordinate is 0 after 2 in the same fiber: must ascend",

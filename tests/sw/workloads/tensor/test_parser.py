@@ -97,35 +97,35 @@ def test_a_tensor_may_stand_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "problem"),
     [
-        ("", 1, "a result such as X(i,j) must stand here, not the end"),
-        ("3=a", 1, "a result such as X(i,j) must stand here, not '3'"),
+        ("", 1, "expected a result such as X(i,j), found the end"),
+        ("3=a", 1, "expected a result such as X(i,j), found '3'"),
         ("exp(i)=a(i)", 1, "exp is a function and cannot be the result's name"),
-        ("x", 2, "= must stand here, not the end"),
+        ("x", 2, "expected =, found the end"),
         ("x=", 3, "the expression ends too early"),
         ("x=a+", 5, "the expression ends too early"),
         ("x=a  +  ", 7, "the expression ends too early"),
-        ("x=*a", 3, "an operand must stand here, not '*'"),
-        ("x=a b", 5, "an operator or the end must stand here, not 'b'"),
-        ("x=(a", 5, "+ or - or * or ) must stand here, not the end"),
-        ("x=a)", 4, "an operator or the end must stand here, not ')'"),
-        ("x=a/b", 4, "division is not there; multiply by reciprocal(…)"),
-        ("x=a $ b", 5, "character '$' cannot stand here"),
-        ("x=B(i,3)", 7, "an index must stand here, not '3'"),
-        ("x=B(i,)", 7, "an index must stand here, not ')'"),
-        ("x=B(i k)", 7, ", or ) must stand here, not 'k'"),
-        ("x=relu", 7, "( must stand here, not the end"),
+        ("x=*a", 3, "expected an operand, found '*'"),
+        ("x=a b", 5, "expected an operator or the end, found 'b'"),
+        ("x=(a", 5, "expected + or - or * or ), found the end"),
+        ("x=a)", 4, "expected an operator or the end, found ')'"),
+        ("x=a/b", 4, "division is not supported; multiply by reciprocal(…)"),
+        ("x=a $ b", 5, "unexpected character '$'"),
+        ("x=B(i,3)", 7, "expected an index, found '3'"),
+        ("x=B(i,)", 7, "expected an index, found ')'"),
+        ("x=B(i k)", 7, "expected , or ), found 'k'"),
+        ("x=relu", 7, "expected (, found the end"),
         ("x=max(a)", 3, "max has 1 argument and must have 2"),
         ("x=relu(a,b)", 3, "relu has 2 arguments and must have 1"),
         (
             "x(i)=B(i,i)",
             6,
-            "index i stands twice in B(i,i); a diagonal cannot be read or written, "
+            "index i appears twice in B(i,i); a diagonal cannot be read or written, "
             "use an index for each mode",
         ),
         (
             "X(i,i)=b(i)",
             1,
-            "index i stands twice in X(i,i); a diagonal cannot be read or written, "
+            "index i appears twice in X(i,i); a diagonal cannot be read or written, "
             "use an index for each mode",
         ),
         ("x(i)=i*b(i)", 6, "i is an index and cannot also be a tensor"),
@@ -180,7 +180,7 @@ def test_a_tensor_may_stand_twice() -> None:
             "-s=split(i) must be reorder(…) with every index, outermost first, or parallelize(i,N)",
         ),
         ("x(i)=B(i,j) -s=reorder(i,k)", 26, "index 'k' is not in the expression; it has i, j"),
-        ("x(i)=B(i,j) -s=reorder(i,i)", 26, "index i stands twice in the loop order"),
+        ("x(i)=B(i,j) -s=reorder(i,i)", 26, "index i appears twice in the loop order"),
         (
             "x(i)=B(i,j) -s=reorder(j)",
             26,
@@ -207,7 +207,7 @@ def test_a_tensor_may_stand_twice() -> None:
             21,
             "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)",
         ),
-        ("x(i)=b(i) -d=i:3", 11, "option -d is unknown; -f and -s are there"),
+        ("x(i)=b(i) -d=i:3", 11, "unknown option -d; the options are -f and -s"),
         (
             "x(i)=b(i) -f=b:s + c",
             18,

@@ -220,12 +220,12 @@ def test_what_does_not_fit_is_refused() -> None:
         (
             "dd10",
             "B: level 1 (dimension 0, dense) has 100,000 x 90,000 positions: at most 268,435,456; "
-            "a compressed level holds only what is there",
+            "a compressed level stores only entries",
         ),
         (
             "db10",
             "B: level 1 (dimension 0, bitvector) needs 100,000 x 2,813 words: at most 268,435,456; "
-            "a compressed level holds only what is there",
+            "a compressed level stores only entries",
         ),
     ],
 )

@@ -146,7 +146,7 @@ BROKEN_CSR.indices[1] = 7
         ),
         (
             ([[0, 1], [1, 2], [1, 2]], [1, 1, 1], (4, 8)),
-            "entry 2: coordinate (1, 2) is there twice",
+            "entry 2: coordinate (1, 2) is a duplicate",
         ),
         (([[0], [1]], [1], (4,)), "values of shape (1,): must be (2,), one for each coordinate"),
         (([[0], [1]], ["a", "b"], (4,)), "values are <U1: must be real numbers"),
@@ -175,13 +175,13 @@ BROKEN_CSR.indices[1] = 7
         (([], [], (2, -1)), "dimension 1 has size -1: must be 0 to 2**63 - 1"),
         (
             np.ones(2, complex),
-            "an array of complex128 is no tensor: must be an array of real numbers",
+            "an array of complex128 is not a tensor: must be an array of real numbers",
         ),
-        ("b.mtx", "'b.mtx' is no tensor: must be an array of real numbers"),
-        (None, "None is no tensor: must be an array of real numbers"),
+        ("b.mtx", "'b.mtx' is not a tensor: must be an array of real numbers"),
+        (None, "None is not a tensor: must be an array of real numbers"),
         ([[1, 2], [3]], "tensor [[1, 2], [3]]: must be an array of numbers"),
-        (DUPLICATE, "entry 2: coordinate (1, 0) is that of entry 0 too"),
-        (DUPLICATE_CSR, "entry 1: coordinate (0, 1) is that of entry 0 too"),
+        (DUPLICATE, "entry 2: coordinate (1, 0) duplicates entry 0"),
+        (DUPLICATE_CSR, "entry 1: coordinate (0, 1) duplicates entry 0"),
         (BROKEN_CSR, "csr matrix: indices must be < 2"),
     ],
 )

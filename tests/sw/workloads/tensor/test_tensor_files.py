@@ -123,9 +123,9 @@ HEADER = "%%MatrixMarket matrix coordinate real general\n"
         (HEADER + "0 3 1\n1 1 1\n", "f.mtx:3: entry (1, 1): row must be 1 to 0, column 1 to 3"),
         (HEADER + "2 3 -1\n", "f.mtx:2: -1 entries: must not be negative"),
         (HEADER + "2 3 1\n3 3 1\n", "f.mtx:3: entry (3, 3): row must be 1 to 2, column 1 to 3"),
-        (HEADER + "2 3 1\n1_0 1 1\n", "f.mtx:3: '1_0' is no whole number"),
-        (HEADER + "2 3 1\n1 1 1_0\n", "f.mtx:3: '1_0' is no number"),
-        (HEADER + "2 3 1\n1 1 1\0\n", "f.mtx:3: '1\\x00' is no number"),
+        (HEADER + "2 3 1\n1_0 1 1\n", "f.mtx:3: '1_0' is not a whole number"),
+        (HEADER + "2 3 1\n1 1 1_0\n", "f.mtx:3: '1_0' is not a number"),
+        (HEADER + "2 3 1\n1 1 1\0\n", "f.mtx:3: '1\\x00' is not a number"),
         (
             HEADER + "2 3 3\n2 3 1\n1 1 1\n2 3 1\n",
             "f.mtx:5: entry (2, 3) is already given in line 3",
@@ -169,7 +169,7 @@ def test_programs_are_told_from_tensors(tmp_path: Path) -> None:
     with refused(f"{path}: a compiled program: must be a sparse matrix of SciPy"):
         load_tensor(path)
     np.savez(path, a=np.ones(3))
-    with refused(f"{path}: no file of scipy.sparse.save_npz: it has no 'format'"):
+    with refused(f"{path}: not a file of scipy.sparse.save_npz: it has no 'format'"):
         load_tensor(path)
 
 
@@ -195,7 +195,7 @@ def test_a_sparse_matrix_with_an_element_twice(tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
     matrix = scipy.sparse.coo_array(([1, 2], ([1, 1], [0, 0])), (2, 2))
     scipy.sparse.save_npz(path, matrix)
-    with refused(f"{path}: entry 1: coordinate (1, 0) is that of entry 0 too"):
+    with refused(f"{path}: entry 1: coordinate (1, 0) duplicates entry 0"):
         load_tensor(path)
 
 
@@ -236,7 +236,7 @@ def test_damaged_npz_is_refused_or_read(tmp_path_factory: Any, data: st.DataObje
 def test_tns_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "f.tns"
     path.write_bytes(b"1 1 \xff\n")
-    with refused(f"{path}: byte 4 is no UTF-8 text"):
+    with refused(f"{path}: byte 4 is not valid UTF-8"):
         load_tensor(path)
 
 
