@@ -70,7 +70,7 @@ class HostMachine(Generic[OperandsT]):
         try:
             self.driver.finish(self._target.cycle_limit(self._job.launch))
         except BaseException as error:
-            # Stopped, or interrupted from the keyboard: nobody knows what it has written.
+            # Stopped, or interrupted from the keyboard: what it has written is unknown.
             self._digests.clear()
             self.driver.stop()
             self.driver.clear()
