@@ -12,10 +12,14 @@ def memory_map(config: DpuConfig) -> MemoryMap:
 
     ``data``: one word of the datapath's format for each bank, bank 0 first, in each row.
     """
+    instructions = Window(
+        "instructions", config.instruction_words, instruction_word_bits(config) // 32
+    )
+    data = Window("data", config.data_rows, config.banks, config.width)
     return MemoryMap(
         [
-            Window("instructions", config.instruction_words, instruction_word_bits(config) // 32),
-            Window("data", config.data_rows, config.banks, config.width),
+            instructions.in_shared_memory("core.instruction_memory"),
+            data.in_shared_memory("core.data_memory.memory"),
         ],
         COUNTERS,
         ErrorCause,

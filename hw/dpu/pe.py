@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dpu.isa import PeOp
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import Instanced
 
 
-class Pe(wiring.Component):
+class Pe(Instanced):
     """``o`` = ``left`` ``operation`` ``right``, one operation a cycle. Source: DPU-v2, III.A.
 
     Parameters: ``format`` of the words; ``stages`` >= 1, pipeline registers, the one at the output
@@ -23,7 +23,8 @@ class Pe(wiring.Component):
     """
 
     def __init__(self, format: NumberFormat, stages: int) -> None:
-        self._unit = ArithmeticUnit(format, stages)
+        self._format = format
+        self._stages = stages
         super().__init__(
             {
                 "left": In(format.width),
@@ -35,7 +36,7 @@ class Pe(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.unit = unit = self._unit
+        m.submodules.unit = unit = ArithmeticUnit(self._format, self._stages)
         m.d.comb += [
             unit.left.eq(self.left),
             unit.right.eq(self.right),

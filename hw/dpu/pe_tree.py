@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.dpu.isa import PeOp
 from hw.dpu.pe import Pe
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import Instanced
 
 
-class PeTree(wiring.Component):
+class PeTree(Instanced):
     """A binary tree of PEs, every one's result in reach. Source: DPU-v2, section III.A.
 
     PEs are numbered as ``hw.dpu.topology`` numbers those of one tree. Operations come with the

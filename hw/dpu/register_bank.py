@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import memory, wiring
+from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.cut_points import named
+from hw.lib.instanced import Instanced
 from hw.lib.lowest_one import lowest_one, position
 
 
-class RegisterBank(wiring.Component):
+class RegisterBank(Instanced):
     """Registers with one read port, and one write port to the lowest empty register.
 
     Source: DPU-v2, section III.B and figure 5(d). A written register is taken until ``valid_reset``

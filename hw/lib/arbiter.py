@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.lowest_one import lowest_one
 
 
-class RoundRobin(wiring.Component):
+class RoundRobin(Instanced):
     """Grants one request a cycle; the one after the last that was granted comes first.
 
     So a request that stays waits for at most one turn of each other. Latency: 0 cycles.

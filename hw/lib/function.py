@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.hdl import EnableInserter, Module, Mux, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
@@ -27,6 +27,7 @@ from hw.lib.functions.roots import (
     compute_sqrt,
 )
 from hw.lib.functions.tanh import TANH_DEPTHS, compute_tanh
+from hw.lib.instanced import EnableInserter
 from hw.lib.pipelined import Pipelined
 
 

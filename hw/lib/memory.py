@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.host import WindowSignature
-from hw.lib.memory_map import Window
+from hw.lib.memory_map import Window, word_ram
 from hw.lib.ram import Ram
 
 
@@ -62,7 +62,7 @@ class SharedMemory(wiring.Component):
         m.d.comb += row.eq(Mux(self.busy, core.row, host.row))
 
         for word in range(window.words):
-            m.submodules[f"word_{word}"] = ram = Ram(window.rows, window.word_bits)
+            m.submodules[word_ram(word)] = ram = Ram(window.rows, window.word_bits)
             host_writes = host.write_enable & (host.lane == word)
             m.d.comb += [
                 ram.address.eq(row),

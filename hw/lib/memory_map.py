@@ -50,19 +50,45 @@ STATUS = data.StructLayout({"busy": 1, "done": 1, "reserved": unsigned(6), "caus
 
 
 @dataclass(frozen=True)
+class RamMap:
+    """The ``hw.lib.ram.Ram`` instances that hold a window, for a simulator's back door.
+
+    banks
+        for each bank, its RAMs as dotted instance paths below the top module. Row r of the window
+        is in bank n % len(banks) at address n // len(banks), where n is ``first_row`` + r. The
+        RAMs of a bank hold equal numbers of the row's words, in order, each RAM's first word in
+        its lowest bits; RAMs of more than one word need words of 8, 16 or 32 bits.
+    """
+
+    banks: tuple[tuple[str, ...], ...]
+    first_row: int = 0
+
+
+def word_ram(word: int) -> str:
+    """Instance name of the RAM of a word of a ``hw.lib.memory.SharedMemory``."""
+    return f"word_{word}"
+
+
+@dataclass(frozen=True)
 class Window:
     """A memory in the host's address space.
 
     ``rows`` of ``words`` words each, ``word_bits`` (1 to 32) to a word; every word has an address
-    of its own, narrow ones leave the upper bits 0. ``base`` is the address of row 0, set by
-    ``MemoryMap``.
+    of its own, narrow ones leave the upper bits 0. ``rams``: those that hold it; ``None`` for
+    registers. ``base`` is the address of row 0, set by ``MemoryMap``.
     """
 
     name: str
     rows: int
     words: int
     word_bits: int = 32
+    rams: RamMap | None = None
     base: int = 0
+
+    def in_shared_memory(self, path: str) -> Window:
+        """This window, held by the ``hw.lib.memory.SharedMemory`` at ``path``."""
+        bank = tuple(f"{path}.{word_ram(word)}" for word in range(self.words))
+        return replace(self, rams=RamMap((bank,)))
 
     @property
     def lane_bits(self) -> int:

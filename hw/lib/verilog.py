@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.back import verilog
-from amaranth.hdl import ClockSignal, Instance
-from amaranth.lib import wiring
+import re
+from collections import Counter
+from collections.abc import Callable
 
+from amaranth.back import rtlil, verilog
+from amaranth.hdl import ClockDomain, ClockSignal, Instance
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced, Key, instance_of, ports_of
 from hw.lib.ram import Ram, TwoPortRam
 
 _RAM = """
@@ -47,16 +54,28 @@ endmodule
 """
 
 
-class _RamModules:
-    """Makes each ``Ram`` and ``TwoPortRam`` an instance of a module for its size.
+_CLOCK_INPUT = re.compile(r"^ *wire width 1 input \d+ +\\(clk|rst)$", re.M)
 
-    Amaranth's own memories always have initial contents: a line of Verilog for every word, which
-    takes minutes to write and to compile for memories of useful size.
+_DIRECTIONS = {In: PortDirection.Input, Out: PortDirection.Output}
+
+
+class _Modules:
+    """The platform that makes Verilog: modules that a design has instances of, each once.
+
+    Each ``Ram`` and ``TwoPortRam`` is an instance of a module for its size: Amaranth's own memories
+    always have initial contents, a line of Verilog for every word, which takes minutes to write and
+    to compile for memories of useful size. Equal ``Instanced`` components are instances of one
+    module, which is elaborated once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, top: str) -> None:
+        self._top = top
         self._one_port: set[tuple[int, int]] = set()
         self._two_port: set[tuple[int, int]] = set()
+        self._modules: dict[Key, tuple[str, set[str]]] = {}
+        self._kinds: Counter[str] = Counter()
+        self._defining: wiring.Component | None = None
+        self._rtlil: list[str] = []
 
     def get_ram(self, ram: Ram) -> Instance:
         self._one_port.add((ram.rows, ram.width))
@@ -83,7 +102,45 @@ class _RamModules:
             i_write_data=ram.write_data,
         )
 
-    def text(self) -> str:
+    def get_instance(self, component: Instanced) -> Instance | None:
+        if component is self._defining:
+            return None
+        if component.key not in self._modules:
+            kind = re.sub(r"(?<!^)(?=[A-Z])", "_", type(component).__name__).lower()
+            self._kinds[kind] += 1
+            number = self._kinds[kind]
+            name = f"{self._top}_{kind}" + (f"_{number}" if number > 1 else "")
+            self._define(
+                component, name, lambda used: ClockDomain("sync") if used == "sync" else None
+            )
+            self._modules[component.key] = name, set(_CLOCK_INPUT.findall(self._rtlil[-1]))
+        return instance_of(component, *self._modules[component.key])
+
+    def _define(
+        self,
+        component: wiring.Component,
+        name: str,
+        domain: Callable[[str], ClockDomain | None],
+    ) -> None:
+        """Adds module ``name`` behind those that it has instances of.
+
+        ``domain`` makes the clock domains that the component uses and does not define.
+        """
+        outer, self._defining = self._defining, component
+        ports = {port: (value, _DIRECTIONS[flow]) for port, value, flow in ports_of(component)}
+        self._rtlil.append(
+            rtlil.convert(component, name, self, ports=ports, emit_src=False, missing_domain=domain)
+        )
+        self._defining = outer
+
+    def convert(self, component: wiring.Component) -> str:
+        """Verilog of ``component``, the top, and of all modules."""
+        self._define(component, self._top, ClockDomain)
+        # One run of Yosys for all of them: its start takes longer than most modules.
+        text = "".join(reversed(self._rtlil))
+        return verilog._convert_rtlil_text(text, strip_internal_attrs=True) + self._rams()
+
+    def _rams(self) -> str:
         return "".join(
             module.format(
                 rows=rows,
@@ -102,8 +159,4 @@ def to_verilog(component: wiring.Component, name: str) -> str:
 
     The text depends on the component alone: there are no source paths or dates in it.
     """
-    rams = _RamModules()
-    text = verilog.convert(
-        component, name=name, platform=rams, emit_src=False, strip_internal_attrs=True
-    )
-    return text + rams.text()
+    return _Modules(name).convert(component)

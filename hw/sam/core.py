@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 
 from hw.lib.counters import Counters
+from hw.lib.instanced import ResetInserter
 from hw.lib.machine import Core
 from hw.lib.settings import Settings
 from hw.lib.watchdog import Watchdog

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amaranth.lib.enum import EnumType
@@ -13,6 +14,7 @@ from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from hw.sam.fabric.encoding import fabric_units, fields, pool
+from hw.sam.memory.placement import bank_rams, places
 from hw.sam.unit import Unit, all_settings, unit_of
 
 if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
@@ -38,6 +40,10 @@ WATCHDOG_CYCLES = 4096
 """Cycles without any token or request moving, beyond the memory's latency, that are a deadlock."""
 
 
+_MEMORY = "core.memory"
+"""Instance path of the memory that holds all arrays."""
+
+
 def units_of(config: SamConfig) -> tuple[Unit, ...]:
     """What the machine consists of, in the order of numbers in details of errors."""
     if config.graph is not None:
@@ -56,13 +62,24 @@ def settings_rows(config: SamConfig) -> list[tuple[str, str]]:
 
 def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bool]]:
     """The window of each array, at no base yet, and whether its unit writes it."""
-    return [
+    arrays = [
         (
             Window(unit.window(array), config.array_words, array.words, word_bits(config, array)),
             array.writes,
         )
         for unit in units
         for array in unit.arrays
+    ]
+    if config.memory == "local":
+        return [
+            (window.in_shared_memory(f"{_MEMORY}.{window.name}"), writes)
+            for window, writes in arrays
+        ]
+    base = {place.window.name: place.base for place in places(arrays)[0]}
+    banks = config.memory_bandwidth
+    return [
+        (replace(window, rams=bank_rams(_MEMORY, banks, window.words, base[window.name])), writes)
+        for window, writes in arrays
     ]
 
 

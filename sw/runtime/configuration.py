@@ -12,6 +12,7 @@ from typing import Any
 from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
 from sw.program.program import Program
+from sw.runtime.configuration_folder import CONFIGURATIONS
 from sw.runtime.target import Target
 from sw.targets import TARGETS, loaded
 
@@ -99,6 +100,10 @@ def _find(name: str) -> Path:
         if not Path(name).is_file():
             raise ConfigError([f"{name}: no such file"])
         return Path(name)
+    # Before other targets are loaded: what those import, a machine for this one need not have.
+    own = {path.stem: path for path in CONFIGURATIONS.glob("*.toml")}
+    if name in own:
+        return own[name]
     files = configuration_files()
     if name not in files:
         raise ConfigError(

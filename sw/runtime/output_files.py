@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -27,7 +28,8 @@ def check_output_path(path: Path) -> None:
 
 
 def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> None:
-    """Writes all outputs, in their own shape and type.
+    """Writes all outputs, in their own shape and type; float64 in ``.npz`` files where NumPy has
+    no such type.
 
     An ``.npz`` file has dense arrays by name, and the labels of named scalars as ``NAME.labels``. A
     sparse matrix that is the only output is in SciPy's form (``scipy.sparse.load_npz``); other
@@ -48,24 +50,34 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
     only = outputs[specs[0].name] if len(specs) == 1 else None
     if only is not None and not isinstance(only, np.ndarray) and len(only.shape) == 2:
         row, column = only.coordinates.T
-        # SciPy has no float16 and no types but NumPy's own; float64 holds the values of them all.
-        dtype = only.values.dtype
-        own = dtype.kind in "biu" or dtype in (np.float32, np.float64)
-        values = only.values if own else only.values.astype(np.float64)
+        values = _readable(only.values)
+        if values.dtype == np.float16:  # which SciPy's matrices do not have
+            values = values.astype(np.float64)
         scipy.sparse.save_npz(file, scipy.sparse.coo_array((values, (row, column)), only.shape))
         return
     arrays: dict[str, np.ndarray] = {}
     for spec in specs:
         array = outputs[spec.name]
         if isinstance(array, np.ndarray):
-            arrays[spec.name] = array
+            arrays[spec.name] = _readable(array)
             if isinstance(spec.storage, Labelled):
-                arrays[f"{spec.name}.labels"] = np.array(spec.storage.labels.tolist(), np.str_)
+                labels = spec.storage.labels
+                longest = int(np.strings.str_len(labels).max(initial=1))
+                arrays[f"{spec.name}.labels"] = labels.astype(f"U{longest}")
         else:
             arrays[f"{spec.name}.coordinates"] = array.coordinates
-            arrays[f"{spec.name}.values"] = array.values
+            arrays[f"{spec.name}.values"] = _readable(array.values)
             arrays[f"{spec.name}.shape"] = np.array(array.shape, np.int64)
-    np.savez(file, **arrays)  # type: ignore[arg-type]
+    # Not np.savez, whose own arguments' names no tensor could have.
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _readable(values: np.ndarray) -> np.ndarray:
+    """In a type that files of arrays hold, which is NumPy's own; float64 holds all others'."""
+    return values.astype(np.float64) if values.dtype.isbuiltin == 2 else values
 
 
 def _save_fibertree(folder: Path, spec: TensorSpec, array: Array) -> None:

@@ -33,7 +33,7 @@ class OutputSummary:
     type: str
     entries: int
     scalars: bool
-    values: Mapping[str, float]
+    values: Mapping[str, int | float]
 
 
 def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list[OutputSummary]:
@@ -44,7 +44,7 @@ def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list
         array = outputs[spec.name]
         entries = _entries(array)
         count = entries if spec.scalars and named <= WHOLE else min(entries, _SHOWN)
-        values = {element_name(spec, place): float(value) for place, value in _first(array, count)}
+        values = {element_name(spec, place): value for place, value in _first(array, count)}
         found.append(
             OutputSummary(spec.name, tuple(array.shape), spec.type, entries, spec.scalars, values)
         )
@@ -86,6 +86,7 @@ def outputs_text(outputs: Sequence[OutputSummary]) -> str:
 
 
 def finite(value: float) -> float | None:
+    """``None`` where JSON has no such number."""
     return value if math.isfinite(value) else None
 
 
@@ -93,7 +94,11 @@ def _listed(outputs: Sequence[OutputSummary]) -> str:
     """The first values, and how many more there are."""
     values = [pair for output in outputs for pair in output.values.items()][:_SHOWN]
     more = sum(output.entries for output in outputs) - len(values)
-    shown = ", ".join(f"{name} = {value:g}" for name, value in values)
+    # Whole numbers in full.
+    shown = ", ".join(
+        f"{name} = {value}" if isinstance(value, int) else f"{name} = {value:g}"
+        for name, value in values
+    )
     return shown + (f", and {more:,} more" if more else "")
 
 
@@ -101,10 +106,13 @@ def _entries(array: Array) -> int:
     return array.size if isinstance(array, np.ndarray) else len(array.values)
 
 
-def _first(array: Array, count: int) -> list[tuple[np.ndarray, Any]]:
-    """The first elements: place, int64 [order], and value."""
-    if not isinstance(array, np.ndarray):
-        return list(zip(array.coordinates[:count], array.values[:count], strict=True))
-    places = np.stack(np.unravel_index(np.arange(count), array.shape or (1,)), axis=1)
-    flat = array.reshape(-1)[:count]
-    return list(zip(places if array.shape else places[:, :0], flat, strict=True))
+def _first(array: Array, count: int) -> list[tuple[list[int], int | float]]:
+    """The first elements: place and value."""
+    if isinstance(array, np.ndarray):
+        values = array.reshape(-1)[:count]
+        places = [list(map(int, np.unravel_index(at, array.shape))) for at in range(count)]
+    else:
+        values, places = array.values[:count], array.coordinates[:count].tolist()
+    whole = values.dtype.kind in "iu"
+    numbers = values.tolist() if whole else values.astype(np.float64).tolist()
+    return list(zip(places, numbers, strict=True))

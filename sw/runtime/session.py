@@ -105,7 +105,7 @@ def _report(
         target=configuration.target.name,
         workload=program.workload,
         backend=device.backend,
-        digest=program.digest,
+        digest=device.hardware(program).config.digest,
         overrides=configuration.overrides,
         cycles=cycles,
         counters=result.counters,

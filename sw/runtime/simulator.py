@@ -1,20 +1,23 @@
 """Verilated simulation of an accelerator in this process, driven through its host port.
 
-``Simulator`` is a ``sw.runtime.host.Port``. Its loops over words and cycles are C++; Python does
-one call for a whole transfer or run. Building takes seconds to minutes the first time, see
-``sw.runtime.verilate``.
+``Simulator`` is a ``sw.runtime.host.Port`` with a ``BackDoor``. Its loops over words and cycles are
+C++; Python does one call for a whole transfer or run. Building takes seconds to minutes the first
+time, see ``sw.runtime.verilate``.
 """
 
 from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hw.lib.memory_map import Window
 from sw.runtime.host import HostError, Words
+from sw.runtime.ram_access import RamContents, aligned
 from sw.runtime.verilate import SHIM_FOLDER, build
 
 _CYCLES_A_CALL = 1 << 16
@@ -41,10 +44,13 @@ class Simulator:
             _require_writable(wave)
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = top
-        self._library = _load(build(verilog, top, shim, trace=wave is not None))
+        rams = (SHIM_FOLDER / "rams.vlt").read_text()
+        library = build(verilog, top, shim, configuration=rams, trace=wave is not None)
+        self._library = _load(library)
         handle = self._library.simulator_open(str(wave).encode() if wave else None)
         self._live_handle = handle
         self._close = weakref.finalize(self, self._library.simulator_close, handle)
+        self._rams: dict[str, RamContents] = {}
 
     def reset(self) -> None:
         """One cycle of reset: registers start anew, memories keep what they hold."""
@@ -72,6 +78,18 @@ class Simulator:
         self._require_running()
         if received != count:
             raise SimulationError(f"{self._top}: the host port stopped answering")
+        return words
+
+    def poke(self, window: Window, row: int, words: Words) -> None:
+        """See ``BackDoor``."""
+        for entries, part in self._aligned(window, row, words):
+            entries[:] = part
+
+    def peek(self, window: Window, row: int, rows: int) -> Words:
+        """See ``BackDoor``."""
+        words = np.empty((rows, window.words), np.uint32)
+        for entries, part in self._aligned(window, row, words):
+            part[:] = entries
         return words
 
     def wait_idle(self, max_cycles: int) -> bool:
@@ -106,6 +124,27 @@ class Simulator:
             raise SimulationError(f"{self._top}: the simulation was closed")
         return self._live_handle
 
+    def _aligned(
+        self, window: Window, row: int, words: Words
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self._handle()
+        assert window.rams is not None
+        return aligned(window, window.rams, row, words, self._ram)
+
+    def _ram(self, path: str) -> RamContents:
+        """Of the RAM at an instance path below the top module."""
+        if path not in self._rams:
+            rows, bits, size = (ctypes.c_uint64() for _ in range(3))
+            address = self._library.simulator_ram(
+                self._handle(), f"{self._top}.{path}".encode(), rows, bits, size
+            )
+            if not address:
+                raise SimulationError(f"{self._top}: no RAM at {path}")
+            octets = ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8))
+            shape = rows.value, size.value
+            self._rams[path] = RamContents(np.ctypeslib.as_array(octets, shape), bits.value)
+        return self._rams[path]
+
     def _require_running(self) -> None:
         if not self._library.simulator_running(self._live_handle):
             raise SimulationError(
@@ -124,6 +163,7 @@ def _load(path: Path) -> Any:
     library = ctypes.CDLL(str(path))
     handle, words = ctypes.c_void_p, ctypes.c_void_p
     address, count, status = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int
+    number = ctypes.POINTER(count)
     for name, result, arguments in (
         ("open", handle, [ctypes.c_char_p]),
         ("close", None, [handle]),
@@ -133,6 +173,7 @@ def _load(path: Path) -> Any:
         ("step", None, [handle, count]),
         ("write", count, [handle, address, words, count]),
         ("read", count, [handle, address, words, count]),
+        ("ram", ctypes.c_void_p, [handle, ctypes.c_char_p, number, number, number]),
         ("wait_idle", status, [handle, count]),
     ):
         function = getattr(library, f"simulator_{name}")

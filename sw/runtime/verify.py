@@ -31,13 +31,13 @@ class Verification:
 
 @dataclass(frozen=True)
 class _Elements:
-    """Elements of a result, a golden model's and a float64's tensor that lie at the same places.
+    """Elements of a result's, a golden model's and a float64's tensor that lie at the same places.
 
-    places
-        int64 [n, order]
+    keys
+        places as numbers, see ``_keys``, [n]; ``None``: all, in order.
     """
 
-    places: np.ndarray
+    keys: np.ndarray | None
     found: np.ndarray
     golden: np.ndarray
     reference: np.ndarray
@@ -61,8 +61,9 @@ def compare(
         differs = _bits(elements.found, spec) != _bits(elements.golden, spec)
         if differs.any():
             at = int(np.argmax(differs))
+            place = _place(at if elements.keys is None else elements.keys[at], found[name].shape)
             first = first or (
-                f"{element_name(spec, elements.places[at])}: {_shown(elements.found[at], spec)}, "
+                f"{element_name(spec, place)}: {_shown(elements.found[at], spec)}, "
                 f"must be {_shown(elements.golden[at], spec)}"
             )
         wrong += int(differs.sum())
@@ -82,21 +83,19 @@ def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
     return float(error.max(initial=0.0))
 
 
-def element_name(spec: TensorSpec, place: np.ndarray) -> str:
+def element_name(spec: TensorSpec, place: Sequence[int]) -> str:
     """What to call one element: its label, ``X[0,3]``, or a scalar's own name."""
     if isinstance(spec.storage, Labelled):
-        return str(spec.storage.labels[int(place[0])])
-    return f"{spec.name}[{','.join(map(str, place.tolist()))}]" if len(place) else spec.name
+        return str(spec.storage.labels[place[0]])
+    return f"{spec.name}[{','.join(map(str, place))}]" if len(place) else spec.name
 
 
 def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:
     """Elements at the same places, ascending; O(n log n)."""
     arrays = found, golden, reference
-    dense = [array for array in arrays if isinstance(array, np.ndarray)]
+    dense = [array.reshape(-1) for array in arrays if isinstance(array, np.ndarray)]
     if len(dense) == len(arrays):
-        places = np.stack(np.unravel_index(np.arange(dense[0].size), dense[0].shape or (1,)), 1)
-        places = places if dense[0].shape else places[:, :0]
-        return _Elements(places, *(np.asarray(array).reshape(-1) for array in dense))
+        return _Elements(None, *dense)
     shape = found.shape
     keys = [_keys(array, shape) for array in arrays]
     union, numbers = np.unique(np.concatenate(keys), return_inverse=True)
@@ -107,10 +106,7 @@ def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:
         column[numbers[first : first + len(own)]] = values
         columns.append(column)
         first += len(own)
-    places = np.zeros((len(union), len(shape)), np.int64)
-    for axis in reversed(range(len(shape))):
-        union, places[:, axis] = np.divmod(union, shape[axis])
-    return _Elements(places, *columns)
+    return _Elements(union, *columns)
 
 
 def _keys(array: Array, shape: tuple[int, ...]) -> np.ndarray:
@@ -122,6 +118,15 @@ def _keys(array: Array, shape: tuple[int, ...]) -> np.ndarray:
     for size, column in zip(shape, array.coordinates.T, strict=True):
         keys = keys * size + column
     return keys
+
+
+def _place(key: int, shape: tuple[int, ...]) -> list[int]:
+    """Coordinates of one element, from its number as ``_keys`` has it."""
+    place = []
+    for size in reversed(shape):
+        key, coordinate = divmod(int(key), size)
+        place.append(coordinate)
+    return place[::-1]
 
 
 def _bits(values: np.ndarray, spec: TensorSpec) -> np.ndarray:

@@ -33,22 +33,28 @@ class BuildError(GnarlError):
     """Verilator or the C++ compiler refused; names the tool, its first complaint and its log."""
 
 
-def build(verilog: str, top: str, shim: str, *, trace: bool = False) -> Path:
+def build(
+    verilog: str, top: str, shim: str, *, configuration: str = "", trace: bool = False
+) -> Path:
     """Path of a shared library that simulates module ``top`` of ``verilog``, driven by ``shim``.
 
-    With ``trace`` the design can write FST waves (``VM_TRACE`` is 1 for the shim). Raises
+    ``configuration`` is the text of a configuration file of Verilator, if the shim needs one. With
+    ``trace`` the design can write FST waves (``VM_TRACE`` is 1 for the shim). Raises
     ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds for a unit,
     minutes for a big design; milliseconds where it was built before.
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
     flags = [*_VERILATOR_FLAGS, *(f"{name}={value}" for name, value in _OPTIMISE.items())]
-    digest = digest_of(verilog, top, shim, *headers, *flags, str(trace), verilator.__version__)
+    digest = digest_of(
+        verilog, top, shim, configuration, *headers, *flags, str(trace), verilator.__version__
+    )
 
     def make(folder: Path) -> None:
         runtime = _runtime(trace)
-        (folder / "top.v").write_text(verilog)
-        (folder / "shim.cpp").write_text(shim)
-        _verilate(folder, top, trace)
+        sources = {"shim.vlt": configuration, "top.v": verilog, "shim.cpp": shim}
+        for name, text in sources.items():
+            (folder / name).write_text(text)
+        _verilate(folder, top, trace, [name for name, text in sources.items() if text])
         _compile(folder, top, runtime)
 
     return cached(digest, make, keep=(_LIBRARY,))[0]
@@ -89,10 +95,10 @@ def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: 
     raise BuildError(f"{top}: {tool} failed: {first} (all of it: {log})")
 
 
-def _verilate(folder: Path, top: str, trace: bool) -> None:
+def _verilate(folder: Path, top: str, trace: bool, sources: list[str]) -> None:
     arguments = ["--cc", "--exe", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
     arguments += [*_VERILATOR_FLAGS, *(["--trace-fst"] if trace else [])]
-    _check("verilator", top, run_verilator([*arguments, "top.v", "shim.cpp"], folder), folder)
+    _check("verilator", top, run_verilator([*arguments, *sources], folder), folder)
 
 
 def _compile(folder: Path, top: str, runtime: list[Path]) -> None:

@@ -36,8 +36,8 @@ def memory_map() -> MemoryMap:
     """``table``: what is added to. ``narrow``: a memory of the host's only."""
     return MemoryMap(
         [
-            Window("table", ROWS, WORDS),
-            Window("narrow", NARROW_ROWS, NARROW_WORDS, NARROW_BITS),
+            Window("table", ROWS, WORDS).in_shared_memory("table"),
+            Window("narrow", NARROW_ROWS, NARROW_WORDS, NARROW_BITS).in_shared_memory("narrow"),
         ],
         ["starts", "rows"],
         Cause,

@@ -19,8 +19,8 @@ def same(one: Tensor, other: Tensor) -> bool:
 
 
 def random_tensors(**dims: int) -> st.SearchStrategy[Tensor]:
-    """Tensors with any finite values, explicit zeros among them."""
-    return hnp.array_shapes(min_side=1, max_side=4, **dims).flatmap(
+    """Tensors with any finite values, explicit zeros among them; dimensions may have size 0."""
+    return hnp.array_shapes(min_side=0, max_side=4, **dims).flatmap(
         lambda shape: st.tuples(
             hnp.arrays(bool, shape),
             hnp.arrays(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Shape, ShapeLike, Value
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import fifo, stream
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 
-class Queue(wiring.Component):
+
+class Queue(Instanced):
     """A stream with room for ``depth`` items. Latency: 1 cycle; one item a cycle if depth >= 2.
 
     Parameters: ``shape`` of payloads; ``depth`` >= 2.   Members: ``i`` in, ``o`` out.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.memory import RowSignature
 from hw.lib.memory_map import Window
 from hw.lib.stream.memory_ports import ReadPort
 
 
-class RowReader(wiring.Component):
+class RowReader(Instanced):
     """Answers reads from a memory's rows a cycle after they came, one a cycle.
 
     Whether it takes a request does not depend on whether an answer is taken in the same cycle: it

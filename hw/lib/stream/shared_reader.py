@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, fifo, wiring
+from amaranth.lib import data, fifo
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.memory_ports import ReadPort
 
 
-class SharedReader(wiring.Component):
+class SharedReader(Instanced):
     """A port's requests under way, and their answers until they are taken.
 
     Parameters: ``latency`` from a grant to its answer, at least 1, of which the memory takes the

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import EnableInserter, Module
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter, Instanced
 from hw.lib.operation import Operation
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.delay import Delay
@@ -25,7 +26,7 @@ OPERATIONS = {
 """Operations of arithmetic units by their names in graphs."""
 
 
-class Alu(wiring.Component):
+class Alu(Instanced):
     """``val0`` ``op`` ``val1`` of the data of two streams; stops and done, which both must share.
 
     Empty tokens count as the word 0. Latency: ``stages`` cycles; one token a cycle. Source: SAM,
@@ -40,8 +41,8 @@ class Alu(wiring.Component):
 
     def __init__(self, format: NumberFormat, stages: int, op: str | None) -> None:
         self._op = op
-        self._unit = ArithmeticUnit(format, stages)
-        self._width = format.width
+        self._format = format
+        self._stages = stages
         stream = token_stream(format.width)
         setting = {"operation": In(Operation)} if op is None else {}
         super().__init__(
@@ -51,8 +52,8 @@ class Alu(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.delay = delay = Delay(self._width, self._unit.latency)
-        unit = self._unit
+        m.submodules.delay = delay = Delay(self._format.width, self._stages)
+        unit = ArithmeticUnit(self._format, self._stages)
         m.submodules.unit = EnableInserter(delay.enable)(unit)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))
         val0, val1 = self.val0, self.val1

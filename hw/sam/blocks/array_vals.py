@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.bypass_queue import BypassQueue
 from hw.lib.stream.memory_ports import ReadPort
 from hw.sam.blocks.fetch import fetch
@@ -15,7 +15,7 @@ from hw.sam.step import TokenStep
 from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
-class ArrayVals(wiring.Component):
+class ArrayVals(Instanced):
     """Reads the values that references name; an empty token becomes 0. Stops and done pass.
 
     Latency: the memory's for values, 0 cycles for other tokens with no value before them; one

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.bit_walk import BitWalk
@@ -15,7 +15,7 @@ from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
-class BitvectorExpand(wiring.Component):
+class BitvectorExpand(Instanced):
     """A coordinate and a reference for every one in the words of a fiber; stops and done pass.
 
     The reference beside a word is that of its lowest one. Latency: 0 cycles; one coordinate a

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.bit_walk import BitWalk
@@ -16,7 +16,7 @@ from hw.sam.step import TokenStep, is_data, is_stop
 from hw.sam.token import Kind, token_stream
 
 
-class BitvectorJoin(wiring.Component):
+class BitvectorJoin(Instanced):
     """Coordinates that come of the words of two lanes; for each lane its reference, or empty.
 
     The reference beside a word is that of its lowest one. A lane whose fiber ends before the

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.bypass_queue import BypassQueue
 from hw.lib.stream.lookahead import Lookahead
 from hw.lib.stream.memory_ports import ReadPort
@@ -17,7 +18,7 @@ from hw.sam.step import TokenStep
 from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
-class BitvectorLookup(wiring.Component):
+class BitvectorLookup(Instanced):
     """For a reference r, the rows r * words and so on, ``words`` of them; then a stop.
 
     A row holds a word of bits and how many ones the array has before it, which is the reference of

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.appender import Appender
 from hw.lib.stream.memory_ports import WritePort
 from hw.sam.block_types import BITVECTOR_BITS
@@ -17,7 +18,7 @@ from hw.sam.token import Kind, token_stream
 _BIT_BITS = (BITVECTOR_BITS - 1).bit_length()
 
 
-class BitvectorWriter(wiring.Component):
+class BitvectorWriter(Instanced):
     """Writes each fiber as ``words`` words with a bit for each coordinate.
 
     With ``keep_empty`` every stop ends a fiber. Without, a stop right after another stop, or at the
@@ -36,7 +37,7 @@ class BitvectorWriter(wiring.Component):
 
     def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
         self._keep_empty = keep_empty
-        self._rows = Appender(width, BITVECTOR_BITS, array_words)
+        self._array = width, BITVECTOR_BITS, array_words
         super().__init__(
             {
                 "words": In(width),
@@ -51,7 +52,7 @@ class BitvectorWriter(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.array = rows = self._rows
+        m.submodules.array = rows = Appender(*self._array)
         wiring.connect(m, rows.array, wiring.flipped(self.mem_bv))
         crd = self.crd
         word = Signal.like(self.words)  # of the fiber, the one that is being filled

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.bypass_queue import BypassQueue
 from hw.lib.stream.lookahead import Lookahead
 from hw.lib.stream.memory_ports import ReadPort
@@ -25,7 +26,7 @@ _WORTH_BITS = 3
 """A jump over 2 ** 3 rows takes no longer than to walk them, if answers come in the next cycle."""
 
 
-class CompressedLookup(wiring.Component):
+class CompressedLookup(Instanced):
     """For a reference r, the coordinates in rows seg[r].start to seg[r].end - 1 with their rows as
     references; then a stop.
 

@@ -8,13 +8,14 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.appender import Appender
 from hw.lib.stream.memory_ports import WritePort
 from hw.sam.step import is_done, is_stop
 from hw.sam.token import Kind, token_stream
 
 
-class CompressedWriter(wiring.Component):
+class CompressedWriter(Instanced):
     """Writes coordinates one after the other, and at each stop how many there are so far.
 
     These are the ends of the fibers; the first one begins at 0. With ``keep_empty`` every stop ends
@@ -32,8 +33,7 @@ class CompressedWriter(wiring.Component):
 
     def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
         self._keep_empty = keep_empty
-        self._ends = Appender(width, width, array_words)
-        self._crds = Appender(width, width, array_words)
+        self._array = width, width, array_words
         super().__init__(
             {
                 "crd": In(token_stream(width)),
@@ -48,8 +48,8 @@ class CompressedWriter(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.ends = ends = self._ends
-        m.submodules.crds = crds = self._crds
+        m.submodules.ends = ends = Appender(*self._array)
+        m.submodules.crds = crds = Appender(*self._array)
         wiring.connect(m, ends.array, wiring.flipped(self.mem_seg))
         wiring.connect(m, crds.array, wiring.flipped(self.mem_crd))
         crd = self.crd

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.blocks.ports import nested_pair
@@ -14,7 +15,7 @@ from hw.sam.step import TokenStep, is_data, is_done, is_stop
 from hw.sam.token import token_layout
 
 
-class CrdDrop(wiring.Component):
+class CrdDrop(Instanced):
     """Passes the outer coordinates whose inner fiber holds data or empty tokens.
 
     All of the inner stream passes, and so do outer stops. A coordinate goes out with the first

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.blocks.ports import nested_pair
@@ -14,7 +15,7 @@ from hw.sam.step import TokenStep, is_data, is_done, is_stop
 from hw.sam.token import Kind, token_layout
 
 
-class CrdHold(wiring.Component):
+class CrdHold(Instanced):
     """Repeats an outer coordinate for each token of its inner fiber, and passes the inner stream.
 
     Both outputs have the stops of the inner stream. One inner token a cycle, where the outer ones

@@ -7,12 +7,13 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.crd_hold import CrdHold
 from hw.sam.blocks.ports import nested_pair
 from hw.sam.step import is_stop
 
 
-class CrdToPoint(wiring.Component):
+class CrdToPoint(Instanced):
     """A pair of coordinates for each inner one, in two streams without stops.
 
     One inner token a cycle; stops take a cycle, too. Source: SAM, coordinate hold and stop drop.

@@ -8,13 +8,14 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.fiber_end import give_end
 from hw.sam.step import TokenStep
 from hw.sam.token import Kind, token_layout, token_stream
 
 
-class DenseLookup(wiring.Component):
+class DenseLookup(Instanced):
     """For a reference r, coordinates 0 to size - 1 with references r * size + coordinate; a stop.
 
     The fiber of an empty token is empty; a stop without a reference before it is raised. Latency:

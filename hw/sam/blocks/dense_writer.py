@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.step import is_done
 from hw.sam.token import token_stream
 
 
-class DenseWriter(wiring.Component):
+class DenseWriter(Instanced):
     """Takes a token a cycle until the stream is done.
 
     Parameters: ``width`` of coordinates.   Members: ``crd`` in; ``done`` out.

@@ -10,11 +10,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import NumberFormat
 from hw.lib.function import Function, FunctionUnit, check_function, most_stages
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.delay import Delay
 from hw.sam.token import token_stream
 
 
-class FunctionBlock(wiring.Component):
+class FunctionBlock(Instanced):
     """``op`` of each value; empty tokens count as the word 0; stops and done pass.
 
     One token a cycle. Results and their errors as in ``FunctionUnit``. Source: FuseFlow, section 7.
@@ -28,8 +29,8 @@ class FunctionBlock(wiring.Component):
     def __init__(self, format: NumberFormat, op: str) -> None:
         function = getattr(Function, op.upper())
         check_function(format, function)
-        self._unit = FunctionUnit(format, function)
-        self._width = format.width
+        self._format = format
+        self._function = function
         stream = token_stream(format.width)
         super().__init__({"val": In(stream), "out_val": Out(stream)})
 
@@ -40,8 +41,8 @@ class FunctionBlock(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.unit = unit = self._unit
-        m.submodules.delay = delay = Delay(self._width, unit.latency)
+        m.submodules.unit = unit = FunctionUnit(self._format, self._function)
+        m.submodules.delay = delay = Delay(self._format.width, unit.latency)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))
         val = self.val
         m.d.comb += [

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.lookahead import Lookahead
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.ports import FIBER_BITS, skip_hint, two_lanes
@@ -15,7 +16,7 @@ from hw.sam.step import TokenStep, is_done, is_stop
 from hw.sam.token import Kind, token_layout
 
 
-class Intersect(wiring.Component):
+class Intersect(Instanced):
     """Passes coordinates that both lanes have, with both references, and stops and done.
 
     Of two coordinates the smaller one is dropped, and the larger one along with it where the token

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.agreement import agree
 from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
-class Locate(wiring.Component):
+class Locate(Instanced):
     """For a coordinate and the reference of its fiber's parent, reference * size + coordinate.
 
     The parent's reference is repeated for every coordinate; where it is empty, so is what comes

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.step import TokenStep, is_data, is_done, is_stop
 from hw.sam.token import Kind, token_stream
 
 
-class Parallelizer(wiring.Component):
+class Parallelizer(Instanced):
     """Deals the units of a stream to its lanes in turn; done goes to all of them.
 
     A unit is a data or empty token along with the stop behind it, if there is one; a stop that

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
 
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.ports import nested_pair
 from hw.sam.step import TokenStep, is_data, is_done
 from hw.sam.token import Kind
 
 
-class PointToCrd(wiring.Component):
+class PointToCrd(Instanced):
     """Successive points with the same outer coordinate make a fiber of their inner ones.
 
     The outer coordinates are one fiber. One inner token out a cycle: a new outer coordinate costs

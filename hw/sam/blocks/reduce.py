@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Const, EnableInserter, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter, Instanced
 from hw.lib.operation import Operation
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.step import TokenStep, is_data, is_done, is_stop
@@ -19,7 +19,7 @@ REDUCTIONS = {"add": Operation.ADD, "max": Operation.MAX}
 """Operations of arithmetic units by their names in graphs."""
 
 
-class Reduce(wiring.Component):
+class Reduce(Instanced):
     """One value for each fiber, in place of its stop; stops above level 0 follow, one lower.
 
     The first value of a fiber is copied, each later one put to what there is so far, in the order

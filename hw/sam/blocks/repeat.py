@@ -8,12 +8,13 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.stream.lookahead import Lookahead
 from hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
 from hw.sam.token import Kind, token_layout, token_stream
 
 
-class Repeat(wiring.Component):
+class Repeat(Instanced):
     """Gives the reference at hand for every repeat signal, and a stop for every end of a fiber.
 
     The stop of a fiber has level 0, or one above that of the stop that follows the reference; a

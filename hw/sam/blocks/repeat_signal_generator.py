@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.step import TokenStep, is_data
 from hw.sam.token import Kind, token_stream
 
 
-class RepeatSignalGenerator(wiring.Component):
+class RepeatSignalGenerator(Instanced):
     """A repeat signal, as data 0, for every data or empty token; stops, as level 0; done.
 
     Latency: 0 cycles; one token a cycle. Source: SAM, repeat signal generator.

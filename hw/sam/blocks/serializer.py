@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.sam.step import TokenStep, is_done, is_stop
 from hw.sam.token import token_stream
 
 
-class Serializer(wiring.Component):
+class Serializer(Instanced):
     """Passes a fiber, up to and with its stop, of each lane in turn; done once all lanes are.
 
     Between it and its ``Parallelizer``, lanes have gone down one level: a fiber for each unit that

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import Instanced
 from hw.lib.operation import Operation
 from hw.lib.stream.lookahead import Lookahead
 from hw.lib.stream.queue import Queue
@@ -23,7 +24,7 @@ BANKS = {1: 2, 2: 1}
 """Memories by order. With two, sums are taken while those before them are drained."""
 
 
-class SparseAccumulator(wiring.Component):
+class SparseAccumulator(Instanced):
     """Sums fibers of one or two indices over the index around them, and gives the sums in order.
 
     Each data token of ``crd{order}``, the index that is summed over, stands for a fiber of the

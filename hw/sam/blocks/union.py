@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.ports import two_lanes
 from hw.sam.step import TokenStep, is_done, is_stop
 from hw.sam.token import Kind
 
 
-class Union(wiring.Component):
+class Union(Instanced):
     """Merges the coordinates of two lanes, with both references, and passes stops and done.
 
     The reference of a lane that lacks the coordinate is empty. Latency: 0 cycles; one token a

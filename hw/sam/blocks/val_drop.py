@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import FloatFormat, NumberFormat
+from hw.lib.instanced import Instanced
 from hw.sam.blocks.agreement import agree
 from hw.sam.step import TokenStep, is_data
 from hw.sam.token import token_stream
 
 
-class ValDrop(wiring.Component):
+class ValDrop(Instanced):
     """Passes pairs of coordinate and value, unless the value is 0, +0, -0 or empty; passes stops.
 
     Latency: 0 cycles; one token a cycle. Source: SAM, value dropper.

@@ -9,13 +9,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.formats import NumberFormat
+from hw.lib.instanced import Instanced
 from hw.lib.stream.appender import Appender
 from hw.lib.stream.memory_ports import WritePort
 from hw.sam.step import is_data, is_done, is_stop
 from hw.sam.token import token_stream
 
 
-class ValueWriter(wiring.Component):
+class ValueWriter(Instanced):
     """Writes values one after the other, 0 for empty ones, whatever stops lie between them.
 
     Takes a token a cycle, as long as its memory does. Source: SAM, values writer.
@@ -27,7 +28,7 @@ class ValueWriter(wiring.Component):
     """
 
     def __init__(self, format: NumberFormat, width: int, array_words: int) -> None:
-        self._rows = Appender(width, format.width, array_words)
+        self._array = width, format.width, array_words
         super().__init__(
             {
                 "val": In(token_stream(format.width)),
@@ -40,7 +41,7 @@ class ValueWriter(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.rows = rows = self._rows
+        m.submodules.rows = rows = Appender(*self._array)
         wiring.connect(m, rows.array, wiring.flipped(self.mem_vals))
         val = self.val
         m.d.comb += [

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.instanced import Instanced
 from hw.lib.select import selected
 from hw.lib.stream.memory_ports import ReadPort, WritePort
 from hw.sam.block_types import Port
@@ -26,7 +27,7 @@ def port_width(port: Port, config: SamConfig) -> int:
     return max(config.stream_width(kind) for kind in port.kinds)
 
 
-class FabricUnit(wiring.Component):
+class FabricUnit(Instanced):
     """All variants of a unit type, of which one at most is at work.
 
     Variants that differ in an operation only are one component. Those that are not at work get no

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from hw.lib.instanced import ResetInserter
 from hw.lib.memory import SharedMemory
 from hw.lib.stream.row_reader import RowReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows

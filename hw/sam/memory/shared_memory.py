@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.lib.arbiter import RoundRobin
-from hw.lib.memory_map import Window
+from hw.lib.instanced import ResetInserter
 from hw.lib.ram import Ram
 from hw.lib.select import selected
 from hw.lib.stream.shared_reader import SharedReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an array lies: ``base`` is its row 0; ``writes``: its block writes it."""
-
-    window: Window
-    base: int
-    writes: bool
-
-
-def places(arrays: Arrays) -> tuple[tuple[Place, ...], int]:
-    """Arrays one behind the other, those of two words a row first; and how many rows these have."""
-    found = []
-    base = wide_rows = 0
-    for window, writes in sorted(arrays, key=lambda array: -array[0].words):
-        found.append(Place(window, base, writes))
-        base += window.rows
-        if window.words == 2:
-            wide_rows = base
-    return tuple(found), wide_rows
+from hw.sam.memory.placement import Place, bank_ram, places
 
 
 class SharedArrays(wiring.Component):
@@ -100,7 +79,7 @@ class SharedArrays(wiring.Component):
         m.d.sync += bank.serves.eq(bank.grants)
         rows = [self._rows, self._wide_rows]
         for word, ram_rows in enumerate(-(-count // self._banks) for count in rows if count):
-            m.submodules[f"bank_{number}_word_{word}"] = ram = Ram(ram_rows, self._width)
+            m.submodules[bank_ram(number, word)] = ram = Ram(ram_rows, self._width)
             m.d.comb += [
                 ram.address.eq(bank.row),
                 ram.read_enable.eq(1),

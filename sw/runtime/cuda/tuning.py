@@ -11,12 +11,12 @@ from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
 from sw.runtime.stages import Stages, quiet
 from sw.workloads.embedding.data import past_batches
-from sw.workloads.embedding.recflex import load_model
+from sw.workloads.embedding.model import EmbeddingModel
 
 
 def tune(
     configuration: NamedConfiguration,
-    source: str,
+    source: EmbeddingModel | str | Path,
     output: Path,
     *,
     strategy: str,
@@ -33,7 +33,7 @@ def tune(
     """
     config = require_cuda(configuration.name, configuration.config)
     with stages("load"):
-        model = load_model(source)
+        model: EmbeddingModel = configuration.target.workload(source)
     with stages("synthesise") as advance:
         history = []
         for batch in past_batches(model, batches, seed):

@@ -196,6 +196,8 @@ def result(
     access = statement.result
     format = statement.formats[access.tensor]
     shape = tuple(operands.sizes[index] for index in access.indices)
+    if 0 in shape:  # Accumulators give a row of zeros for no row, too.
+        return np.zeros((0, len(shape)), np.int64), np.zeros(0, np.uint32)
     writers = {block["level"]: block for block in graph.blocks if block.type == "fiberwrite"}
     levels: list[Level] = []
     positions = 1
@@ -248,10 +250,9 @@ def _grown_shapes(
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     """What the host sets for a block: a size, or the words of a bitvector of that size."""
     block = graph[name]
-    if setting.startswith("size") and setting != "size":
-        return operands.sizes[graph.index_of(name, f"out_crd{setting[4:]}")]
-    size = operands.sizes[block["index"]]
-    return size if setting == "size" else -(-size // BITVECTOR_BITS)
+    found = block.setting(setting)
+    index = graph.index_of(name, found.output) if found.output else block["index"]
+    return -(-operands.sizes[index] // found.coordinates)
 
 
 def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> np.ndarray:

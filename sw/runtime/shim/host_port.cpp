@@ -1,8 +1,11 @@
 // Drives the common host port of an accelerator: hw/lib/host.py has its streams and registers.
 
 #include <cstdint>
+#include <string>
 
 #include "Vtop.h"
+#include "verilated_sym_props.h"
+#include "verilated_syms.h"
 #include "wave.h"
 
 namespace {
@@ -101,7 +104,12 @@ struct Simulator {
     uint64_t cycles = 0;
 };
 
-Simulator& simulator(void* handle) { return *static_cast<Simulator*>(handle); }
+// Verilator's runtime acts on the thread's context, also where it ends a design or frees it.
+Simulator& simulator(void* handle) {
+    Simulator& self = *static_cast<Simulator*>(handle);
+    Verilated::threadContextp(&self.context);
+    return self;
+}
 
 }  // namespace
 
@@ -133,6 +141,21 @@ uint64_t simulator_write(void* handle, uint32_t address, const uint32_t* words, 
 
 uint64_t simulator_read(void* handle, uint32_t address, uint32_t* words, uint64_t count) {
     return simulator(handle).read(address, words, count);
+}
+
+// The words of the RAM at an instance path, the top module first, and their number, the bits of each, and the bytes from
+// one to the next: up to 64 bits as a number, more as 32-bit numbers, lowest first. Null without it.
+void* simulator_ram(void* handle, const char* path, uint64_t* rows, uint64_t* bits,
+                    uint64_t* bytes) {
+    Simulator& self = simulator(handle);
+    const std::string name = std::string(self.top.name()) + '.' + path;
+    const VerilatedScope* scope = self.context.scopeFind(name.c_str());
+    const VerilatedVar* words = scope ? scope->varFind("words") : nullptr;
+    if (!words) return nullptr;
+    *rows = words->elements(1);
+    *bits = words->entBits();
+    *bytes = words->entSize();
+    return words->datap();
 }
 
 // Polls the status register: 1 once it isn't busy, 0 if it still is after `max_cycles`, -1 if the

@@ -186,9 +186,9 @@ def _shape(folder: Path, name: str) -> tuple[int, ...]:
     shape = _whole_numbers(path)
     if len(shape) > _MAX_ORDER:
         raise WorkloadError(f"{path}: {len(shape)} dimensions: must be at most {_MAX_ORDER}")
-    if (shape < 1).any():
-        at = int(np.argmax(shape < 1))
-        raise WorkloadError(f"{path}:{at + 1}: size {shape[at]}: must be at least 1")
+    if (shape < 0).any():
+        at = int(np.argmax(shape < 0))
+        raise WorkloadError(f"{path}:{at + 1}: size {shape[at]}: must not be negative")
     for mode, file in stored:
         if mode >= len(shape):
             raise WorkloadError(f"{file}: {path.name} has only {len(shape)} dimensions")
@@ -209,7 +209,7 @@ def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
         raise WorkloadError(f"{files['segments']}: the file is empty: must have at least one line")
     if len(segments) > 1 and segments[-1] == len(coordinates) + 1:
         segments[-1] -= 1
-    level = CompressedLevel(max(size, int(coordinates.max(initial=0)) + 1), segments, coordinates)
+    level = CompressedLevel(max(size, int(coordinates.max(initial=-1)) + 1), segments, coordinates)
     for fault in compressed_faults(level, mode, len(segments) - 1):
         array = fault.array or "segments"
         line = (fault.index or 0) + 1

@@ -274,14 +274,9 @@ def faults(storage: Storage) -> Iterator[Fault]:
             name = type(level).__name__
             yield Fault(number, None, None, f"{name} in format {format}: must be {kind}")
             return
-        if level.size != shape[mode] or level.size < 1:
-            yield Fault(
-                number,
-                None,
-                None,
-                f"size {level.size}: must be that of dimension {mode}, {shape[mode]}, and at least "
-                "1",
-            )
+        if level.size != shape[mode] or level.size < 0:
+            right = f"must be that of dimension {mode}, {shape[mode]}, and not negative"
+            yield Fault(number, None, None, f"size {level.size}: {right}")
             return
         match level:
             case DenseLevel():
@@ -384,6 +379,8 @@ def _bitvector_faults(level: BitvectorLevel, number: int, fibers: int) -> Iterat
         yield Fault(number, None, None, f"words of {level.word_bits} bits: must be 1 to 32")
     words = level.words
     yield from _array_faults(number, "words", words, np.uint32, fibers * level.words_per_fiber)
+    if not len(words):
+        return
     last = level.size - (level.words_per_fiber - 1) * level.word_bits
     allowed = np.full(level.words_per_fiber, 2**level.word_bits - 1, np.uint32)
     allowed[-1] = 2**last - 1

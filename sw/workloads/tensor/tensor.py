@@ -21,7 +21,7 @@ class Tensor:
     """A tensor by its entries; what is no entry is zero.
 
     shape
-        size of each dimension, at least 1; () for a scalar.
+        size of each dimension; () for a scalar.
     coordinates
         int64 [nnz, order]: ascending by the first coordinate, then the second and so on, each
         below its dimension's size, none twice.
@@ -174,10 +174,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
     for dimension, size in enumerate(shape):
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
             raise WorkloadError(f"dimension {dimension} has size {size!r}: must be a whole number")
-        if not 1 <= size < 2**63:
-            raise WorkloadError(
-                f"dimension {dimension} has size {size}: must be at least 1 and within 63 bits"
-            )
+        if not 0 <= size < 2**63:
+            raise WorkloadError(f"dimension {dimension} has size {size}: must be 0 to 2**63 - 1")
         sizes.append(int(size))
     return tuple(sizes)
 

@@ -105,10 +105,9 @@ def _read_mtx(path: Path) -> Tensor:
     lines = read_text(path).splitlines()
     header = read_header(lines, source)
     size = read_size(lines, header, source)
-    if size.rows < 1 or size.columns < 1:
+    if size.rows < 0 or size.columns < 0:
         raise WorkloadError(
-            f"{source}:{size.line}: {size.rows} x {size.columns}: must have at least one row and "
-            "one column"
+            f"{source}:{size.line}: {size.rows} x {size.columns}: must not be negative"
         )
     entries = read_entries(lines, header, size, source)
 

@@ -127,8 +127,6 @@ def _require_shape(
             f"{place}: a shape of {len(shape)} sizes: must be {coordinates.shape[1]}, as entries "
             "have indices"
         )
-    if 0 in shape:
-        raise WorkloadError(f"{place}: size 0: must be at least 1")
     outside = coordinates >= np.array(shape, np.int64)
     if outside.any():
         entry, dimension = (int(at) for at in np.argwhere(outside)[0])

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hw.sam.memory.shared_memory import SharedArrays, places
+from hw.sam.memory.placement import places
+from hw.sam.memory.shared_memory import SharedArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
     COORDINATES,

@@ -6,12 +6,11 @@ import io
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from rich.console import Console
 
-from sw.runtime.report import JSON_FIELDS, Chart, Report, bar
-from sw.runtime.verify import compare, max_relative_error
+from sw.runtime.output_summary import OutputSummary
+from sw.runtime.report import JSON_FIELDS, Chart, LaunchFigures, Report, bar
 
 REPORT = Report(
     config="dpu_d3_b64",
@@ -29,9 +28,12 @@ REPORT = Report(
     difference="",
     max_rel_error=2.5e-7,
     statistics={"spills": 0},
-    outputs={"root": 0.5, "rest": float("inf")},
+    outputs=[
+        OutputSummary("outputs", (2,), "float32", 2, True, {"root": 0.5, "rest": float("inf")})
+    ],
     seconds={"compile": 3.25, "simulate": 0.04},
     charts=[Chart("Instructions, % of cycles", [("exec", 256), ("nop", 64)], 512)],
+    launches=[LaunchFigures("tretail", 512, {"exec": 300, "copy": 31})],
 )
 
 
@@ -82,15 +84,29 @@ def test_a_machine_without_a_count_of_cycles() -> None:
     assert report.to_json()["cycles"] is None is report.to_json()["ops_per_cycle"]
 
 
-def test_many_outputs_are_cut_short() -> None:
-    text = page(replace(REPORT, outputs={f"x{k}": k / 2 for k in range(1234)}))
-    assert "\n  x0 = 0, x1 = 0.5, x2 = 1, x3 = 1.5, and 1,230 more\n" in text
+def test_launches_are_on_the_page_where_there_are_several() -> None:
+    launches = [LaunchFigures("count", 48, {}), LaunchFigures("move", None, {})]
+    assert "\nLaunches\n  count 48 cycles · move\n" in page(replace(REPORT, launches=launches))
+
+
+def test_outputs_that_are_no_scalars_have_a_line_each() -> None:
+    outputs = [
+        OutputSummary("y", (1000, 3), "float16", 3000, False, {"y[0,0]": 0.5}),
+        OutputSummary("x", (9, 9), "float32", 2, False, {"x[0,1]": 1.0, "x[8,8]": 2.0}),
+        *REPORT.outputs,
+    ]
+    assert page(replace(REPORT, outputs=outputs)).endswith(
+        "\nOutputs\n  root = 0.5, rest = inf\n"
+        "  y [1000, 3] float16: y[0,0] = 0.5, and 2,999 more\n"
+        "  x [9, 9] float32, 2 entries: x[0,1] = 1, x[8,8] = 2\n\n"
+        "Time\n  compile 3.2 s · simulate 40 ms\n"
+    )
 
 
 def test_the_json_object() -> None:
     text = json.dumps(REPORT.to_json(), allow_nan=False)
     assert json.loads(text) == {
-        "version": 1,
+        "version": 2,
         "config": "dpu_d3_b64",
         "target": "dpu",
         "workload": "tretail",
@@ -111,6 +127,7 @@ def test_the_json_object() -> None:
         "counters": {"exec": 300, "copy": 31},
         "statistics": {"spills": 0},
         "outputs": {"root": 0.5, "rest": None},
+        "launches": {"tretail": {"cycles": 512, "counters": {"exec": 300, "copy": 31}}},
     }
 
 
@@ -131,46 +148,3 @@ def test_a_stage_that_was_left_out_took_no_time() -> None:
 )
 def test_bars(share: float, drawn: str) -> None:
     assert bar(share) == drawn
-
-
-def test_equal_bits_are_exact() -> None:
-    words, values = np.array([1, 2], np.uint32), np.array([0.5, 2.0])
-    found = compare(["a", "b"], words, words.copy(), values, np.array([0.5, 4.0]))
-    assert (found.bit_exact, found.difference, found.max_rel_error) == (True, "", 0.5)
-
-
-def test_the_first_difference_is_named() -> None:
-    words = np.array([1, 2, 0x3F800000], np.uint32)
-    found = compare(
-        ["a", "b", "c"], words, np.array([1, 3, 4], np.uint32), np.zeros(3), np.zeros(3)
-    )
-    assert not found.bit_exact
-    assert found.difference == (
-        "2 of 3 outputs differ; the first is b: 0x00000002, must be 0x00000003"
-    )
-
-
-@pytest.mark.parametrize(
-    ("value", "reference", "error"),
-    [
-        (1.0, 1.0, 0.0),
-        (-1.5, -1.0, 0.5),
-        (0.0, 2.0, 1.0),
-        (0.0, 0.0, 0.0),
-        (-0.0, 0.0, 0.0),
-        (1e-30, 0.0, np.inf),
-        (np.inf, np.inf, 0.0),
-        (np.inf, -np.inf, np.inf),
-        (np.inf, 1.0, np.inf),
-        (1.0, np.inf, np.inf),
-        (np.nan, np.nan, 0.0),
-        (np.nan, 1.0, np.inf),
-        (1.0, np.nan, np.inf),
-    ],
-)
-def test_relative_errors(value: float, reference: float, error: float) -> None:
-    assert max_relative_error(np.array([value]), np.array([reference])) == error
-
-
-def test_no_outputs_have_no_error() -> None:
-    assert max_relative_error(np.zeros(0), np.zeros(0)) == 0.0

@@ -23,6 +23,7 @@ from tests.support.adder import (
     memory_map,
 )
 from tests.support.amaranth_port import AmaranthPort
+from tests.support.front_door import FrontDoor
 
 DONE = Status(busy=False, done=True, cause=0, detail=0)
 
@@ -55,11 +56,12 @@ def simulator(verilog: str) -> Iterator[Simulator]:
         yield simulator
 
 
-@pytest.fixture(params=["verilated", "amaranth"])
+@pytest.fixture(params=["verilated", "verilated front door", "amaranth"])
 def port(request: pytest.FixtureRequest) -> Port:
-    if request.param == "verilated":
-        return request.getfixturevalue("simulator")
-    return AmaranthPort(Adder())
+    if request.param == "amaranth":
+        return AmaranthPort(Adder())
+    simulator = request.getfixturevalue("simulator")
+    return simulator if request.param == "verilated" else FrontDoor(simulator)
 
 
 def connect(port: Port) -> HostDriver:
@@ -207,6 +209,14 @@ def test_a_design_may_stop_the_simulation(stop, capfd):
             simulator.step(100)
         with refused("stopped: the design stopped the simulation in cycle 52"):
             simulator.step(1)
+
+
+def test_a_design_stops_its_own_simulation_alone():
+    verilog = STOPPED.replace("STOP", "$finish;")
+    with Simulator(verilog, "stopped") as one, Simulator(verilog, "stopped") as other:
+        with refused("stopped: the design stopped the simulation in cycle 52"):
+            one.step(100)
+        other.step(10)
 
 
 def test_a_port_that_does_not_answer_is_given_up():

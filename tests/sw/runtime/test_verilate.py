@@ -95,9 +95,10 @@ def test_whatever_goes_in_makes_an_entry_of_its_own(cache: Path) -> None:
         build(VERILOG, "half", SHIM),
         build(VERILOG.replace(">> 1", ">> 2"), "half", SHIM),
         build(VERILOG, "half", SHIM + "// changed\n"),
+        build(VERILOG, "half", SHIM, configuration="`verilator_config\n"),
     }
-    assert len(paths) == 3
-    assert len(set(entries(cache)) - set(before)) == 2
+    assert len(paths) == 4
+    assert len(set(entries(cache)) - set(before)) == 3
 
 
 def test_what_a_killed_build_left_is_no_hindrance(cache: Path) -> None:

@@ -45,11 +45,11 @@ def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> lis
     return results
 
 
-def random_inputs(text: str, size: int, seed: int) -> dict[str, Any]:
-    random = np.random.default_rng([seed, size])
+def random_inputs(text: str, sizes: Mapping[str, int], seed: int) -> dict[str, Any]:
+    random = np.random.default_rng([seed, *sizes.values()])
     found: dict[str, Any] = {}
     for access in parse(text).operands:
-        shape = tuple(SIZES[size][index] for index in access.indices)
+        shape = tuple(sizes[index] for index in access.indices)
         kept = random.random(shape) < random.choice([0.0, 0.2, 0.7, 1.0])
         found[access.tensor] = np.where(kept, random.standard_normal(shape), 0.0)
     return found
@@ -79,7 +79,33 @@ def test_all_kernels(kernel: str) -> None:
 @pytest.mark.parametrize("name", MIXED)
 def test_mixed(name: str) -> None:
     text = MIXED[name]
-    run_both(text, [random_inputs(text, size, seed) for size in range(4) for seed in range(3)])
+    run_both(
+        text, [random_inputs(text, SIZES[size], seed) for size in range(4) for seed in range(3)]
+    )
+
+
+EMPTY = {
+    **MIXED,
+    "sum": SUITE["tensor3_innerprod"],
+    "full sums": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ss:1,0 -f=C:ss -s=reorder(k,i,j)",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *MIXED,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in EMPTY if name not in MIXED),
+    ],
+)
+def test_dimensions_of_size_zero(name: str) -> None:
+    text = EMPTY[name]
+    order = parse(text).order
+    empty = [[index] for index in order] + [list(order)]
+    run_both(
+        text,
+        [random_inputs(text, {**SIZES[1], **dict.fromkeys(one, 0)}, seed=1) for one in empty],
+    )
 
 
 @pytest.mark.parametrize("seed", RANDOM)

@@ -162,7 +162,7 @@ BROKEN_CSR.indices[1] = 7
             "coordinate 9223372036854775808: must be within 63 bits",
         ),
         (([[0], [0, 1]], [1, 2], (4,)), "coordinates [[0], [0, 1]]: must be an array of numbers"),
-        (([[0]], [1], (0,)), "dimension 0 has size 0: must be at least 1 and within 63 bits"),
+        (([[0]], [1], (0,)), "entry 0: coordinate (0,): dimension 0 has size 0"),
         (([[0]], [1], (2.0,)), "dimension 0 has size 2.0: must be a whole number"),
         (([[0]], [1], 4), "shape 4: must be a tuple of whole numbers"),
         (([[0]], [np.nan], (4,)), "entry 0: the value at (0,) is nan: must be a finite number"),
@@ -172,7 +172,7 @@ BROKEN_CSR.indices[1] = 7
             "entry 3: the value at (1, 1) is inf: must be a finite number",
         ),
         (np.nan, "entry 0: the value at () is nan: must be a finite number"),
-        (np.zeros((2, 0)), "dimension 1 has size 0: must be at least 1 and within 63 bits"),
+        (([], [], (2, -1)), "dimension 1 has size -1: must be 0 to 2**63 - 1"),
         (
             np.ones(2, complex),
             "an array of complex128 is no tensor: must be an array of real numbers",

@@ -119,7 +119,8 @@ HEADER = "%%MatrixMarket matrix coordinate real general\n"
             "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 2 4\n",
             "f.mtx:3: 3 fields: must be 'ROW COLUMN'",
         ),
-        (HEADER + "0 3 0\n", "f.mtx:2: 0 x 3: must have at least one row and one column"),
+        (HEADER + "0 -3 0\n", "f.mtx:2: 0 x -3: must not be negative"),
+        (HEADER + "0 3 1\n1 1 1\n", "f.mtx:3: entry (1, 1): row must be 1 to 0, column 1 to 3"),
         (HEADER + "2 3 -1\n", "f.mtx:2: -1 entries: must not be negative"),
         (HEADER + "2 3 1\n3 3 1\n", "f.mtx:3: entry (3, 3): row must be 1 to 2, column 1 to 3"),
         (HEADER + "2 3 1\n1_0 1 1\n", "f.mtx:3: '1_0' is no whole number"),
@@ -157,6 +158,8 @@ def test_npy(tmp_path: Path) -> None:
     assert same(load_tensor(tmp_path / "t.npy"), Tensor.from_any(dense))
     np.save(tmp_path / "t.npy", np.asfortranarray(dense))
     assert same(load_tensor(tmp_path / "t.npy"), Tensor.from_any(dense))
+    np.save(tmp_path / "t.npy", np.zeros((2, 0, 4)))
+    assert load_tensor(tmp_path / "t.npy").shape == (2, 0, 4)
 
 
 def test_programs_are_told_from_tensors(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.host_parts import back_door
+from bench.lib.pages import Intro, Page
+
+INTROS = {
+    "back_door": Intro(
+        "Memories of simulators",
+        f"Memories of {back_door.MEBIBYTES} MiB behind the host port of a Verilated design, whole: "
+        "rows of 32-bit words, each word of a row in a RAM of its own. *Write*, *read*: through "
+        "the simulator's back door, without clock cycles, as runs do. *Port*: the rate of writes "
+        "through the host port, one word a cycle, measured on this design, which has nothing else "
+        "to simulate.",
+    ),
+}
+
+PAGE = Page(
+    "Host",
+    "What the way to an accelerator and back costs, besides the accelerator itself. Measured by "
+    "`make bench ONLY=host`. `.venv/bin/python -m bench.host page` writes what was measured here, "
+    "and sums it up in the README.",
+    INTROS,
+)

@@ -1,0 +1,185 @@
+"""Results beside the golden model's and float64's: dense, sparse and labelled."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from sw.program.tensor_spec import Array, Labelled, Sparse, Storage, TensorSpec, labels_of
+from sw.runtime.verify import Verification, compare, max_relative_error
+from sw.workloads.tensor.tensor import Tensor
+
+SPARSE = Sparse(("compressed", "compressed"), (0, 1))
+HUGE = 2**62
+
+
+def verified(
+    spec: TensorSpec, found: Array, golden: Array, reference: Array | None = None
+) -> Verification:
+    wanted = golden if reference is None else reference
+    return compare([spec], {"x": found}, {"x": golden}, {"x": wanted})
+
+
+def dense(values: object, type: str = "float32") -> np.ndarray:
+    return np.array(values, TensorSpec("x", (), type).dtype)
+
+
+def spec(array: Array, type: str = "float32", storage: Storage | None = None) -> TensorSpec:
+    shape = tuple(array.shape)
+    return (
+        TensorSpec("x", shape, type) if storage is None else TensorSpec("x", shape, type, storage)
+    )
+
+
+def tensor(shape: tuple[int, ...], entries: dict[tuple[int, ...], float]) -> Tensor:
+    places = np.array(sorted(entries), np.int64).reshape(len(entries), len(shape))
+    values = np.array([entries[tuple(place)] for place in places.tolist()], np.float32)
+    return Tensor(shape, places, values)
+
+
+def test_equal_bits_are_exact() -> None:
+    values = dense([[0.5, np.inf], [np.nan, -1.0]])
+    assert verified(spec(values), values, values.copy()) == Verification(True, "", 0.0)
+
+
+def test_the_error_is_float64s() -> None:
+    values = dense([0.5, 2.0])
+    found = verified(spec(values), values, values, np.array([0.5, 4.0]))
+    assert found == Verification(True, "", 0.5)
+
+
+def test_the_first_difference_of_a_dense_tensor_is_named() -> None:
+    golden = dense([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    found = golden.copy()
+    found[1, 0], found[1, 2] = -4.0, 7.0
+    assert verified(spec(golden), found, golden).difference == (
+        "2 of 6 outputs differ; the first is x[1,0]: 0xc0800000, must be 0x40800000"
+    )
+
+
+def test_a_scalar_has_its_own_name() -> None:
+    assert verified(spec(dense(1.0)), dense(1.0), dense(2.0)).difference == (
+        "1 of 1 outputs differ; the first is x: 0x3f800000, must be 0x40000000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "found", "golden"),
+    [
+        ("uint8", "0x01", "0x02"),
+        ("int64", "0x0000000000000001", "0x0000000000000002"),
+        ("float16", "0x3c00", "0x4000"),
+        ("bfloat16", "0x3f80", "0x4000"),
+        ("float64", "0x3ff0000000000000", "0x4000000000000000"),
+    ],
+)
+def test_bits_of_any_type(type: str, found: str, golden: str) -> None:
+    one, two = dense([1], type), dense([2], type)
+    assert verified(spec(one, type), one, two).difference == (
+        f"1 of 1 outputs differ; the first is x[0]: {found}, must be {golden}"
+    )
+
+
+def test_labelled_outputs_are_called_by_label_and_have_two_zeros() -> None:
+    golden = dense([0.0, 1.0])
+    found = dense([-0.0, 1.0])
+    labelled = spec(golden, storage=Labelled(labels_of(["größe", "b"])))
+    assert verified(labelled, golden, golden).bit_exact
+    result = verified(labelled, found, golden)
+    assert not result.bit_exact
+    assert result.max_rel_error == 0.0
+    assert result.difference == (
+        "1 of 2 outputs differ; the first is größe: 0x80000000, must be 0x00000000"
+    )
+
+
+def test_nan_of_other_bits_differs() -> None:
+    one = np.array([0x7FC00000], np.uint32).view(np.float32)
+    other = np.array([0x7FC00001], np.uint32).view(np.float32)
+    result = verified(spec(one), other, one)
+    assert not result.bit_exact
+    assert result.max_rel_error == 0.0
+
+
+def test_zeros_of_a_sparse_tensor_may_be_absent_or_of_either_sign() -> None:
+    one = tensor((3, 4), {(0, 1): 2.0, (2, 3): -0.0})
+    other = tensor((3, 4), {(0, 0): 0.0, (0, 1): 2.0})
+    assert verified(spec(one, storage=SPARSE), one, other) == Verification(True, "", 0.0)
+
+
+def test_entries_that_are_missing_or_too_many_differ() -> None:
+    one = tensor((3, 4), {(0, 1): 2.0, (2, 3): 1.0})
+    other = tensor((3, 4), {(0, 1): 2.0, (1, 2): 4.0})
+    assert verified(spec(one, storage=SPARSE), one, other).difference == (
+        "2 of 3 outputs differ; the first is x[1,2]: 0x00000000, must be 0x40800000"
+    )
+    assert verified(spec(one, storage=SPARSE), other, one).max_rel_error == np.inf
+
+
+def test_sparse_beside_dense() -> None:
+    found = tensor((2, 2), {(0, 1): 2.0})
+    assert verified(spec(found, storage=SPARSE), found, dense([[0, 2], [0, 0]])).bit_exact
+    assert verified(spec(found, storage=SPARSE), found, dense([[0, 2], [0, 3]])).difference == (
+        "1 of 4 outputs differ; the first is x[1,1]: 0x00000000, must be 0x40400000"
+    )
+
+
+def test_places_beyond_64_bits() -> None:
+    shape = (HUGE, HUGE, 3)
+    one = tensor(shape, {(0, 1, 2): 1.0, (HUGE - 1, HUGE - 1, 2): 2.0})
+    other = tensor(shape, {(0, 1, 2): 1.0, (HUGE - 1, HUGE - 1, 1): 2.0})
+    storage = Sparse(("compressed",) * 3, (0, 1, 2))
+    assert verified(spec(one, storage=storage), one, one) == Verification(True, "", 0.0)
+    assert verified(spec(one, storage=storage), one, other).difference == (
+        f"2 of 3 outputs differ; the first is x[{HUGE - 1},{HUGE - 1},1]: 0x00000000, "
+        "must be 0x40000000"
+    )
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_nothing_is_equal_to_nothing(shape: tuple[int, ...]) -> None:
+    empty = np.zeros(shape, np.float32)
+    assert verified(spec(empty), empty, empty) == Verification(True, "", 0.0)
+
+
+def test_all_outputs_count() -> None:
+    specs = [TensorSpec("a", (2,), "float32"), TensorSpec("b", (), "uint8")]
+    found = {"a": dense([1, 2]), "b": dense(3, "uint8")}
+    golden = {"a": dense([1, 2]), "b": dense(4, "uint8")}
+    result = compare(specs, found, golden, golden)
+    assert result.difference == "1 of 3 outputs differ; the first is b: 0x03, must be 0x04"
+    assert result.max_rel_error == 0.25
+
+
+def test_values_of_ml_dtypes_have_errors() -> None:
+    values = np.array([1.0, 3.0], ml_dtypes.bfloat16)
+    assert verified(spec(values, "bfloat16"), values, values, np.array([1.0, 4.0])) == (
+        Verification(True, "", 0.25)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "error"),
+    [
+        (1.0, 1.0, 0.0),
+        (-1.5, -1.0, 0.5),
+        (0.0, 2.0, 1.0),
+        (0.0, 0.0, 0.0),
+        (-0.0, 0.0, 0.0),
+        (1e-30, 0.0, np.inf),
+        (np.inf, np.inf, 0.0),
+        (np.inf, -np.inf, np.inf),
+        (np.inf, 1.0, np.inf),
+        (1.0, np.inf, np.inf),
+        (np.nan, np.nan, 0.0),
+        (np.nan, 1.0, np.inf),
+        (1.0, np.nan, np.inf),
+    ],
+)
+def test_relative_errors(value: float, reference: float, error: float) -> None:
+    assert max_relative_error(np.array([value]), np.array([reference])) == error
+
+
+def test_no_outputs_have_no_error() -> None:
+    assert max_relative_error(np.zeros(0), np.zeros(0)) == 0.0
