@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.host_parts import back_door
+from bench.host_parts import back_door, values
 from bench.lib.pages import Intro, Page
 
 INTROS = {
@@ -13,6 +13,12 @@ INTROS = {
         "the simulator's back door, without clock cycles, as runs do. *Port*: the rate of writes "
         "through the host port, one word a cycle, measured on this design, which has nothing else "
         "to simulate.",
+    ),
+    "values": Intro(
+        "Values in and out",
+        f"{values.VALUES:,} values from a file through a target's model to a file of results: for "
+        "SAM the entries of a sparse matrix, copied; for the DPU named leaves, summed up in fours. "
+        "What interpreter and compiler themselves take is left out.",
     ),
 }
 

@@ -185,8 +185,10 @@ class Device:
         job = self.target.job(program, launch, tensors, **options)
         self.target.check(job)
         machine = self._machine(program, launch)
-        name = "simulate" if len(program.launches) == 1 else f"simulate {launch.name}"
-        with self._stages(name):
+        place, stage = program.workload, "simulate"
+        if len(program.launches) > 1:
+            place, stage = f"{place}, launch {launch.name}", f"{stage} {launch.name}"
+        with self._stages(stage):
             try:
                 machine.load(job)
                 machine.start()
@@ -194,7 +196,7 @@ class Device:
             except WorkloadError:
                 raise
             except GnarlError as error:
-                raise ProgramError(f"{program.workload}: {self.backend} {error}") from error
+                raise ProgramError(f"{place}: {self.backend} {error}") from error
             return LaunchRun(launch, job, machine.read())
 
     def _machine(self, program: Program, launch: Launch) -> Machine[Any]:

@@ -69,11 +69,14 @@ class HostMachine(Generic[OperandsT]):
     def wait(self) -> None:
         try:
             self.driver.finish(self._target.cycle_limit(self._job.launch))
-        except HostError as error:
+        except BaseException as error:
+            # Stopped, or interrupted from the keyboard: nobody knows what it has written.
             self._digests.clear()
             self.driver.stop()
             self.driver.clear()
-            raise ProgramError(f"{error}; {self._on_model()}") from error
+            if isinstance(error, HostError):
+                raise ProgramError(f"{error}; {self._on_model()}") from error
+            raise
 
     def read(self) -> Finished:
         launch, counters = self._job.launch, self.driver.counters()

@@ -30,6 +30,9 @@ def test_small_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert 0 < values[f"{name}/write_s"] < back_door.LIMIT_S
         assert 0 < values[f"{name}/read_s"]
         assert 0 < values[f"{name}/port_rate"]
+    for target in ("sam", "dpu"):
+        assert values[f"host.values/{target}/1000/bit_exact"] is True
+        assert 0 < values[f"host.values/{target}/1000/beyond_s"]
     assert Path("build/bench/host_back_door.png").read_bytes().startswith(b"\x89PNG")
 
     Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")

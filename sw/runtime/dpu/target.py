@@ -171,10 +171,13 @@ class DpuTarget(HostTarget[DpuConfig, "DagWorkload", np.ndarray]):
 
         return written_rows(launch)
 
-    def volatile_rows(self, launch: Launch) -> dict[str, np.ndarray]:
+    def volatile_rows(self, launch: Launch) -> dict[str, np.ndarray] | None:
         from sw.runtime.dpu.diagnosis import written_rows
 
-        return written_rows(launch)
+        try:
+            return written_rows(launch)
+        except ValueError:  # not instructions, at which the machine will stop
+            return None
 
     def first_difference(
         self, launch: Launch, found: Mapping[str, Rows], model: Mapping[str, Rows]

@@ -9,7 +9,12 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import ConfigError
-from sw.runtime.configuration import configuration_names, load_configuration
+from sw.runtime.configuration import (
+    configuration_files,
+    configuration_names,
+    load_configuration,
+)
+from tests.support.installed import OUTSIDE, importable, install
 
 FIELDS = ", ".join(field.name for field in fields(DpuConfig))
 
@@ -156,3 +161,39 @@ def test_a_value_does_not_hide_its_field(tmp_path: Path) -> None:
 def test_a_field_may_be_called_as_an_error_begins(tmp_path: Path) -> None:
     path = write(tmp_path, 'target = "dpu"\n\n"banks = 8: no" = 1\n')
     assert refusal(path).startswith(f"{path}:3: banks = 8: no = 1: no such field; ")
+
+
+def test_configurations_of_other_packages_have_names(tmp_path: Path) -> None:
+    before = configuration_names()
+    install(tmp_path, "outside", OUTSIDE)
+    with importable(tmp_path):
+        assert configuration_names() == sorted([*before, "adder", "ulp", "ulp_fast"])
+        found = load_configuration("ulp_fast")
+        assert (found.target.name, found.note) == ("ulp", "As ulp, with another clock.")
+        assert found.config.to_dict() == {"stage": 1, "clock_mhz": 200}
+        path = write(tmp_path, 'target = "ulp"\nclock_mhz = 0\n')
+        assert refusal(path) == f"{path}:2: clock_mhz = 0: must be a whole number from 1 to 500"
+    assert configuration_names() == before
+
+
+def test_a_configuration_of_the_project_keeps_its_name(tmp_path: Path) -> None:
+    own = configuration_files()["dpu_d1_b8"]
+    (tmp_path / "dpu_d1_b8.toml").write_text('target = "adder"\n')
+    (tmp_path / "mine.py").write_text(
+        "from pathlib import Path\n"
+        "from tests.support.adder_target import AdderTarget\n"
+        "class Mine(AdderTarget):\n"
+        "    configurations = Path(__file__).parent\n"
+        "TARGET = Mine()\n"
+    )
+    install(tmp_path, "mine", {"adder": "mine:TARGET"})
+    with importable(tmp_path):
+        assert configuration_files()["dpu_d1_b8"] == own
+
+
+def test_an_unknown_target_is_compared_with_those_of_other_packages(tmp_path: Path) -> None:
+    path = write(tmp_path, 'target = "cpu"\n')
+    install(tmp_path, "outside", OUTSIDE)
+    known = '"dpu", "sam", "cuda", "adder", "ulp"'
+    with importable(tmp_path):
+        assert refusal(path) == f"{path}:1: target = 'cpu': must be one of {known}"

@@ -10,20 +10,23 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from sw.runtime.backend import BACKENDS
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import START_CYCLES
+from hw.dpu.isa import START_CYCLES, PeOp
 from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from sw.program.program import Program
-from sw.program.rows import MachineRun, Rows
-from sw.runtime.configuration import load_configuration
+from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
+from sw.targets import TARGETS
 from sw.workloads.dag.generate import random_dag
 from sw.workloads.dag.workload import DagWorkload
+from tests.support import ulp_target
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
+from tests.support.host_ports import FaultyPort, put_port
 
 CONFIG = "dpu_d1_b8"
+
+BACKENDS = TARGETS["dpu"].backends
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -43,10 +46,12 @@ def refused(kind: type[GnarlError], text: str) -> pytest.RaisesExc[GnarlError]:
 
 def require_right(device: Device, program: Program, inputs: np.ndarray) -> None:
     result = device.run(program, inputs)
-    found = device.verify(program, inputs, result)
-    assert found.difference == ""
+    found = device.verify(result)
+    assert (found.bit_exact, found.difference) == (True, "")
+    outputs = np.asarray(result.outputs["outputs"])
+    assert outputs.dtype == np.float32
     # NaN and infinities apart, float32 is near float64 for these few operations.
-    assert found.max_rel_error < 1e-3 or not np.isfinite(result.outputs).all()
+    assert found.max_rel_error < 1e-3 or not np.isfinite(outputs).all()
     # One instruction a cycle, HALT's own being the first of draining.
     config = DpuConfig.from_dict(program.config)
     issued = program.statistics["instructions"]
@@ -86,7 +91,7 @@ def test_special_values_come_through(device: Device) -> None:
     tiny, huge = 1e-45, 3e38
     for pair in [(np.inf, -np.inf), (0.0, -0.0), (tiny, -tiny), (huge, huge), (np.inf, 0.0)]:
         inputs = np.array(pair)
-        assert device.verify(program, inputs, device.run(program, inputs)).difference == ""
+        assert device.verify(device.run(program, inputs)).difference == ""
 
 
 def test_values_by_name(device: Device) -> None:
@@ -96,16 +101,19 @@ def test_values_by_name(device: Device) -> None:
     graph.add_node("y", op="mul")
     graph.add_edges_from([("half", "y"), ("x", "y")])
     result = device.run(device.compile(graph), {"x": 3.0})
-    assert result.outputs.tolist() == [1.5]
-    assert result.words.tolist() == [0x3FC00000]
+    outputs = np.asarray(result.outputs["outputs"])
+    assert (outputs.tolist(), outputs.dtype) == ([1.5], np.float32)
+    assert result.scalars() == {"y": 1.5}
 
 
 def test_a_machine_error_ends_the_run_and_not_the_device(device: Device) -> None:
     workload = random_dag(50, seed=1)
     program = device.compile(workload)
-    stream = program.sections["instructions"].copy()
+    launch = program.launches[0]
+    stream = launch.sections["instructions"].copy()
     stream[0] = 0x0F  # no such opcode
-    broken = replace(program, sections={**program.sections, "instructions": stream})
+    damaged = replace(launch, sections={**launch.sections, "instructions": stream})
+    broken = replace(program, launches=(damaged,))
     model = "model cycle 3, instruction 0 at byte 0x0: ILLEGAL_OPCODE, detail 0xf"
     text = {
         "rtl": "rtl stopped after 4 cycles: error 1 (ILLEGAL_OPCODE), detail 15; " + model,
@@ -124,7 +132,8 @@ def test_both_backends_count_the_same() -> None:
             results.append(device.run(device.compile(workload), workload.inputs))
     left, right = results
     assert (left.cycles, left.counters) == (right.cycles, right.counters)
-    assert left.words.tolist() == right.words.tolist()
+    words = [np.asarray(result.outputs["outputs"]).view(np.uint32) for result in results]
+    assert words[0].tolist() == words[1].tolist()
 
 
 def test_a_program_for_another_configuration_is_refused(model: Device) -> None:
@@ -134,7 +143,7 @@ def test_a_program_for_another_configuration_is_refused(model: Device) -> None:
         "program for another configuration: depth is 2, must be 1; banks is 16, must be 8; "
         "registers is 32, must be 16",
     ):
-        model.run(program, np.zeros(len(program.input_names)))
+        model.run(program, np.zeros(20))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +162,7 @@ def test_bad_inputs_are_refused(model: Device, inputs: object, text: str) -> Non
     graph.add_edges_from([("a", "y"), ("b", "y")])
     program = model.compile(graph)
     with refused(WorkloadError, text):
-        model.run(program, inputs)  # type: ignore[arg-type]
+        model.run(program, inputs)
 
 
 FLOAT32_RANGE = "float32 holds -3.4028234663852886e+38 to 3.4028234663852886e+38"
@@ -198,64 +207,87 @@ def test_a_tensors_value_that_the_format_does_not_hold_is_named(
 
 
 def test_an_unknown_backend_is_refused() -> None:
-    with pytest.raises(ValueError, match="^no backend 'fpga'; there are rtl, model$"):
+    with refused(ConfigError, "backend fpga: target dpu runs on rtl or model"):
         Device(CONFIG, "fpga")
-
-
-def test_a_target_without_a_host_port() -> None:
-    text = "cuda_sm90: target cuda has no host port: its devices are in sw.runtime.cuda"
-    with pytest.raises(ConfigError, match=f"^{text}$"):
-        Device("cuda_sm90")
 
 
 def test_the_model_has_no_waves(tmp_path: Path) -> None:
     device = Device(CONFIG, "model", waves=tmp_path / "x.fst")
     workload = random_dag(20, seed=1)
-    with pytest.raises(ValueError, match="^the model has no signals: waves are of the RTL$"):
+    with refused(ConfigError, "waves: the model has no signals: must be left out"):
         device.run(device.compile(workload), workload.inputs)
 
 
-class _Faulty:
-    """The model of the machine with one bit of every row it returns inverted."""
-
-    def __init__(self, *arguments: object) -> None:
-        self._model = BACKENDS["model"](*arguments)  # type: ignore[arg-type]
-
-    def run(self, *arguments: object) -> MachineRun:
-        run = self._model.run(*arguments)  # type: ignore[arg-type]
-        rows = run.memory["data"]
-        return replace(run, memory={"data": Rows(rows.numbers, rows.words ^ np.uint32(1))})
-
-    def close(self) -> None:
-        pass
+def test_waves_are_of_one_hardware(tmp_path: Path) -> None:
+    hardware = NamedConfiguration("ulp", "", ulp_target.TARGET, ulp_target.UlpConfig(), {})
+    with Device(hardware, waves=tmp_path / "x.fst") as device:
+        moves = ulp_target.Moves("moves", {"steps": np.array([1]), "x": np.ones(1)})
+        text = "waves: not supported where launches have different hardware"
+        with refused(ConfigError, text):
+            device.run(device.compile(moves), moves.inputs)
 
 
-def test_the_first_word_that_hardware_stores_wrongly_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(BACKENDS, "rtl", _Faulty)
+def test_an_error_of_one_launch_names_it() -> None:
+    hardware = NamedConfiguration("ulp", "", ulp_target.TARGET, ulp_target.UlpConfig(), {})
+    device = Device(hardware, "model")
+    nan = np.array([0xFFFFFFFF - 3], np.uint32).view(np.float32)
+    moves = ulp_target.Moves("moves", {"steps": np.array([3]), "x": nan})
+    with refused(ProgramError, "moves, launch move: model row 0: OVERFLOW"):
+        device.run(device.compile(moves), moves.inputs)
+
+
+@pytest.fixture
+def added() -> Iterator[tuple[Device, Program]]:
+    """A device of the RTL, and the program that adds ``a`` and ``b``."""
     graph = nx.DiGraph()
     for name, op in (("a", "input"), ("b", "input"), ("y", "add")):
         graph.add_node(name, op=op)
     graph.add_edges_from([("a", "y"), ("b", "y")])
-    device = Device(CONFIG, "rtl")
-    program = device.compile(graph)
-    inputs = [1.0, 2.0]
-    found = device.verify(program, inputs, device.run(program, inputs))
-    assert found.difference == (
-        "1 of 1 outputs differ; the first is y: 0x40400001, must be 0x40400000"
-    )
-    row, bank = program.sections["output_row"][0], program.sections["output_bank"][0]
+    with Device(CONFIG, "rtl") as device:
+        yield device, device.compile(graph)
+
+
+WRONG = "1 of 1 outputs differ; the first is y: "
+
+
+def test_the_first_word_that_hardware_stores_wrongly_is_named(
+    added: tuple[Device, Program],
+) -> None:
+    device, program = added
+    put_port(device, FaultyPort)
+    result = device.run(program, [1.0, 2.0])
+    sections = program.launches[0].sections
+    row, bank = sections["output_row"][0], sections["output_bank"][0]
     store = program.statistics["instructions"] - 2
-    assert device.diagnose(program, inputs) == (
-        f"instruction {store} in cycle {START_CYCLES + store} stores 0x40400001 to row {row}, "
-        f"bank {bank}, the model 0x40400000"
+    assert device.verify(result).difference == (
+        f"{WRONG}0x40400001, must be 0x40400000; instruction {store} in cycle "
+        f"{START_CYCLES + store} stores 0x40400001 to row {row}, bank {bank}, the model 0x40400000"
     )
 
 
-def test_a_wrong_program_is_told_from_wrong_hardware(model: Device) -> None:
-    workload = random_dag(50, seed=1)
-    program = model.compile(workload)
-    assert model.diagnose(program, workload.inputs) == (
-        "model and model store the same words: the program is wrong"
+def test_a_wrong_program_is_told_from_wrong_hardware(added: tuple[Device, Program]) -> None:
+    device, program = added
+    launch = program.launches[0]
+    product = np.array([PeOp.MUL], np.uint8)
+    other = replace(launch, sections={**launch.sections, "tree_op": product})
+    wrong = replace(program, launches=(other,))
+    found = device.verify(device.run(wrong, [1.0, 2.0]))
+    assert found.difference == (
+        f"{WRONG}0x40400000, must be 0x40000000; machine and model store the same words: the "
+        "program is wrong"
     )
+    # What the machines hold now is another run's.
+    result = device.run(wrong, [1.0, 2.0])
+    device.run(program, [5.0, 6.0])
+    assert device.verify(result).difference == f"{WRONG}0x40400000, must be 0x40000000"
+
+
+def test_a_result_can_be_verified_after_its_device_is_closed(
+    added: tuple[Device, Program],
+) -> None:
+    device, program = added
+    result = device.run(program, [1.0, 2.0])
+    device.close()
+    assert device.verify(result).bit_exact
+    forged = replace(result, outputs={"outputs": np.zeros(1, np.float32)})
+    assert device.verify(forged).difference == f"{WRONG}0x00000000, must be 0x40400000"

@@ -73,7 +73,7 @@ def test_an_operation_is_counted_when_it_enters_its_layer() -> None:
     graph.add_node("y", op="add")
     graph.add_edges_from((name, "y") for name in "abcd")
     device = Device("dpu_d2_b16_fpga", "model")
-    found = activity(device.compile(graph), None)
+    found = activity(device.compile(graph).launches[0])
     (cycle,) = np.flatnonzero(found.kinds["exec"])
     # Layer 1 follows the crossbar's register, layer 2 comes 3 pipeline stages later.
     assert {int(at): int(found.busy[at]) for at in np.flatnonzero(found.busy)} == {

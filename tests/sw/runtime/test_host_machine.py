@@ -1,0 +1,280 @@
+"""Machines behind the host port: what is loaded again, and what they survive, without a reset."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import GnarlError, ProgramError
+from sw.compiler.passes import Trace
+from sw.program.program import Launch
+from sw.program.rows import Rows
+from sw.runtime import host_machine
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.device import Device
+from sw.runtime.host_machine import HostMachine
+from sw.runtime.host_target import HostJob
+from sw.runtime.simulator import Simulator
+from sw.runtime.verilog import module_name, verilog
+from sw.workloads.dag.generate import random_dag
+from tests.support import adder
+from tests.support.adder_target import TARGET, AdderConfig, AdderTarget, Table
+from tests.support.dags import input_values
+from tests.support.host_ports import CountingPort, put_port
+
+NARROW_WORDS = adder.NARROW_ROWS * adder.NARROW_WORDS
+TABLE_WORDS = adder.ROWS * adder.WORDS
+
+
+class WatchedAdder(AdderTarget):
+    """The adder, of which it is known what runs write, and how long they may take."""
+
+    volatile: Mapping[str, np.ndarray] | None = {"table": np.arange(adder.ROWS)}
+    limit = 1000
+
+    def volatile_rows(self, launch: Launch) -> Mapping[str, np.ndarray] | None:
+        return self.volatile
+
+    def cycle_limit(self, launch: Launch) -> int:
+        return self.limit
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    hardware = NamedConfiguration("adder", "", TARGET, AdderConfig(), {})
+    with Simulator(verilog(hardware), module_name(hardware)) as found:
+        yield found
+
+
+@pytest.fixture
+def target() -> WatchedAdder:
+    return WatchedAdder()
+
+
+@pytest.fixture
+def port(simulator: Simulator) -> CountingPort:
+    return CountingPort(simulator, adder.memory_map())
+
+
+@pytest.fixture
+def machine(target: WatchedAdder, port: CountingPort) -> HostMachine[Any]:
+    return HostMachine(target, AdderConfig(), port)
+
+
+def launch() -> Launch:
+    table = Table("table", {})
+    return TARGET.compile(table, AdderConfig(), trace=Trace()).launches[0]
+
+
+def job(table: np.ndarray, narrow: np.ndarray | None = None) -> HostJob[Any]:
+    """Loads all of both windows."""
+    image = {"table": Rows(np.arange(adder.ROWS), table.astype(np.uint32))}
+    if narrow is not None:
+        image["narrow"] = Rows(np.arange(adder.NARROW_ROWS), narrow.astype(np.uint32))
+    return HostJob(launch(), None, image)
+
+
+TABLE = np.arange(TABLE_WORDS).reshape(adder.SHAPE)
+NARROW = np.arange(NARROW_WORDS).reshape(adder.NARROW_ROWS, adder.NARROW_WORDS)
+
+FULL = TABLE.copy()
+FULL[7, 0] = 2**32 - 1
+"""At which the adder stops."""
+
+OVERFLOW = "stopped after 16 cycles: error 3 (OVERFLOW), detail 7; model row 7: OVERFLOW"
+
+
+def run(machine: HostMachine[Any], port: CountingPort, job: HostJob[Any]) -> dict[str, int]:
+    """Runs a job that ends well; returns the words written to each window."""
+    port.reset()
+    machine.load(job)
+    written = port.written
+    machine.start()
+    machine.wait()
+    found = machine.read()
+    assert found.cycles == adder.CYCLES
+    assert found.counters["rows"] == adder.ROWS
+    table = job.image["table"].words
+    assert np.array_equal(found.outputs["sums"], adder.expected(table))
+    return written
+
+
+def fails(machine: HostMachine[Any], job: HostJob[Any], text: str) -> None:
+    machine.load(job)
+    machine.start()
+    with pytest.raises(ProgramError, match=f"^{re.escape(text)}$"):
+        machine.wait()
+
+
+def test_what_did_not_change_is_not_written_again(
+    machine: HostMachine[Any], port: CountingPort
+) -> None:
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+    # The run itself changes the table.
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 0}
+    assert run(machine, port, job(TABLE, NARROW + 1)) == {"table": 72, "narrow": 16}
+    assert run(machine, port, job(TABLE)) == {"table": 72, "narrow": 0}
+    assert run(machine, port, job(TABLE, NARROW + 1)) == {"table": 72, "narrow": 0}
+    rows = machine.rows({"narrow": np.array([0, 2])})["narrow"]
+    assert rows.words.tolist() == (NARROW + 1)[[0, 2]].tolist()
+
+
+def test_loading_twice_without_a_start_writes_once(
+    machine: HostMachine[Any], port: CountingPort
+) -> None:
+    machine.load(job(TABLE, NARROW))
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 0, "narrow": 0}
+
+
+def test_only_blocks_that_changed_are_written(
+    machine: HostMachine[Any], port: CountingPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_machine, "_BLOCK_WORDS", 4 * adder.WORDS)
+    machine.load(job(TABLE))
+    changed = TABLE.copy()
+    changed[9, 1] += 1
+    changed[20, 2] += 1
+    assert run(machine, port, job(changed)) == {"table": 2 * 4 * adder.WORDS, "narrow": 0}
+
+
+def test_only_blocks_that_a_run_writes_are_forgotten(
+    machine: HostMachine[Any],
+    port: CountingPort,
+    target: WatchedAdder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_machine, "_BLOCK_WORDS", 2 * adder.NARROW_WORDS)
+    target.volatile = {"table": np.arange(adder.ROWS), "narrow": np.array([3])}
+    run(machine, port, job(TABLE, NARROW))
+    assert run(machine, port, job(TABLE, NARROW))["narrow"] == 2 * adder.NARROW_WORDS
+
+
+def test_a_target_that_does_not_know_what_runs_write_loads_all(
+    machine: HostMachine[Any], port: CountingPort, target: WatchedAdder
+) -> None:
+    target.volatile = None
+    for _ in range(2):
+        assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+def test_part_of_a_window_counts_as_no_more(machine: HostMachine[Any], port: CountingPort) -> None:
+    part = HostJob(launch(), None, {"narrow": Rows(np.array([1, 2]), NARROW[1:3] + 5)})
+    machine.load(job(TABLE, NARROW))
+    machine.load(part)
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 0, "narrow": 16}
+    rows = machine.rows({"narrow": np.arange(adder.NARROW_ROWS)})["narrow"]
+    assert rows.words.tolist() == NARROW.tolist()
+
+
+def test_no_rows_are_read_as_none(machine: HostMachine[Any]) -> None:
+    assert machine.rows({"table": np.zeros(0, np.int64)})["table"].words.size == 0
+
+
+def test_an_error_forgets_all(machine: HostMachine[Any], port: CountingPort) -> None:
+    run(machine, port, job(TABLE, NARROW))
+    fails(machine, job(FULL, NARROW), OVERFLOW)
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_forgets_all(
+    machine: HostMachine[Any], port: CountingPort, target: WatchedAdder
+) -> None:
+    run(machine, port, job(TABLE, NARROW))
+    target.limit = 3
+    machine.load(job(TABLE, NARROW))
+    machine.start()
+    with pytest.raises(
+        ProgramError,
+        match=r"^still busy after 3 cycles of waiting: status busy; the model runs to the end$",
+    ):
+        machine.wait()
+    target.limit = 1000
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+def test_an_interrupt_stops_the_run_and_forgets_all(
+    machine: HostMachine[Any], port: CountingPort
+) -> None:
+    machine.load(job(TABLE, NARROW))
+    machine.start()
+    port.interrupted = True
+    with pytest.raises(KeyboardInterrupt):
+        machine.wait()
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+def test_an_image_that_does_not_fit_forgets_what_it_may_have_written(
+    machine: HostMachine[Any], port: CountingPort
+) -> None:
+    run(machine, port, job(TABLE, NARROW))
+    rows = Rows(np.arange(adder.NARROW_ROWS + 1), np.zeros((5, adder.NARROW_WORDS), np.uint32))
+    with pytest.raises(GnarlError, match="^window narrow: has rows 0 to 3, asked for 0 to 4$"):
+        machine.load(HostJob(launch(), None, {"narrow": rows}))
+    assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_images_in_any_order_with_bad_ones_between(
+    machine: HostMachine[Any], port: CountingPort, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """The memories hold what the last loads and runs left there."""
+    monkeypatch.setattr(host_machine, "_BLOCK_WORDS", 4 * adder.WORDS)
+    chosen = random.Random(seed)
+    narrow = np.zeros_like(NARROW)
+    machine.load(job(TABLE, narrow))
+    for _ in range(60):
+        table = TABLE + chosen.randrange(2)
+        rows = sorted(chosen.sample(range(adder.NARROW_ROWS), chosen.randrange(1, 4)))
+        words = (NARROW + chosen.randrange(2))[rows]
+        narrow[rows] = words
+        bad = chosen.random() < 0.3
+        image = job(FULL if bad else table).image | {
+            "narrow": Rows(np.array(rows), words.astype(np.uint32))
+        }
+        each = HostJob(launch(), None, image)
+        if bad:
+            fails(machine, each, OVERFLOW)
+        else:
+            run(machine, port, each)
+        found = machine.rows({"narrow": np.arange(adder.NARROW_ROWS)})["narrow"]
+        assert np.array_equal(found.words, narrow)
+
+
+def test_a_dpu_gets_its_instructions_once() -> None:
+    workload = random_dag(2000, seed=1)
+    with Device(load_configuration("dpu_d1_b8")) as device:
+        port = put_port(device, CountingPort)
+        program = device.compile(workload)
+        assert device.verify(device.run(program, workload.inputs)).bit_exact
+        first = dict(port.written)
+        assert min(first.values()) > 0
+        for seed in range(2):
+            port.reset()
+            result = device.run(program, input_values(workload.dag, seed))
+            assert device.verify(result).difference == ""
+            assert port.written == {"instructions": 0, "data": first["data"]}
+
+
+def test_programs_of_a_dpu_in_any_order_with_bad_ones_between() -> None:
+    workloads = [random_dag(operations, seed=operations) for operations in (300, 20, 80)]
+    with Device(load_configuration("dpu_d1_b8")) as device:
+        programs = [device.compile(workload) for workload in workloads]
+        chosen = random.Random(1)
+        for _ in range(30):
+            number = chosen.randrange(len(programs))
+            program, inputs = programs[number], workloads[number].inputs
+            if chosen.random() < 0.3:
+                own = program.launches[0]
+                stream = own.sections["instructions"].copy()
+                stream[0] = 0x0F  # no such opcode
+                damaged = replace(own, sections={**own.sections, "instructions": stream})
+                with pytest.raises(ProgramError, match="ILLEGAL_OPCODE"):
+                    device.run(replace(program, launches=(damaged,)), inputs)
+            else:
+                assert device.verify(device.run(program, inputs)).difference == ""
