@@ -51,6 +51,8 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
     if only is not None and not isinstance(only, np.ndarray) and len(only.shape) == 2:
         row, column = only.coordinates.T
         values = _readable(only.values)
+        if values.dtype == np.float16:  # which SciPy's matrices do not have
+            values = values.astype(np.float64)
         scipy.sparse.save_npz(file, scipy.sparse.coo_array((values, (row, column)), only.shape))
         return
     arrays: dict[str, np.ndarray] = {}

@@ -132,7 +132,7 @@ def test_stop_after_ends_without_a_program(
 
 
 def test_lanes_are_dumped(tmp_path: Path) -> None:
-    text = "x(i)=b(i)*c(i) -f=x:s -f=b:s -f=c:s -s=parallelize(i,2)"
+    text = f"{PRODUCT.partition(' -s=')[0]} -s=reorder(i,k,j) -s=parallelize(i,2)"
     dump = tmp_path / "dump"
     options = ("--dump", dump, "--dump-after", "parallelize", "--stop-after", "parallelize")
     assert gnarl("compile", "sam_fp32", text, *options).exit_code == 0
