@@ -19,6 +19,7 @@ from hw.lib.verilog import to_verilog
 from hw.sam.graph import Graph
 from hw.sam.memory_map import memory_map as sam_memory_map
 from hw.sam.top import build as build_sam
+from sw.runtime import ram_access
 from sw.runtime.configuration import load_configuration
 from sw.runtime.host import BackDoor, HostDriver, HostError
 from sw.runtime.ram_access import RamContents
@@ -300,6 +301,15 @@ def test_a_ram_may_hold_several_words_of_a_row(wide: Simulator, words: int, word
     )
     assert (even[2:] == table[1::2]).all() and not even[:2].any()
     assert (odd[1:] == table[::2]).all() and not odd[:1].any()
+
+
+def test_blocks_of_rows_are_the_same_words(machine: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ram_access, "_BLOCK_WORDS", 7)
+    for window in (window for window in machine.windows if window.rams):
+        rows = random_rows(window, window.rows - 1, 9)
+        machine.back.write_window(window.name, rows, 1)
+        assert (machine.back.read_window(window.name, 1, len(rows)) == rows).all()
+        assert (machine.front.read_window(window.name, 1, len(rows)) == rows).all()
 
 
 def test_words_lie_in_the_octets_of_a_row_lowest_first() -> None:
