@@ -127,9 +127,9 @@ def _dpu(job: Job, folder: Path) -> dict[str, float | bool]:
     values = np.random.default_rng(job.seed).random(job.values)
     np.save(folder / "values.npy", values)
     workload = DagWorkload("leaves", builder.build()[0], values)
-    rows = 1 << (job.values // 32).bit_length()
+    rows = max(1024, 1 << (job.values // 32).bit_length())
     configuration = load_configuration(
-        "dpu_d3_b64", [f"data_rows={rows}", f"instruction_words={rows}"]
+        "dpu_d3_b64", [f"data_rows={rows}", f"instruction_words={16 * rows}"]
     )
     return _measured(configuration, workload, lambda: np.load(folder / "values.npy"), folder)
 
