@@ -40,8 +40,8 @@ def test_the_reference_has_every_option_and_field() -> None:
 @pytest.mark.parametrize("name", DEMO)
 def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Path) -> None:
     config, example, backend = DEMO[name]
-    runtime = load_configuration(config).target.part("runtime")
-    assert example in [one.name for one in runtime.examples(tmp_path)]
+    target = load_configuration(config).target
+    assert example in [one.name for one in target.examples(tmp_path)]
     page = re.search(rf"<!-- {name}:begin -->\n```text\n(.*?)```", README, re.S)
     assert page and f" on {config}, {backend}" in page[1] and "✔ bit-exact" in page[1]
 
