@@ -50,10 +50,10 @@ lint: $(STAMP)  ## ruff check, ruff format --check, mypy, lint-imports
 	$(BIN)/lint-imports
 
 docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
-	$(BIN)/python -m sw.manual.dpu
-	$(BIN)/python -m sw.manual.sam
-	$(BIN)/python -m sw.manual.cuda
-	$(BIN)/python -m sw.manual.pages
+	$(BIN)/python -m manual.dpu
+	$(BIN)/python -m manual.sam
+	$(BIN)/python -m manual.cuda
+	$(BIN)/python -m manual.pages
 
 clean:  ## remove build/; .venv stays
 	rm -rf build

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.records import Record
-from sw.manual.markers import find_section, marked, read_section, with_sections
+from manual.markers import find_section, marked, read_section, with_sections
 
 README = Path("README.md")
 SUMMARY = "results"

@@ -1,4 +1,4 @@
-"""Arguments that mean nothing: options, and paths of what is not there or cannot be written."""
+"""Arguments that mean nothing: options, and paths that do not exist or cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad graphs: each kind of file has its texts; what hostile ones are told is left open."""
+"""Bad graphs: each kind of file has its texts; the text for hostile ones is left open."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_values_that_are_no_archive(model: Path, tmp_path: Path) -> None:
     )
 
 
-def test_tables_without_features_are_told(model: Path, tmp_path: Path) -> None:
+def test_tables_without_features_are_refused(model: Path, tmp_path: Path) -> None:
     (model / "table_config.txt").write_text("50,4\n20,8\n")
     assert str(model) in refused(tmp_path, model)
 
@@ -122,8 +122,8 @@ def test_schedules_of_another_model_and_of_another_architecture(tmp_path: Path) 
     )
     text = refused(tmp_path, other, "--schedules", schedules)
     digest = "[0-9a-f]{40}…"
-    told = rf"{schedules}: model = {digest}: does not match other, which is {digest}"
-    assert re.fullmatch(told, text)
+    expected = rf"{schedules}: model = {digest}: does not match other, which is {digest}"
+    assert re.fullmatch(expected, text)
     text = refusal(
         tmp_path, "run", "cuda_sm80", model, "--schedules", schedules, "--backend", "emulation"
     )

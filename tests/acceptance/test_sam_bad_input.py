@@ -12,7 +12,7 @@ import scipy.sparse
 
 from sw.runtime import Device
 from tests.support.commands import gnarl, refusal
-from tests.support.errors import refused as told
+from tests.support.errors import refused as error_is
 from tests.support.program_files import array_bytes, array_of, with_manifest, with_member
 from tests.support.sam_files import (
     CONFIG,
@@ -423,13 +423,13 @@ def test_what_python_may_give() -> None:
                 "tensor c: entry 1: coordinate (4,): dimension 0 has size 4",
             ),
         ):
-            with told(text):
+            with error_is(text):
                 device.run(program, inputs)
         kinds = (
             "must be an expression or the path of a graph, or a tuple of one and operands by name"
         )
         for source, text in ((None, f"a NoneType: {kinds}"), (("x=b",), f"a tuple: {kinds}")):
-            with told(text):
+            with error_is(text):
                 device.compile(source)
 
 

@@ -94,7 +94,7 @@ def test_points(bench: Run):
     assert Path("build/bench/quick/dpu_points.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_workload_that_fails_is_told_and_the_others_run(bench: Run):
+def test_a_workload_that_fails_is_reported_and_the_others_run(bench: Run):
     Path("workloads/dag/mnist.psdd").write_text("psdd 1\nX 0 0 1\n")
     done = bench("table", "--quick", "--backend", "model")
     assert done.exit_code == 1
@@ -105,7 +105,7 @@ def test_a_workload_that_fails_is_told_and_the_others_run(bench: Run):
     assert {record.labels["workload"] for record in results("table")} == {"tretail", "all"}
 
 
-def test_a_folder_that_is_not_there_is_told_before_anything_runs(bench: Run):
+def test_a_missing_folder_is_reported_before_anything_runs(bench: Run):
     done = bench("table", "--json", "absent/all.json")
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1] == (

@@ -37,7 +37,7 @@ def test_fresh_jobs_have_one_each():
     assert len({*found, os.getpid()}) == 3
 
 
-def test_what_a_user_can_mend_fails_one_job_only():
+def test_what_a_user_can_correct_fails_one_job_only():
     console = quiet()
     found = run_jobs(act, ["refuse", "a"], title="t", console=console)
     assert found[0] == Failure("job: must be another")
@@ -48,7 +48,7 @@ def test_what_a_user_can_mend_fails_one_job_only():
     ]
 
 
-def test_a_killed_process_is_told():
+def test_a_killed_process_is_reported():
     found = run_jobs(act, ["die"], title="t", console=quiet())
     assert found == [Failure("the process was killed: out of memory?")]
 

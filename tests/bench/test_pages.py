@@ -13,7 +13,7 @@ import pytest
 from bench.lib.pages import README, SUMMARY, Intro, Page, provenance
 from bench.lib.records import ROOT, Metric, Record, Setting, records
 from bench.lib.tables import Cells
-from sw.manual.markers import MarkerError, marked, read_section
+from manual.markers import MarkerError, marked, read_section
 
 RESULTS = sorted((ROOT / "docs/results").glob("*.md"))
 

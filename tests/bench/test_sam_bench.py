@@ -98,7 +98,7 @@ def test_suite(bench: Run):
     assert labels == set(suite._QUICK)
 
 
-def test_operands_that_are_absent_are_told(bench: Run):
+def test_absent_operands_are_reported(bench: Run):
     done = bench("table", "--backend", "model", "--workloads", "nowhere")
     assert done.exit_code == 1
     assert "sam.table: nowhere/sam/bcsstm02 is absent: skipped" in done.stderr.splitlines()

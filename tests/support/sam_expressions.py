@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sw.workloads.tensor.tensor import Tensor
 
 LEVELS = "dsb"
-# All are finite for numbers of a few units: what is missing times infinity is not told from zero
+# All are finite for numbers of a few units: what is missing times infinity looks like zero
 # times infinity by everyone.
 _CALLS = ("relu", "gelu", "tanh")
 _CALLS_EVERYWHERE = ("exp", "sigmoid")

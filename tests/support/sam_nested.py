@@ -69,7 +69,7 @@ def trees(depth: int, leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def words(width: int, *, empty: bool = True) -> st.SearchStrategy[int]:
-    """Data tokens of ``width`` bits, and empty ones unless told not to."""
+    """Data tokens of ``width`` bits, and empty ones unless asked not to."""
     data = st.integers(0, (1 << width) - 1)
     return st.one_of(data, st.just(EMPTY)) if empty else data
 

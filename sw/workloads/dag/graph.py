@@ -212,7 +212,7 @@ class _Reader:
 
 
 def _number(value: Any, attribute: str, place: str) -> float | None:
-    """The number that an attribute gives, never NaN; ``None`` if it is not there."""
+    """The number that an attribute gives, never NaN; ``None`` if it is missing."""
     if value is None:
         return None
     try:

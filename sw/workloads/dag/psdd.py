@@ -101,7 +101,7 @@ def circuit(
     leaf_names, element_names = _names(nodes, leaf, owner, rank)
 
     builder = DagBuilder(source)
-    value = np.empty(len(nodes.kind), np.int64)  # which node of the DAG stands for each node
+    value = np.empty(len(nodes.kind), np.int64)  # the node of the DAG for each node
     value[leaf] = builder.inputs(leaf_names)
     theta = builder.inputs([f"theta{element_names[k]}" for k in weighted.tolist()])
 

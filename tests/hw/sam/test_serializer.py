@@ -17,7 +17,7 @@ def run(streams, **how):
 
 
 def looked_up(tokens, fiber_of):
-    """One level down, as a fiber lookup goes: the stop of a fiber is told by the next token."""
+    """One level down, as a fiber lookup goes: the next token decides the stop of a fiber."""
     found = []
     for token, following in zip(tokens, [*tokens[1:], DONE], strict=True):
         if kind_of(token) == Kind.DATA:

@@ -105,7 +105,7 @@ def test_a_syntax_error_at_the_end_names_the_last_line(tmp_path: Path) -> None:
     assert refusal(path) == f"{path}:2: not TOML: Invalid value"
 
 
-def test_a_file_without_target_is_told_what_to_write(tmp_path: Path) -> None:
+def test_the_error_of_a_file_without_target_says_what_to_write(tmp_path: Path) -> None:
     path = write(tmp_path, "banks = 8\n")
     text = 'no target: must have a line target = one of "dpu", "sam", "cuda"'
     assert refusal(path) == f"{path}: {text}"

@@ -265,7 +265,9 @@ def test_the_first_word_that_hardware_stores_wrongly_is_named(
     )
 
 
-def test_a_wrong_program_is_told_from_wrong_hardware(added: tuple[Device, Program]) -> None:
+def test_a_wrong_program_and_wrong_hardware_have_different_errors(
+    added: tuple[Device, Program],
+) -> None:
     device, program = added
     launch = program.launches[0]
     product = np.array([PeOp.MUL], np.uint8)

@@ -135,7 +135,9 @@ def test_a_failed_build_is_tried_again(cache: Path) -> None:
             build(broken, "half", SHIM)
 
 
-def test_a_machine_without_make_is_told_so(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_make_has_an_error_of_its_own(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BuildError, match="^make is not installed: simulators need it$"):
         build(VERILOG.replace(">> 1", ">> 3"), "half", SHIM)

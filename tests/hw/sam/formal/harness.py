@@ -69,7 +69,7 @@ class Expected(wiring.Component):
 
     Members: ``push``, ``token`` in: one more; ``has_room`` out, for two; ``is_empty`` out; ``i``;
     ``ready`` in: whether ``i`` is taken; ``is_wrong`` out: another token than the next one, or one
-    too early; ``is_unstable`` out: what was not taken is not there any more.
+    too early; ``is_unstable`` out: what was not taken is gone.
     """
 
     def __init__(self, width: int) -> None:

@@ -58,7 +58,7 @@ def test_refusals(fields: dict[str, Any], text: str) -> None:
         CudaConfig.from_dict(fields)
 
 
-def test_all_violations_are_told_at_once() -> None:
+def test_all_violations_are_reported_at_once() -> None:
     with pytest.raises(ConfigError) as refusal:
         CudaConfig(arch="sm_70", block_threads=0, checked=None)  # type: ignore[arg-type]
     assert [text.partition(" = ")[0] for text in refusal.value.violations] == [

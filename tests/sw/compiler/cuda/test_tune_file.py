@@ -189,7 +189,7 @@ def test_progress_counts_up_to_all_kernels(tmp_path):
     run(
         tmp_path / "a.json",
         SimulatedGpus(MODEL),
-        progress=lambda *told: calls.append(told),
+        progress=lambda *event: calls.append(event),
     )
     done = [call[0] for call in calls]
     assert done == sorted(done)
@@ -207,7 +207,7 @@ def test_progress_begins_with_what_the_journal_has(tmp_path):
     with pytest.raises(Interrupted):
         run(output, interrupting(7))
     calls: list[tuple[int, int, float | None]] = []
-    run(output, SimulatedGpus(MODEL), progress=lambda *told: calls.append(told))
+    run(output, SimulatedGpus(MODEL), progress=lambda *event: calls.append(event))
     assert calls[0] == (7, KERNELS, None)
     assert calls[-1][:2] == (KERNELS, KERNELS)
 

@@ -1,4 +1,4 @@
-"""The checkers themselves: sound results pass, and each broken rule is told by its text."""
+"""The checkers themselves: sound results pass, and each broken rule has its text."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ MASKS = {
     "load_enable": (Opcode.LOAD, Opcode.EXEC_LOAD),
     "store_enable": (Opcode.EXEC_STORE,),
 }
-"""Masks of which the compiler sets no bit in vain, and the opcodes that heed them."""
+"""Masks of which the compiler sets no bit in vain, and the opcodes that use them."""
 
 
 @pytest.mark.parametrize("overlap", [True, False])
@@ -279,8 +279,8 @@ MASKS = {
 def test_no_bit_of_a_compiled_program_can_go(name: str, overlap: bool):
     found = run_passes(built(sums_and_products), dataclasses.replace(SMALL, overlap=overlap))
     require_passing(found)
-    heeded = np.isin(found.opcode, MASKS[name])[:, None]
-    places = np.argwhere(found.columns[name] & heeded).tolist()
+    used = np.isin(found.opcode, MASKS[name])[:, None]
+    places = np.argwhere(found.columns[name] & used).tolist()
     assert len(places) or (name == "store_enable" and not overlap)
     for cycle, bank in places:
         with pytest.raises(BrokenRuleError):

@@ -25,7 +25,7 @@ from tests.support.sam_expressions import Case, cases, make
 def dense(
     coordinates: np.ndarray, words: np.ndarray, shape: tuple[int, ...], format: str
 ) -> np.ndarray:
-    """All words of a tensor; zeros have one sign only, as what is not there has none."""
+    """All words of a tensor; zeros have one sign only, as missing entries have none."""
     found = np.zeros((1, *shape), np.uint32)
     found[(np.zeros(len(words), np.int64), *coordinates.T)] = words
     found[from_words(found, format) == 0] = 0

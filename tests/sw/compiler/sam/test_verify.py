@@ -1,4 +1,4 @@
-"""Graphs whose streams do not fit, each told apart."""
+"""Graphs whose streams do not fit, each kind by its own text."""
 
 from __future__ import annotations
 

@@ -557,7 +557,7 @@ def test_accumulator_of_order_one_sums_by_coordinate(data, depth, full):
     bare = _bare_fibers(tree, depth)
     done = run("spaccumulator", inputs, {"full0": full}, settings={"size0": 7}, format="fixed16.0")
     if full and bare:
-        return  # a stop that stands for no fiber gives a fiber all the same
+        return  # a stop that ends no fiber gives a fiber all the same
     keys = mapped(lambda fiber: sorted(sums(fiber)), tree, depth)
     totals = mapped(lambda fiber: [sums(fiber)[c] for c in sorted(sums(fiber))], tree, depth)
     assert done.outputs["out_crd0"].tolist() == to_tokens(keys, depth + 1)

@@ -108,7 +108,7 @@ def test_another_constant_is_refused(tmp_path: Path) -> None:
         rebind(old, path)
 
 
-def test_a_node_link_graph_is_told_from_values(tmp_path: Path) -> None:
+def test_a_node_link_graph_is_distinguished_from_values(tmp_path: Path) -> None:
     text = '{"directed": true, "nodes": [{"id": "x", "op": "input", "value": %s}], "links": []}'
     old = load(write(tmp_path / "old.json", text % 1))
     assert rebind(old, write(tmp_path / "new.json", text % 2.5)) == [2.5]

@@ -162,7 +162,7 @@ def test_npy(tmp_path: Path) -> None:
     assert load_tensor(tmp_path / "t.npy").shape == (2, 0, 4)
 
 
-def test_programs_are_told_from_tensors(tmp_path: Path) -> None:
+def test_programs_are_distinguished_from_tensors(tmp_path: Path) -> None:
     path = tmp_path / "p.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("manifest.json", "{}")

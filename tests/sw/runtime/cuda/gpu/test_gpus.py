@@ -103,7 +103,7 @@ def test_no_driver(unstarted: pytest.MonkeyPatch):
 
         @staticmethod
         def cuInit(flags: int) -> Any:
-            raise RuntimeError("libcuda.so.1 is not there")
+            raise RuntimeError("libcuda.so.1 is missing")
 
     unstarted.setattr(driver, "bindings", lambda: Absent)
     assert _no_driver() == (

@@ -4,11 +4,11 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction, opcodes
-from sw.manual.dpu import CAUSE_TEXTS, OPCODE_TEXTS, OPERATION_TEXTS, PATH, manual
+from manual.dpu import CAUSE_TEXTS, OPCODE_TEXTS, OPERATION_TEXTS, PATH, manual
 
 
 def test_the_manual_in_docs_is_up_to_date():
-    assert PATH.read_text() == manual(DpuConfig()), "run `python -m sw.manual.dpu`"
+    assert PATH.read_text() == manual(DpuConfig()), "run `python -m manual.dpu`"
 
 
 def test_every_opcode_operation_and_cause_is_explained():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.manual.markers import MarkerError, find_section, marked, read_section, with_sections
+from manual.markers import MarkerError, find_section, marked, read_section, with_sections
 
 
 @pytest.fixture

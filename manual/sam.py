@@ -1,4 +1,4 @@
-"""Writes the reference of SAM's blocks: ``python -m sw.manual.sam``.
+"""Writes the reference of SAM's blocks: ``python -m manual.sam``.
 
 Ports, parameters, settings, arrays and counts come from ``hw.sam.block_types``, rules from the
 components' docstrings; tests run the examples.
@@ -42,9 +42,9 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Edge, Graph
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from hw.sam.token import MAX_LEVEL, Kind
-from sw.manual.sam_block_examples import ENTRIES, Entry, Example
+from manual.sam_block_examples import ENTRIES, Entry, Example
 
-PATH = Path(__file__).parents[2] / "docs" / "sam_blocks.md"
+PATH = Path(__file__).parents[1] / "docs" / "sam_blocks.md"
 
 KIND_TEXTS = {
     CRD: "coordinates in a level: `index_bits` bits",
@@ -134,7 +134,7 @@ def manual(config: SamConfig) -> str:
     """The reference as Markdown, with the latencies of ``config``."""
     parts = [
         "# SAM's blocks\n\n"
-        "Written by `python -m sw.manual.sam` from `hw/sam/block_types.py` and the docstrings of "
+        "Written by `python -m manual.sam` from `hw/sam/block_types.py` and the docstrings of "
         "the components; tests compare the two and run the examples. [sam.md](sam.md) explains "
         "how blocks make a machine.",
         _streams(),
@@ -157,7 +157,7 @@ def _streams() -> str:
         + "\n\n"
         + _table(["stream", "carries"], kinds)
         + "\n\nA bare stop, with nothing before it since the last one, ends an empty fiber, or "
-        "stands for an empty fiber of a level around it; only the stream of that level tells. "
+        "is an empty fiber of a level around it; only the stream of that level says which. "
         "Latencies below come on top of the cycle that a token spends in the queue in front of "
         "the input; a *read* is a cycle with a memory for each array, `memory_latency` or more "
         "cycles with a shared one. A block that has to know the token behind the one at hand "
@@ -241,8 +241,8 @@ def latency(name: str, entry: Entry, config: SamConfig) -> str:
             f"{cycles} cycles from the stop that ends the sums to the first of them, with "
             f"{config.accumulator_words:,} `accumulator_words`"
         )
-    told = "Latency:" in rule(kind) or not Block("block", name, entry.parameters).outputs
-    return "" if told or kind is Root else "0 cycles"
+    documented = "Latency:" in rule(kind) or not Block("block", name, entry.parameters).outputs
+    return "" if documented or kind is Root else "0 cycles"
 
 
 def _example(block: Block, example: Example) -> str:

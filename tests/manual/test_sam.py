@@ -11,8 +11,7 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block
 from hw.sam.memory_map import ErrorCause
 from hw.sam.token import Kind, format_stream, kind_of, parse_stream
-from sw.golden.words import from_words, to_words
-from sw.manual.sam import (
+from manual.sam import (
     ARRAY_TEXTS,
     CAUSE_TEXTS,
     COUNT_TEXTS,
@@ -25,7 +24,8 @@ from sw.manual.sam import (
     manual,
     rule,
 )
-from sw.manual.sam_block_examples import ENTRIES
+from manual.sam_block_examples import ENTRIES
+from sw.golden.words import from_words, to_words
 from tests.support.sam_streams import run_block
 from tests.support.sam_writers import run_writer
 
@@ -38,7 +38,7 @@ EXAMPLES = [
 
 
 def test_the_reference_in_docs_is_up_to_date():
-    assert PATH.read_text(encoding="utf-8") == manual(SamConfig()), "run `python -m sw.manual.sam`"
+    assert PATH.read_text(encoding="utf-8") == manual(SamConfig()), "run `python -m manual.sam`"
 
 
 def test_every_type_of_block_is_there_in_all_its_formats_and_orders():

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
 from sw.compiler.sam.examples import examples as sam_examples
-from sw.manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
 from sw.runtime.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
 
@@ -49,10 +49,10 @@ def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Pa
 def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
     expression = re.search(r'gnarl run sam_fp32 "(.*?)" \\\n', README)
     assert expression
-    told, shipped = parse(expression[1]), parse(sam_examples()["matmul"])
-    assert str(told.result) == str(shipped.result)
-    assert (told.expression, told.order) == (shipped.expression, shipped.order)
-    assert told.formats == shipped.formats
+    shown, shipped = parse(expression[1]), parse(sam_examples()["matmul"])
+    assert str(shown.result) == str(shipped.result)
+    assert (shown.expression, shown.order) == (shipped.expression, shipped.order)
+    assert shown.formats == shipped.formats
 
 
 @pytest.mark.parametrize("name", QUICKSTARTS)

@@ -1,4 +1,4 @@
-"""Writes the reference of commands and configurations: ``python -m sw.manual.pages``.
+"""Writes the reference of commands and configurations: ``python -m manual.pages``.
 
 ``docs/commands.md`` and ``docs/configurations.md`` are whole; examples, and reports on the demo's
 workloads, are sections of other pages. All of it comes from the command line's and the
@@ -21,15 +21,15 @@ from typing import Any
 import click
 from rich.console import Console
 
+from manual.markers import with_sections
 from sw.cli import main
-from sw.manual.markers import with_sections
 from sw.program.atomic import write_text
 from sw.runtime.configuration import configuration_names, load_configuration
 from sw.runtime.report import JSON_FIELDS
 from sw.runtime.session import run_once
 from sw.targets import TARGETS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 DEMO: Mapping[str, tuple[str, str, str]] = {
     "page": ("dpu_d3_b64", "circuit", "rtl"),
     "sam_page": ("sam_fp32", "matmul", "rtl"),
@@ -74,7 +74,7 @@ def demo_page(config: str, name: str, backend: str) -> str:
 def commands() -> str:
     """The page of commands, as ``--help`` shows them."""
     parts = [
-        "# Commands\n\nWritten by `python -m sw.manual.pages` from the help texts; a test compares "
+        "# Commands\n\nWritten by `python -m manual.pages` from the help texts; a test compares "
         "the two. `make` lists the commands that need no set-up."
     ]
     context = click.Context(main, info_name="gnarl", terminal_width=96)
@@ -93,7 +93,7 @@ def commands() -> str:
 def configurations() -> str:
     """The page of configurations: those that are shipped, and each target's fields."""
     parts = [
-        "# Configurations\n\nWritten by `python -m sw.manual.pages` from `configs/` and the "
+        "# Configurations\n\nWritten by `python -m manual.pages` from `configs/` and the "
         "configuration classes; a test compares the two.\n\nA configuration is a TOML file: its "
         'target, as `target = "dpu"`, and those fields that differ from the defaults. Commands '
         "take the name of a file in `configs/` or the path of any other, and `--set field=value` "

@@ -1,4 +1,4 @@
-"""Writes the reference of schedule templates: ``python -m sw.manual.cuda``.
+"""Writes the reference of schedule templates: ``python -m manual.cuda``.
 
 All of it comes from the templates' classes, the headers and the list of architectures.
 """
@@ -15,7 +15,7 @@ from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.templates.template import Template
 from sw.program.atomic import write_text
 
-PATH = Path(__file__).parents[2] / "docs" / "cuda_templates.md"
+PATH = Path(__file__).parents[1] / "docs" / "cuda_templates.md"
 
 
 def manual() -> str:
@@ -27,7 +27,7 @@ def _lines() -> Iterator[str]:
     yield "# Schedule templates of the CUDA target"
     yield ""
     yield (
-        "Written by `python -m sw.manual.cuda` from the templates' classes; a test "
+        "Written by `python -m manual.cuda` from the templates' classes; a test "
         "compares the two. [cuda.md](cuda.md) explains what a schedule is and how to add a "
         "template."
     )

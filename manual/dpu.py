@@ -1,4 +1,4 @@
-"""Writes the reference manual of the instruction set: ``python -m sw.manual.dpu``.
+"""Writes the reference manual of the instruction set: ``python -m manual.dpu``.
 
 Whatever follows from the configuration, the layouts and the memory map is taken from them.
 """
@@ -35,7 +35,7 @@ from hw.dpu.memory_map import memory_map
 from hw.dpu.topology import pe_list, writers
 from hw.lib.memory_map import CONTROL, STATUS, Register
 
-PATH = Path(__file__).parents[2] / "docs" / "dpu_isa.md"
+PATH = Path(__file__).parents[1] / "docs" / "dpu_isa.md"
 
 OPCODE_TEXTS = {
     Opcode.NOP: "Does nothing.",
@@ -83,7 +83,7 @@ def manual(config: DpuConfig) -> str:
     """The manual as Markdown, with the bit positions of ``config``."""
     parts = [
         "# The DPU's instruction set\n\n"
-        "Written by `python -m sw.manual.dpu` from `hw/dpu/isa.py`; a test compares the two. "
+        "Written by `python -m manual.dpu` from `hw/dpu/isa.py`; a test compares the two. "
         "Source of the architecture: DPU-v2, section III.",
         _machine(config),
         _timing(config),

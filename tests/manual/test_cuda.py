@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from manual.cuda import PATH, manual
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.templates import templates
-from sw.manual.cuda import PATH, manual
 
-CONFIGS = Path(__file__).parents[3] / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_the_page_is_up_to_date() -> None:
