@@ -127,7 +127,7 @@ def _dpu(job: Job, folder: Path) -> dict[str, float | bool]:
     values = np.random.default_rng(job.seed).random(job.values)
     np.save(folder / "values.npy", values)
     workload = DagWorkload("leaves", builder.build()[0], values)
-    rows = max(1024, 1 << (job.values // 32).bit_length())
+    rows = max(1024, 1 << (job.values // 16).bit_length())
     configuration = load_configuration(
         "dpu_d3_b64", [f"data_rows={rows}", f"instruction_words={16 * rows}"]
     )

@@ -53,7 +53,8 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
         values = _readable(only.values)
         if values.dtype == np.float16:  # which SciPy's matrices do not have
             values = values.astype(np.float64)
-        scipy.sparse.save_npz(file, scipy.sparse.coo_array((values, (row, column)), only.shape))
+        matrix = scipy.sparse.coo_array((values, (row, column)), only.shape)
+        scipy.sparse.save_npz(file, matrix, compressed=False)  # compressing took most of a run
         return
     arrays: dict[str, np.ndarray] = {}
     for spec in specs:
