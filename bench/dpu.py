@@ -8,18 +8,19 @@ from pathlib import Path
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.dpu_parts import page, points, scaling, table
+from bench.dpu_parts import ladder, page, points, scaling, table
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "dpu",
-    {"table": table, "scaling": scaling, "points": points},
+    {"table": table, "ladder": ladder, "scaling": scaling, "points": points},
     page.PAGE,
 ).command(
-    """Measure the DPU; all three PARTS by default.
+    """Measure the DPU; all four PARTS by default.
 
     \b
     table    cycles on real workloads, against the paper's compiler
+    ladder   the same, from the paper's DAG and instructions to this project's
     scaling  compile time and memory, from 10**3 to 10**6 operations
     points   cycles at the paper's 48 points of D, B and R
     page     no measurement: writes build/bench into docs/results/dpu.md and README.md

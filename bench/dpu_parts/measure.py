@@ -5,14 +5,16 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from bench.lib.records import Metric, Setting
+from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
 from sw.workloads.dag.generate import random_dag
+from sw.workloads.dag.workload import DagWorkload
 
 METRICS = {
     "operations": Metric("operations", "none"),
@@ -46,7 +48,7 @@ class Job:
     """A workload's file on a configuration with ``field=value`` overrides.
 
     backend
-        ``rtl``, on which results must also be the model's, in as many cycles; or ``model``.
+        ``rtl`` or ``model``.
     """
 
     path: Path
@@ -58,6 +60,11 @@ class Job:
     @property
     def workload(self) -> str:
         return self.path.stem
+
+    @property
+    def device(self) -> Device:
+        """Its machine, the same in all jobs of a process."""
+        return _device(self.config, self.overrides, self.backend)
 
     def configuration(self) -> NamedConfiguration:
         return load_configuration(self.config, self.overrides)
@@ -73,30 +80,39 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
     warm_up()
-    device = _device(job.config, job.overrides, job.backend)
+    device = job.device
     workload = device.workload(job.path, job.seed)
     begin = time.perf_counter()
     program = device.compile(workload, seed=job.seed)
     compile_s = time.perf_counter() - begin
 
-    result = device.run(program, workload.inputs)
-    bit_exact = device.verify(result).bit_exact
+    cycles, bit_exact = run_program(job, program, workload)
+    statistics = {name: program.statistics[name] for name in _STATISTICS}
+    return {
+        **statistics,
+        "cycles": cycles,
+        "ops_per_cycle": statistics["operations"] / cycles,
+        "distance": cycles / max(1, statistics["lower_bound"]),
+        "compile_s": compile_s,
+        "bit_exact": bit_exact,
+    }
+
+
+def run_program(job: Job, program: Program, workload: DagWorkload) -> tuple[int, bool]:
+    """Cycles on the job's machine, and whether outputs are the golden model's.
+
+    On ``rtl``, they must also be the model's, in as many cycles.
+    """
+    result = job.device.run(program, workload.inputs)
+    bit_exact = job.device.verify(result).bit_exact
     if job.backend == "rtl":
-        model = _device(job.config, job.overrides, "model").run(program, workload.inputs)
+        model = replace(job, backend="model").device.run(program, workload.inputs)
         same_bits = all(
             model.outputs[name].tobytes() == output.tobytes()
             for name, output in result.outputs.items()
         )
         bit_exact = bit_exact and same_bits and model.cycles == result.cycles
-    statistics = {name: program.statistics[name] for name in _STATISTICS}
-    return {
-        **statistics,
-        "cycles": result.cycles,
-        "ops_per_cycle": statistics["operations"] / result.cycles,
-        "distance": result.cycles / max(1, statistics["lower_bound"]),
-        "compile_s": compile_s,
-        "bit_exact": bit_exact,
-    }
+    return result.cycles, bit_exact
 
 
 @cache

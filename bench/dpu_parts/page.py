@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.dpu_parts import table
+from bench.dpu_parts import ladder, table
 from bench.lib.pages import Intro, Page
 
 INTROS = {
@@ -13,6 +13,19 @@ INTROS = {
         "paper's authors needs for the same file and machine. *No overlap*: this compiler "
         "with the paper's own instruction set, which lacks loads and stores beside `exec`. "
         "*Bound*: cycles that no schedule can beat; *distance*: cycles over that.",
+    ),
+    "ladder": Intro(
+        "Steps from the reference to this project",
+        "What the distance to the reference consists of: the machine, and a smaller DAG. From the "
+        "same files, the paper's authors compile larger ones: a leaf `T` is two multiplications "
+        "and an addition, weights of 1 are multiplied, and so is every row of a triangular solve "
+        "by its reciprocal. This compiler compiles those too, and each column adds one thing. "
+        f"*{ladder.RUNGS[0].name}*: nodes as they stand, no loads and stores beside `exec` "
+        "(`overlap = false`); this machine still writes back early. "
+        f"*{ladder.RUNGS[1].name}*: the same on the machine as it is. "
+        f"*{ladder.RUNGS[2].name}*: equal nodes become one, nested sums and products wide ones. "
+        f"*{ladder.RUNGS[3].name}*: leaves `T` are inputs, and neither weights of 1 nor "
+        "reciprocals of a diagonal of ones are multiplied; the cycles of the table above.",
     ),
     "scaling": Intro(
         "Time and memory of the compiler",

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.dpu import main
-from bench.dpu_parts import page, points, scaling, table
+from bench.dpu_parts import ladder, page, points, scaling, table
 from bench.lib.records import Record, Setting, load, records
 from sw.runtime.configuration import load_configuration
 from sw.workloads.dag.generate import grid_factor, probabilistic_circuit
@@ -204,4 +204,41 @@ def test_limits_are_marked():
     assert scaling.verdict(found) == (
         "1,000,100 operations compile in 601 s, limit 600 s for 1,000,000 ✘\n"
         "their peak memory is 8.00 GiB, limit 8 GiB ✔"
+    )
+
+
+def test_ladder(bench: Run):
+    done = bench("ladder", "--quick", "--backend", "model")
+    assert done.exit_code == 0, done.output
+    found = [record for record in results("ladder") if record.metric == "ratio"]
+    assert [record.labels["rung"] for record in found] == [rung.name for rung in ladder.RUNGS]
+    first, *_, last = [record.value for record in found]
+    assert last < first
+    assert "bit-exact: 4 of 4 runs" in done.stdout.splitlines()
+    assert Path("build/bench/quick/dpu_ladder.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rungs_are_compared_by_the_mean_ratio_of_all_workloads():
+    found = []
+    for workload, ratio in (("a", 0.5), ("b", 2.0)):
+        for rung, factor in zip(ladder.RUNGS, (4, 3, 2, 1), strict=True):
+            labels = {"workload": workload, "rung": rung.name, "backend": "model"}
+            values = {"operations": 10 * factor, "reference_cycles": 100}
+            values |= {"ratio": ratio * factor, "bit_exact": factor != 3}
+            setting = Setting("dpu_d3_b64", (), "", 0)
+            found += records(ladder.BENCH, labels, values, ladder._METRICS, setting)
+    names = [rung.name for rung in ladder.RUNGS]
+    means = dict(zip(names, (4.0, 3.0, 2.0, 1.0), strict=True))
+    assert ladder.mean_ratios(found) == pytest.approx(means)
+    ratios, operations = ladder.tables(found).values()
+    assert ratios.body == [
+        ["a", "100", "2.00", "1.50", "1.00", "0.50"],
+        ["b", "100", "8.00", "6.00", "4.00", "2.00"],
+        ["geometric mean", "", "4.00", "3.00", "2.00", "1.00"],
+    ]
+    assert operations.body == [["a", "40", "30", "20", "10"], ["b", "40", "30", "20", "10"]]
+    assert ladder.verdict(found) == (
+        "bit-exact: 6 of 8 runs\n"
+        "cycles over reference, geometric means: the paper's DAG and instructions 4.00, "
+        "with overlap 3.00, with merging 2.00, this project's DAG 1.00"
     )

@@ -78,6 +78,13 @@ def compile(  # noqa: A001
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     dag = simplify(workload.dag)
     trace.after("simplify", lambda: dumps.dag_texts(dag), lambda: check_dag(dag))
+    return compile_simplified(workload, dag, config, seed=seed, trace=trace)
+
+
+def compile_simplified(
+    workload: DagWorkload, dag: Dag, config: DpuConfig, *, seed: int = 0, trace: Trace
+) -> Program:
+    """The passes after ``simplify``, whose result is ``dag``; or the workload's own, as it is."""
     search = _Search(dag, config, trace.progress)
     grid = policies(dag.operations, config)
     total = min(max(len(grid), SEARCHED_OPERATIONS // max(dag.operations, 1)), MOST_TRIES)

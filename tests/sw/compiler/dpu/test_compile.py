@@ -19,6 +19,7 @@ from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from hw.dpu.isa import START_CYCLES, instruction_word_bits
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import compile  # noqa: A004
+from sw.compiler.dpu.compile import compile_simplified
 from sw.compiler.dpu.sections import labels
 from sw.compiler.passes import Trace
 from sw.program.program import Program
@@ -112,6 +113,19 @@ def test_without_reassociation_sums_round_from_left_to_right():
     assert device.run(kept, source.inputs).outputs["outputs"].tolist() == [expected]
     assert device.run(free, source.inputs).outputs["outputs"].tolist() != [expected]
     assert free.statistics["instructions"] < kept.statistics["instructions"]
+
+
+def test_what_simplify_would_merge_is_computed_as_it_stands():
+    def build(builder: DagBuilder) -> None:
+        a, b = builder.input("a"), builder.input("b")
+        products = [builder.operation(Op.MUL, [a, b]) for _ in range(3)]
+        builder.operation(Op.ADD, products, name="sum")
+
+    source = DagWorkload("equal", built(build), np.array([3.0, 5.0]))
+    program = compile_simplified(source, source.dag, SMALL, trace=Trace())
+    require_right(program, SMALL, source.inputs)
+    assert program.statistics["operations"] == source.dag.operations == 5
+    assert compile(source, SMALL).statistics["operations"] == 3
 
 
 def test_names_and_figures():
