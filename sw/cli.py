@@ -28,8 +28,8 @@ from sw.cli_options import (
     tensors_option,
 )
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import NamedConfiguration, configuration_names, load_configuration
-from sw.targets import TARGETS, loaded
+from sw.runtime.configuration import NamedConfiguration, configuration_notes, load_configuration
+from sw.targets import TARGETS, loaded, others
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -91,7 +91,7 @@ def main(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
         return
-    for error in loaded()[1]:
+    for error in others()[1]:
         _refuse(f"gnarl: {error}")
 
 
@@ -102,9 +102,8 @@ def configs() -> None:
     Example: gnarl configs
     """
     table = Table("name", "target", "what it is", box=None, pad_edge=False)
-    for name in configuration_names():
-        found = load_configuration(name)
-        table.add_row(name, found.target.name, found.note)
+    for row in configuration_notes():
+        table.add_row(*row)
     Console().print(table)
 
 
@@ -439,7 +438,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
     """
     from sw.runtime.session import run_once
 
-    shown = names or [target.demo for target in loaded()[0].values() if target.demo]
+    shown = names or [target.demo for target in loaded().values() if target.demo]
     configurations = [load_configuration(name) for name in shown]
     folder.mkdir(parents=True, exist_ok=True)
     status = 0

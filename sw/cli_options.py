@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from sw.runtime.target import Target
-from sw.targets import loaded
+from sw.runtime.target import Target, TargetOption
+from sw.targets import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -36,8 +36,8 @@ class TargetCommand(click.Command):
         """Of options of one name the first target's, with the names of all targets in its help."""
         found: dict[str, click.Option] = {}
         users: dict[str, list[str]] = {}
-        for name, target in loaded()[0].items():
-            for option in _options(target, str(self.name)):
+        for name, options in all_options().items():
+            for option in _options(options, str(self.name)):
                 key = str(option.name)
                 found.setdefault(key, option)
                 users.setdefault(key, []).append(name)
@@ -48,9 +48,9 @@ def own_options(
     target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The target's options among those given; refuses options of other targets."""
-    known = {option.name for option in _options(target, command)}
-    for other in loaded()[0].values():
-        for option in _options(other, command):
+    known = {option.name for option in _options(target.options, command)}
+    for options in all_options().values():
+        for option in _options(options, command):
             if option.name in own and option.name not in known:
                 raise click.UsageError(f"{option.opts[0]}: not supported by target {target.name}.")
     return dict(own)
@@ -64,10 +64,10 @@ def options_of(
     return {name: value for name, value in own.items() if name in names}
 
 
-def _options(target: Target[Any, Any, Any], command: str) -> list[click.Option]:
+def _options(options: Sequence[TargetOption], command: str) -> list[click.Option]:
     """What ``run`` runs may have to be compiled first: it has the compiler's options, too."""
     wanted = {command, "compile"} if command == "run" else {command}
-    return [each.option for each in target.options if wanted.intersection(each.commands)]
+    return [each.option for each in options if wanted.intersection(each.commands)]
 
 
 def _with_users(option: click.Option, users: list[str]) -> click.Option:

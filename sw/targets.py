@@ -3,18 +3,19 @@
 A new target is one folder in ``hw/``, one in ``sw/compiler/``, one in ``sw/runtime/``, one golden
 model and one line here. Another package adds one by an entry point of group ``gnarl.targets``,
 whose name is the target's and whose object is a ``sw.runtime.target.Target``. Nothing is imported
-before it is used.
+before it is used: the project's own targets have their options in modules of their own, so that
+commands know all options without all compilers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from hw.lib.errors import ConfigError
-from sw.runtime.target import Target
+from sw.runtime.target import Target, TargetOption
 
 GROUP = "gnarl.targets"
 
@@ -23,6 +24,7 @@ _OWN = {
     "sam": "sw.runtime.sam.target:TARGET",
     "cuda": "sw.runtime.cuda.target:TARGET",
 }
+_OWN_OPTIONS = {"dpu": "sw.runtime.dpu.options:OPTIONS", "cuda": "sw.runtime.cuda.options:OPTIONS"}
 
 
 class _Targets(Mapping[str, Target[Any, Any, Any]]):
@@ -44,16 +46,28 @@ class _Targets(Mapping[str, Target[Any, Any, Any]]):
 TARGETS = _Targets()
 
 
-def loaded() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
-    """All targets that can be loaded, by name; and why others, of other packages, cannot."""
+def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
+    """Targets of other packages, by name; and why some of them cannot be loaded."""
     found: dict[str, Target[Any, Any, Any]] = {}
     errors = []
     for name in TARGETS:
         try:
-            found[name] = TARGETS[name]
+            if name not in _OWN:
+                found[name] = TARGETS[name]
         except ConfigError as error:
             errors.append(error)
     return found, errors
+
+
+def loaded() -> dict[str, Target[Any, Any, Any]]:
+    """All targets that can be loaded, by name."""
+    return {name: TARGETS[name] for name in _OWN} | others()[0]
+
+
+def all_options() -> dict[str, Sequence[TargetOption]]:
+    """Options of all targets that can be loaded, by target."""
+    own = {name: EntryPoint(name, value, GROUP).load() for name, value in _OWN_OPTIONS.items()}
+    return own | {name: target.options for name, target in others()[0].items()}
 
 
 @cache

@@ -12,9 +12,8 @@ from typing import Any
 from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
 from sw.program.program import Program
-from sw.runtime.configuration_folder import CONFIGURATIONS
-from sw.runtime.target import Target
-from sw.targets import TARGETS, loaded
+from sw.runtime.target import CONFIGURATIONS, Target
+from sw.targets import TARGETS, others
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,30 @@ class NamedConfiguration:
 
 def configuration_files() -> dict[str, Path]:
     """The configurations that can be called by name, those of all targets; sorted by name."""
-    folders = dict.fromkeys(target.configurations for target in loaded()[0].values())
-    found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.toml")}
+    folders = [target.configurations for target in others()[0].values()]
+    found = {
+        path.stem: path
+        for folder in (*reversed(folders), CONFIGURATIONS)
+        for path in folder.glob("*.toml")
+    }
     return {name: found[name] for name in sorted(found)}
 
 
 def configuration_names() -> list[str]:
     """Names of the configurations that can be called by name."""
     return list(configuration_files())
+
+
+def configuration_notes() -> list[tuple[str, str, str]]:
+    """Name, target and note of each of them, without a look at their fields.
+
+    Raises ``ConfigError`` as ``load_configuration`` does.
+    """
+    found = []
+    for name, path in configuration_files().items():
+        text, fields = _read(path)
+        found.append((name, _target(fields, text, path), _note(text)))
+    return found
 
 
 def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
@@ -75,14 +90,9 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     Raises ``ConfigError`` that names file and line, or the override, of each bad field.
     """
     path = _find(str(name))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
     with damaged_as(ConfigError, path):
-        fields = _parse(text, path)
-    target = _target(fields, text, path)
+        text, fields = _read(path)
+    target = TARGETS[_target(fields, text, path)]
     with damaged_as(ConfigError, "--set"):
         changed = dict(map(_override, overrides))
     # `--set` comes last: fields that it changes are its own to answer for.
@@ -115,9 +125,15 @@ def _find(name: str) -> Path:
     return files[name]
 
 
-def _parse(text: str, path: Path) -> dict[str, Any]:
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """The file's text, and what it says."""
     try:
-        return tomllib.loads(text)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
+    try:
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Errors of tomllib have the line only in their text, before Python 3.14.
         reason, place, column = str(error), "", ""
@@ -128,7 +144,8 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
 
 
-def _target(fields: dict[str, Any], text: str, path: Path) -> Target[Any, Any, Any]:
+def _target(fields: dict[str, Any], text: str, path: Path) -> str:
+    """Removes the target from the fields; its name."""
     known = ", ".join(f'"{name}"' for name in TARGETS)
     if "target" not in fields:
         raise ConfigError([f"{path}: no target: must have a line target = one of {known}"])
@@ -136,7 +153,7 @@ def _target(fields: dict[str, Any], text: str, path: Path) -> Target[Any, Any, A
     if not isinstance(name, str) or name not in TARGETS:
         place = f"{path}:{_line(text, 'target')}"
         raise ConfigError([f"{place}: target = {name!r}: must be one of {known}"])
-    return TARGETS[name]
+    return name
 
 
 def _override(text: str) -> tuple[str, Any]:

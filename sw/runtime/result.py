@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 import numpy as np
 
 from sw.program.program import Program
 from sw.program.tensor_spec import Array, Labelled
-from sw.runtime.machine import LaunchRun
-
-JobT = TypeVar("JobT")
+from sw.runtime.machine import JobT, LaunchRun
 
 
 @dataclass(frozen=True)

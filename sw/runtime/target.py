@@ -17,19 +17,29 @@ from sw.compiler.passes import Pass, Trace
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema
 from sw.program.tensor_spec import Array
-from sw.runtime.example import Example
+from sw.runtime.machine import JobT, LaunchRun, Machine
+from sw.runtime.report import Chart
+from sw.runtime.result import Result
 from sw.runtime.stages import Stages
 from sw.runtime.verify import Verification, compare
 
 if TYPE_CHECKING:
     from sw.runtime.configuration import NamedConfiguration
-    from sw.runtime.machine import LaunchRun, Machine
-    from sw.runtime.report import Chart
-    from sw.runtime.result import Result
+
+CONFIGURATIONS = Path(__file__).parents[2] / "configs"
+"""The project's own configurations."""
 
 ConfigT = TypeVar("ConfigT", bound=TargetConfig)
 WorkloadT = TypeVar("WorkloadT")
-JobT = TypeVar("JobT")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A workload as the command line takes it: ``source`` and files of ``tensors`` by name."""
+
+    name: str
+    source: str
+    tensors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,15 +72,14 @@ class Figures:
 
 
 class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
-    """A target. Its instance is imported when it is used: imports of what is heavy belong inside
-    methods.
+    """A target. Its instance is imported when it is used.
 
     name
         as in configuration files: ``target = "name"``.
     configuration
         the class of its configurations.
     configurations
-        the folder of its configurations that can be called by name.
+        the folder of its configurations that can be called by name; by default the project's.
     backends
         what can run its programs; the first is the default, see ``default_backend``.
     options
@@ -85,7 +94,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
 
     name: ClassVar[str]
     configuration: type[ConfigT]
-    configurations: ClassVar[Path]
+    configurations: ClassVar[Path] = CONFIGURATIONS
     backends: ClassVar[tuple[str, ...]]
     options: Sequence[TargetOption] = ()
     demo: ClassVar[str] = ""

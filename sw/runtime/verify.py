@@ -87,7 +87,12 @@ def element_name(spec: TensorSpec, place: Sequence[int]) -> str:
     """What to call one element: its label, ``X[0,3]``, or a scalar's own name."""
     if isinstance(spec.storage, Labelled):
         return str(spec.storage.labels[place[0]])
-    return f"{spec.name}[{','.join(map(str, place))}]" if len(place) else spec.name
+    return entry_name(spec.name, place)
+
+
+def entry_name(tensor: str, place: Sequence[int] | np.ndarray) -> str:
+    """``X[0,3]`` for coordinates; the tensor's name for a scalar."""
+    return f"{tensor}[{','.join(map(str, place))}]" if len(place) else tensor
 
 
 def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:

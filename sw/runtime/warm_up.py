@@ -15,7 +15,7 @@ from sw.targets import loaded
 
 def main() -> None:
     """Compiles and runs an example of each target on its last backend, which builds no RTL."""
-    for target in loaded()[0].values():
+    for target in loaded().values():
         if target.demo:
             with TemporaryDirectory() as folder:
                 example = target.examples(Path(folder))[0]

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 from sw.program.program import Program
 from sw.runtime.cuda.machines import EmbeddingJob
-from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart
+from sw.runtime.result import Result
 from sw.runtime.target import Figures
 
 
-def figures(program: Program, run: LaunchRun[EmbeddingJob]) -> Figures:
+def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:
     """Operations are elements of tables that are pooled."""
+    (run,) = result.launches
     batch, features = run.job.batch, run.job.program.model.features
     operations = sum(
         len(inputs.indices) * feature.dim

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.sections import decode
+from sw.program.program import Program
 from sw.program.tensor_spec import Array
 from sw.workloads.embedding.data import (
     check_batch,
@@ -26,11 +28,33 @@ Inputs = tuple[Sequence[np.ndarray], Batch]
 """For each feature a table [rows, dim] of its table type; and what is looked up."""
 
 
-def new_inputs(model: EmbeddingModel, values: Path | None, size: int | None, seed: int) -> Inputs:
+def model_of(program: Program) -> EmbeddingModel:
+    """What was compiled."""
+    return decode(program.launches[0]).model
+
+
+def refuse_tensors(tensors: Mapping[str, str]) -> None:
+    """Raises ``WorkloadError`` for the command line's ``--tensor NAME=PATH``."""
+    for name in tensors:
+        raise WorkloadError(
+            f"--tensor {name}: not supported by target cuda: --values gives tables and inputs"
+        )
+
+
+def inputs(
+    program: Program,
+    workload: EmbeddingModel | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+    options: Mapping[str, Any],
+) -> Inputs:
     """Synthesised from what the model says, but for what the file ``values`` has.
 
-    Raises ``WorkloadError`` for ``size`` samples where the file has a batch of its own.
+    Raises ``WorkloadError`` for option ``batch`` where the file has a batch of its own.
     """
+    refuse_tensors(tensors)
+    model, size = model_of(program), options.get("batch")
     tables = synthesise_tables(model, seed)
     if values is None:
         return tables, synthesise_batch(model, DEFAULT_BATCH if size is None else size, seed)
@@ -44,12 +68,13 @@ def new_inputs(model: EmbeddingModel, values: Path | None, size: int | None, see
     return tables, found.batch
 
 
-def bind(model: EmbeddingModel, inputs: Any) -> dict[str, Array]:
+def bind(program: Program, inputs: Any) -> dict[str, Array]:
     """The tensors in ``sw.compiler.cuda.sections.tensors``, from arrays by name or ``Inputs``.
 
     Tables of the features' types are not copied. Raises ``WorkloadError`` for what is not the
     model's; whether indices are in range is left to the machine.
     """
+    model = model_of(program)
     if isinstance(inputs, Mapping):
         found = values_of({name: np.asarray(array) for name, array in inputs.items()}, model)
         for number, feature in enumerate(model.features):

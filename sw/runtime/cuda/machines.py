@@ -5,20 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
+from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
+from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.task_map import Mapping, TaskMap
 from sw.runtime.machine import Finished
 from sw.runtime.stages import Stages
 from sw.workloads.embedding.model import Batch
-
-if TYPE_CHECKING:
-    from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
 
 EmbeddingT = TypeVar("EmbeddingT")
 
@@ -100,7 +99,7 @@ class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
         return Finished(outputs, None, asdict(self._run.statistics))
 
 
-class GpuMachine(_EmbeddingMachine["GpuEmbedding"]):
+class GpuMachine(_EmbeddingMachine[GpuEmbedding]):
     """Counts blocks, and nanoseconds of the kernel by the device's events.
 
     Raises ``GpuError`` where there is no GPU of the architecture.
@@ -110,15 +109,11 @@ class GpuMachine(_EmbeddingMachine["GpuEmbedding"]):
     _run: GpuRun
 
     def __init__(self, config: CudaConfig, stages: Stages) -> None:
-        from sw.runtime.cuda.gpu.gpus import require_gpu
-
         super().__init__(stages)
         require_gpu(config.arch)
         self._checked = config.checked
 
     def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> GpuEmbedding:
-        from sw.runtime.cuda.gpu.embedding import GpuEmbedding
-
         return GpuEmbedding(program, tables, checked=self._checked)
 
     def start(self) -> None:

@@ -13,14 +13,22 @@ from sw.program.program import Launch
 from sw.program.rows import Rows
 
 
-def written_rows(launch: Launch) -> dict[str, np.ndarray]:
+def written_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """Rows that the program's instructions store to, by window: int [n], ascending."""
     _, rows, _ = _stores(launch)
     return {"data": np.unique(rows)}
 
 
+def volatile_rows(launch: Launch) -> dict[str, np.ndarray] | None:
+    """As ``written_rows``; ``None``, any, where the machine will stop at what no instruction is."""
+    try:
+        return written_rows(launch, {})
+    except ValueError:
+        return None
+
+
 def first_difference(
-    launch: Launch, rtl: Mapping[str, Rows], model: Mapping[str, Rows]
+    launch: Launch, found: Mapping[str, Rows], model: Mapping[str, Rows]
 ) -> str | None:
     """The first store, of which a word differs in the rows of ``written_rows`` after the end.
 
@@ -30,7 +38,7 @@ def first_difference(
     for instruction, row, mask in zip(instructions.tolist(), rows.tolist(), masks, strict=True):
         banks = np.flatnonzero(mask)
         places = np.full(len(banks), row)
-        left, right = rtl["data"].at(places, banks), model["data"].at(places, banks)
+        left, right = found["data"].at(places, banks), model["data"].at(places, banks)
         wrong = np.flatnonzero(left != right)
         if len(wrong):
             at = wrong[0]

@@ -13,9 +13,10 @@ from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
-from sw.program.program import Launch
+from sw.program.program import Launch, Program
 from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart
+from sw.runtime.result import Result
 from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
 
@@ -44,13 +45,13 @@ def cycle_limit(launch: Launch) -> int:
     return START_CYCLES + longest_run + config.drain_cycles
 
 
-def activity(launch: Launch) -> Activity:
+def activity(run: LaunchRun[Any]) -> Activity:
     """What each cycle of a run is spent on; PEs that pass a word on are not busy.
 
     The machine issues an instruction a cycle and never waits, so the program determines all of it.
     """
-    config = DpuConfig.from_dict(launch.config)
-    issued, columns, _ = disassemble(config, launch.sections["instructions"])
+    config = DpuConfig.from_dict(run.launch.config)
+    issued, columns, _ = disassemble(config, run.launch.sections["instructions"])
     issue = START_CYCLES + np.arange(len(issued))
     cycles = START_CYCLES + len(issued) - 1 + config.drain_cycles
     kinds = {}
@@ -68,11 +69,10 @@ def activity(launch: Launch) -> Activity:
     return Activity("PEs", config.pes, busy, kinds)
 
 
-def figures(run: LaunchRun[Any]) -> Figures:
+def figures(program: Program, result: Result[Any]) -> Figures:
     """Where a run's cycles go."""
-    launch, cycles = run.launch, run.finished.cycles or 0
-    statistics = dict(launch.statistics)
-    kinds = activity(launch).kinds
+    cycles, statistics = result.cycles or 0, program.statistics
+    kinds = activity(result.launches[0]).kinds
     mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]
     mix.append(("fetch, drain", cycles - sum(count for _, count in mix)))
     bounds = [(label, statistics[name]) for label, name in _BOUNDS.items()]
@@ -83,12 +83,13 @@ def figures(run: LaunchRun[Any]) -> Figures:
         Chart(f"Lower bounds, % of cycles: {factor:.2f} times the largest", bounds, cycles),
         Chart("Words moved between banks and memory", moved, 0),
     ]
-    capacity = DpuConfig.from_dict(launch.config).pes
+    capacity = DpuConfig.from_dict(program.launches[0].config).pes
     return Figures(statistics["operations"], "PEs", capacity, statistics, charts)
 
 
-def listing(launch: Launch) -> Iterator[str]:
+def listing(program: Program) -> Iterator[str]:
     """The program's instructions, a line each. Raises ``ProgramError`` for a damaged stream."""
+    launch = program.launches[0]
     config = DpuConfig.from_dict(launch.config)
     try:
         yield from list_instructions(config, launch.sections["instructions"])

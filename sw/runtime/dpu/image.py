@@ -55,7 +55,7 @@ def leaves(launch: Launch, tensors: Mapping[str, Array]) -> np.ndarray:
         raise WorkloadError(f"{launch.name}: {name} = {error.value}: {error.reason}") from error
 
 
-def image(launch: Launch, leaves: np.ndarray) -> dict[str, Rows]:
+def image(launch: Launch, operands: np.ndarray) -> dict[str, Rows]:
     """What to write before a start, by window."""
     config = DpuConfig.from_dict(launch.config)
     row_bytes = instruction_word_bits(config) // 8
@@ -66,26 +66,26 @@ def image(launch: Launch, leaves: np.ndarray) -> dict[str, Rows]:
 
     rows, place = np.unique(launch.sections["word_row"], return_inverse=True)
     data = np.zeros((len(rows), config.banks), np.uint32)
-    data[place, launch.sections["word_bank"]] = leaves[launch.sections["word_value"]]
+    data[place, launch.sections["word_bank"]] = operands[launch.sections["word_value"]]
     return {
         "instructions": Rows(np.arange(len(instructions)), instructions),
         "data": Rows(rows, data),
     }
 
 
-def result_rows(launch: Launch) -> dict[str, np.ndarray]:
+def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What to read after the end: rows by window, int [n], ascending."""
     rows = launch.sections["output_row"]
     return {"data": np.unique(rows[rows >= 0])}
 
 
-def outputs(launch: Launch, leaves: np.ndarray, memory: Mapping[str, Rows]) -> dict[str, Array]:
+def outputs(launch: Launch, operands: np.ndarray, memory: Mapping[str, Rows]) -> dict[str, Array]:
     """The output tensor, from the rows that ``result_rows`` asks for."""
     row, bank = launch.sections["output_row"], launch.sections["output_bank"]
     stored = row >= 0
     words = np.empty(len(row), np.uint32)
     words[stored] = memory["data"].at(row[stored], bank[stored])
-    words[~stored] = leaves[bank[~stored]]
+    words[~stored] = operands[bank[~stored]]
     return {OUTPUTS: typed(words, launch.config["format"])}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,21 @@ def workload(source: Any, seed: int = 0) -> DagWorkload:
     return load(source, seed)
 
 
-def new_inputs(
-    program: Program, values: Path | None, defaults: np.ndarray | None, seed: int = 0
+def inputs(
+    program: Program,
+    workload: DagWorkload | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+    options: Mapping[str, Any],
 ) -> np.ndarray:
     """Input values, float64 [n_inputs], from a file; see ``rebind.values_from_file``."""
+    for name in tensors:
+        raise WorkloadError(
+            f"--tensor {name}: not supported by target dpu: --values FILE gives its inputs"
+        )
     names = labels(program.inputs[0])
+    defaults = None if workload is None else workload.inputs
     if values is not None:
         dag = dag_of(program.launches[0].sections)
         return values_from_file(values, dag, names, defaults, seed)

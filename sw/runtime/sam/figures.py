@@ -13,10 +13,11 @@ from hw.sam.token import PAYLOAD_BITS, Kind
 from hw.sam.unit import Unit
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
-from sw.program.program import Launch
+from sw.program.program import Launch, Program
 from sw.runtime.host_target import HostJob
 from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart
+from sw.runtime.result import Result
 from sw.runtime.sam.image import Operands
 from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
@@ -26,23 +27,22 @@ _COMPUTING = ("alu", "function", *_SUMMING)
 _SHOWN = 8
 
 
-def activity(launch: Launch, operands: Operands) -> Activity:
+def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
     """What each cycle of a run would be spent on if no queue were ever full.
 
     ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
     """
-    _, run = operands.model
-    busy = np.zeros(run.cycles, np.int64)
-    for times in _computed(launch, operands):
-        np.add.at(busy, times[times < run.cycles], 1)
-    moves = np.zeros(run.cycles, bool)
-    for times in run.times.values():
-        moves[times[times < run.cycles]] = True
+    _, model = run.job.operands.model
+    busy = np.zeros(model.cycles, np.int64)
+    for times in _computed(run):
+        np.add.at(busy, times[times < model.cycles], 1)
+    moves = np.zeros(model.cycles, bool)
+    for times in model.times.values():
+        moves[times[times < model.cycles]] = True
     computes = busy > 0
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
-    return Activity(
-        "ALUs", _alus(launch), busy, kinds, "timing of the model, without back pressure"
-    )
+    note = "timing of the model, without back pressure"
+    return Activity("ALUs", _alus(run.launch), busy, kinds, note)
 
 
 def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
@@ -50,33 +50,33 @@ def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
     return max(counters[name] for name in token_counters(_units(launch)))
 
 
-def figures(run: LaunchRun[HostJob[Operands]]) -> Figures:
+def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Where a run's cycles go.
 
     Operations are values that ALUs and functions give, and that reductions and accumulators take
     in. The tokens of the longest stream bound the cycles.
     """
-    launch, finished = run.launch, run.finished
-    units = _units(launch)
-    bound = longest_stream(launch, finished.counters)
-    cycles = finished.cycles or 0
-    stalls = _largest(finished.counters, stall_counters(units))
+    (run,) = result.launches
+    units, counters = _units(run.launch), run.finished.counters
+    bound = longest_stream(run.launch, counters)
+    cycles = run.finished.cycles or 0
     charts = [
         Chart(
             f"Tokens of streams, % of cycles: {cycles / max(1, bound):.2f} times the longest",
-            _largest(finished.counters, token_counters(units)),
+            _largest(counters, token_counters(units)),
             cycles,
         ),
-        Chart("Cycles in which blocks stalled", stalls, cycles),
+        Chart("Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles),
     ]
-    operations = sum(len(times) for times in _computed(launch, run.job.operands))
-    statistics = {**launch.statistics, "longest_stream": bound}
-    return Figures(operations, "ALUs", _alus(launch), statistics, charts)
+    operations = sum(map(len, _computed(run)))
+    statistics = {**program.statistics, "longest_stream": bound}
+    return Figures(operations, "ALUs", _alus(run.launch), statistics, charts)
 
 
-def dot(launch: Launch) -> str:
+def dot(program: Program) -> str:
     """The graph in the DOT dialect of the SAM tools."""
-    return write_dot(graph_of(launch.sections), statement_of(launch.sections))
+    sections = program.launches[0].sections
+    return write_dot(graph_of(sections), statement_of(sections))
 
 
 def _alus(launch: Launch) -> int:
@@ -87,16 +87,16 @@ def _computing(launch: Launch) -> list[Block]:
     return [block for block in graph_of(launch.sections).blocks if block.type in _COMPUTING]
 
 
-def _computed(launch: Launch, operands: Operands) -> Iterator[np.ndarray]:
+def _computed(run: LaunchRun[HostJob[Operands]]) -> Iterator[np.ndarray]:
     """The cycles in which each computing block computes."""
-    graph, run = operands.model
-    for block in _computing(launch):
+    graph, model = run.job.operands.model
+    for block in _computing(run.launch):
         stream = block.name, "out_val"
         if block.type in _SUMMING:
             edge = graph.drivers[block.name, "val"]
             stream = edge.source, edge.output
-        kinds = run.streams[stream] >> PAYLOAD_BITS
-        yield run.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
+        kinds = model.streams[stream] >> PAYLOAD_BITS
+        yield model.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
 
 
 def _units(launch: Launch) -> tuple[Unit, ...]:

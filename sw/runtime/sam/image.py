@@ -18,13 +18,15 @@ from hw.sam.memory_map import settings_rows
 from hw.sam.unit import settings_of
 from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.sections import graph_of, statement_of
-from sw.compiler.sam.workload import Operand, operand
+from sw.compiler.sam.workload import Operand
 from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, Dense
 from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
+from sw.runtime.sam.sources import named_operand
+from sw.runtime.verify import entry_name
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
@@ -81,7 +83,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     if not isinstance(inputs, Mapping):
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
     statement = statement_of(program.launches[0].sections)
-    found = {name: _named(name, source) for name, source in inputs.items()}
+    found = {name: named_operand(name, source) for name, source in inputs.items()}
     shapes = _grown_shapes(statement, found)
     check_shapes(statement, shapes)
     return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
@@ -212,20 +214,6 @@ def result(
     return tensor.coordinates, words[tensor.values.astype(np.int64) - 1]
 
 
-def entry_names(tensor: str, coordinates: np.ndarray) -> list[str]:
-    """``X[0,3]`` for each row of coordinates; the tensor's name for a scalar."""
-    if coordinates.shape[1] == 0:
-        return [tensor] * len(coordinates)
-    return [f"{tensor}[{','.join(map(str, row))}]" for row in coordinates.tolist()]
-
-
-def _named(name: str, source: Any) -> Operand:
-    try:
-        return operand(source)
-    except WorkloadError as error:
-        raise WorkloadError(f"tensor {name}: {error}") from error
-
-
 def _grown_shapes(
     statement: Statement, operands: Mapping[str, Operand]
 ) -> dict[str, tuple[int, ...]]:
@@ -266,7 +254,7 @@ def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> 
         _words(
             entries.values,
             format,
-            lambda at: entry_names(tensor, entries.coordinates[at : at + 1])[0],
+            lambda at: entry_name(tensor, entries.coordinates[at]),
         )
         return to_words(operands.storages[tensor].values, format)
     level = operands.storages[tensor].levels[block["level"]]

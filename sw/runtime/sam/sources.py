@@ -54,7 +54,7 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
         )
     operands = None
     if inputs is not None:
-        operands = {name: _operand(name, tensor) for name, tensor in inputs.items()}
+        operands = {name: named_operand(name, tensor) for name, tensor in inputs.items()}
     if str(text).endswith(GRAPH_SUFFIXES):
         return _of_graph(Path(text), operands)
     if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
@@ -91,15 +91,25 @@ def load_tensors(
     return found
 
 
-def new_inputs(
-    program: Program, defaults: Mapping[str, Operand] | None, tensors: Mapping[str, str]
+def inputs(
+    program: Program,
+    workload: SamWorkload | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+    options: Mapping[str, Any],
 ) -> dict[str, Operand]:
-    """The program's operands, from files in place of ``defaults``.
+    """The program's operands, from files in place of the workload's own.
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
+    if values is not None:
+        raise WorkloadError(
+            "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
+        )
     statement = statement_of(program.launches[0].sections)
-    found = {**(defaults or {}), **load_tensors(tensors, statement.formats)}
+    given = workload.inputs if workload is not None else None
+    found = {**(given or {}), **load_tensors(tensors, statement.formats)}
     operands = dict.fromkeys(access.tensor for access in statement.operands)
     missing = [name for name in operands if name not in found]
     if missing:
@@ -111,7 +121,8 @@ def new_inputs(
     return found
 
 
-def _operand(name: str, source: Any) -> Operand:
+def named_operand(name: str, source: Any) -> Operand:
+    """What ``operand`` makes of ``source``; errors name the tensor."""
     try:
         return operand(source)
     except WorkloadError as error:

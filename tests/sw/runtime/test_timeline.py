@@ -56,8 +56,9 @@ def test_a_runs_activity_has_every_operation_and_cycle(config: str) -> None:
     device = Device(config, "model")
     workload = random_dag(300, seed=1)
     program = device.compile(workload)
-    found = activity(program.launches[0])
-    assert found.cycles == device.run(program, workload.inputs).cycles
+    result = device.run(program, workload.inputs)
+    found = activity(result.launches[0])
+    assert found.cycles == result.cycles
     assert found.busy.sum() >= program.statistics["operations"]
     assert found.busy.max() <= found.capacity == DpuConfig.from_dict(program.config).pes
     issued = sum(kind.astype(int) for kind in found.kinds.values())
@@ -73,7 +74,8 @@ def test_an_operation_is_counted_when_it_enters_its_layer() -> None:
     graph.add_node("y", op="add")
     graph.add_edges_from((name, "y") for name in "abcd")
     device = Device("dpu_d2_b16_fpga", "model")
-    found = activity(device.compile(graph).launches[0])
+    result = device.run(device.compile(graph), dict.fromkeys("abcd", 1.0))
+    found = activity(result.launches[0])
     (cycle,) = np.flatnonzero(found.kinds["exec"])
     # Layer 1 follows the crossbar's register, layer 2 comes 3 pipeline stages later.
     assert {int(at): int(found.busy[at]) for at in np.flatnonzero(found.busy)} == {

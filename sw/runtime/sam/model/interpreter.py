@@ -18,21 +18,27 @@ from sw.runtime.sam.model.timing import latencies
 from sw.runtime.sam.model.tokens import Limits
 
 
-def model(config: SamConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
-    """Runs a machine on the contents of ``image``; the ``wanted`` rows at the end.
+def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
+    """The graph that a machine is, and what it does on settings and arrays as in ``image``.
 
     The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
     queues that are never full, without skipping, so no block ever stalls; see
     ``sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
     neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
     """
-    return machine_run(config, *interpret(config, image), wanted)
-
-
-def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
-    """The graph that a machine is, and what it does on the contents of ``image``."""
     graph = _graph(config, image)
-    return graph, run_image(config, graph, image)
+    arrays = {
+        f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
+        for block in graph.blocks
+        for array in block.arrays
+        if not array.writes
+    }
+    names = settings_of(graph) if config.fabric is None else settings_rows(config)
+    values = _loaded(image.get("settings"), 1)
+    settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
+    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
+    cycles = latencies(graph, config)
+    return graph, run_graph(graph, config.format, arrays, settings, limits, cycles)
 
 
 def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) -> MachineRun:
@@ -55,22 +61,6 @@ def _graph(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
         raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
     words = image.get("configuration")
     return decode(np.zeros(0) if words is None else words.words, config)
-
-
-def run_image(config: SamConfig, graph: Graph, image: Mapping[str, Rows]) -> ModelRun:
-    """Runs ``graph`` on settings and arrays as the windows of a machine have them."""
-    arrays = {
-        f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
-        for block in graph.blocks
-        for array in block.arrays
-        if not array.writes
-    }
-    names = settings_of(graph) if config.fabric is None else settings_rows(config)
-    values = _loaded(image.get("settings"), 1)
-    settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
-    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
-    cycles = latencies(graph, config)
-    return run_graph(graph, config.format, arrays, settings, limits, cycles)
 
 
 def _loaded(rows: Rows | None, words: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from sw.compiler.sam.workload import SamWorkload
 from sw.golden.sam import evaluate
 from sw.golden.words import from_words
 from sw.runtime.sam.image import bind, operands, result, result_rows
-from sw.runtime.sam.model.interpreter import model
+from sw.runtime.sam.model.interpreter import interpret, machine_run
 from sw.workloads.tensor.parser import parse
 from tests.support.sam_expressions import Case, cases, make
 
@@ -38,7 +38,8 @@ def check(case: Case, format: str = "float32") -> None:
     config = SamConfig.from_dict(program.config)
     launch = program.launches[0]
     given_operands = operands(launch, bind(program, case.tensors))
-    run = model(config, given_operands.image, partial(result_rows, launch))
+    done = interpret(config, given_operands.image)
+    run = machine_run(config, *done, partial(result_rows, launch))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
     got = dense(*result(launch, given_operands, run.memory), shape, format)
     expected = dense(*evaluate(statement, given_operands.tensors, format), shape, format)

@@ -15,7 +15,7 @@ from hw.sam.memory_map import memory_map, settings_rows
 from sw.compiler.sam.lower import lower
 from sw.golden.words import from_words, to_words
 from sw.program.rows import MachineRun, Rows
-from sw.runtime.sam.model.interpreter import model
+from sw.runtime.sam.model.interpreter import interpret, machine_run
 from sw.runtime.sam.model.streams import run_graph
 from sw.runtime.sam.model.timing import latencies, step_times, token_times
 from sw.runtime.sam.model.tokens import ModelError, Steps
@@ -74,9 +74,9 @@ IMAGE = {
 
 
 def run(config: SamConfig = CONFIG, image: dict[str, Rows] = IMAGE) -> MachineRun:
-    return model(
+    return machine_run(
         config,
-        image,
+        *interpret(config, image),
         lambda counters: {
             "y_i_crd": np.arange(counters["y_i_entries"]),
             "y_vals": np.arange(1, 4),
@@ -180,7 +180,7 @@ def test_a_fabric_is_what_it_is_configured_to_be():
         f"{units['arrayvals']}_vals": values(1.5, 2.5),
     }
     vals = f"{units['valwrite']}_vals"
-    done = model(FABRIC, image, lambda counters: {vals: np.arange(2)})
+    done = machine_run(FABRIC, *interpret(FABRIC, image), lambda counters: {vals: np.arange(2)})
     assert from_words(done.memory[vals].words, "float32").tolist() == [[1.5], [2.5]]
     assert done.counters[f"{units['valwrite']}_entries"] == 2
     assert list(done.counters) == list(memory_map(FABRIC).counters)

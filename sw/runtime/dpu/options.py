@@ -1,0 +1,19 @@
+"""Options of the DPU's compiler."""
+
+from __future__ import annotations
+
+import click
+
+from sw.runtime.target import TargetOption
+
+OPTIONS = (
+    TargetOption(
+        click.Option(
+            ["--no-reassociate", "reassociate"],
+            flag_value=False,
+            default=None,
+            help="Combine the operands of a sum or product from left to right, as they stand.",
+        ),
+        ("compile",),
+    ),
+)
