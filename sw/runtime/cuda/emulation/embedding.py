@@ -42,9 +42,7 @@ class EmulatedEmbedding:
             GlobalArray(f"table of {feature.name}", _aligned(np.ascontiguousarray(table)))
             for feature, table in zip(program.model.features, tables, strict=True)
         ]
-        self._kernels = EmulatedKernels(
-            program.kernel.source, program.include, {"GNARL_CHECKED": "1"}, name=program.model.name
-        )
+        self._kernels = checked_kernels(program)
 
     def run(self, batch: Batch, mapping: Mapping = None) -> EmulatedRun:
         """Pools a batch that ``check_batch`` accepts, but for what indices are.
@@ -122,6 +120,13 @@ class EmulatedEmbedding:
             shared_bytes=map_shared_bytes(threads),
         )
         return tasks, feature_blocks
+
+
+def checked_kernels(program: EmbeddingProgram) -> EmulatedKernels:
+    """The program's kernels, with checks of indices."""
+    defines = {"GNARL_CHECKED": "1"}
+    name = program.model.name
+    return EmulatedKernels(program.kernel.source, program.include, defines, name=name)
 
 
 def launch(

@@ -9,7 +9,7 @@ import numpy as np
 
 from sw.compiler.cuda.layouts import ERROR_RECORD
 from sw.runtime.cuda.arguments import require_no_error
-from sw.runtime.cuda.emulation.embedding import launch
+from sw.runtime.cuda.emulation.embedding import checked_kernels, launch
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.torch.arrays import to_array
 from sw.runtime.cuda.torch.extra import torch
@@ -22,18 +22,11 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 
     Raises ``GnarlError`` for indices out of range, and whatever else a kernel must not do.
     """
-    packed = lookup.launch()
-    mapping = packed.tasks(lookup.batch, lookup.counts)
-    places, size = packed.workspaces(lookup.batch, lookup.counts)
+    mapping = lookup.tasks()
+    workspaces, size = lookup.workspaces()
     workspace = np.zeros(size // 8, np.int64)
     error = np.zeros(1, ERROR_RECORD)
-    arguments = packed.arguments(
-        lookup.batch,
-        lookup.counts,
-        **lookup.addresses(outputs),
-        workspaces=places + workspace.ctypes.data,
-        error=error.ctypes.data,
-    )
+    arguments = lookup.arguments(outputs, workspaces + workspace.ctypes.data, error.ctypes.data)
     inputs = {"indices": lookup.values, "offsets": lookup.offsets}
     if lookup.weights is not None:
         inputs["weights"] = lookup.weights
@@ -57,7 +50,4 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 @lru_cache(maxsize=64)
 def emulated_kernels(program: str) -> EmulatedKernels:
     """The fused kernel of a program, given as ``OperatorProgram.text``; with checks of indices."""
-    compiled = operator_program(program).program
-    return EmulatedKernels(
-        compiled.kernel.source, compiled.include, {"GNARL_CHECKED": "1"}, name=compiled.model.name
-    )
+    return checked_kernels(operator_program(program).program)

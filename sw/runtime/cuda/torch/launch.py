@@ -32,17 +32,12 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
             "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
         )
     device = lookup.values.device.index
-    packed = lookup.launch()
-    mapping = packed.tasks(lookup.batch, lookup.counts)
+    mapping = lookup.tasks()
     with torch.cuda.device(device):
         stream = torch.cuda.current_stream(device).cuda_stream
-        workspaces, size = packed.workspaces(lookup.batch, lookup.counts)
-        arguments = packed.arguments(
-            lookup.batch,
-            lookup.counts,
-            **lookup.addresses(outputs),
-            workspaces=workspaces + _workspace(device, stream, size).data_ptr(),
-        )
+        workspaces, size = lookup.workspaces()
+        workspace = _workspace(device, stream, size)
+        arguments = lookup.arguments(outputs, workspaces + workspace.data_ptr())
         # PyTorch lends memory out again only when the stream has passed the copy and the kernel.
         staged, begins = _stage([arguments, mapping.tasks, mapping.feature_blocks], device)
         of_arguments, tasks, feature_blocks = (staged.data_ptr() + begin for begin in begins)

@@ -1,21 +1,28 @@
-"""What one call of the operator is given: tensors, and the program that says what they are."""
+"""What one call of the operator is given: tensors, and the program that says what they are.
+
+Inputs stand packed, one feature after the other, and all features have one index type. What does
+not change from launch to launch is kept in the program, so that a launch costs the host little even
+with a thousand features.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+
+import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments
+from sw.runtime.cuda.memory_layout import places
+from sw.runtime.cuda.task_map import TaskMap, map_tasks
 from sw.runtime.cuda.torch.arrays import to_array
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
-from sw.runtime.cuda.torch.packed_launch import PackedLaunch
+from sw.runtime.cuda.torch.operator_program import OperatorProgram
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
-from sw.workloads.embedding.model import Batch, Feature, FeatureInputs
+from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
 
 
 @dataclass(frozen=True)
@@ -138,18 +145,49 @@ class Lookup:
             ],
         )
 
-    def launch(self) -> PackedLaunch:
-        return _launch(self.compiled.text)
+    def tasks(self) -> TaskMap:
+        """The grid. Raises ``WorkloadError`` for more samples than kernels can count."""
+        if self.batch > MAXIMUM_BATCH:
+            raise WorkloadError(f"input: has {self.batch} samples: must be at most {MAXIMUM_BATCH}")
+        counts = np.array(self.counts, np.int64)
+        return map_tasks(self.compiled.program.block_counts, self.batch, counts)
 
-    def addresses(self, outputs: Sequence[torch.Tensor]) -> dict[str, Any]:
-        """Those that ``PackedLaunch.arguments`` asks for, but workspace and error record."""
-        return {
-            "tables": [table.data_ptr() for table in self.tables],
-            "values": self.values.data_ptr(),
-            "offsets": self.offsets.data_ptr(),
-            "weights": 0 if self.weights is None else self.weights.data_ptr(),
-            "outputs": [output.data_ptr() for output in outputs],
-        }
+    def workspaces(self) -> tuple[np.ndarray, int]:
+        """int64 [features], where in the workspace each feature's begins; bytes of it all."""
+        return places(self.compiled.program.workspace_bytes(self.batch, self.counts))
+
+    def arguments(
+        self, outputs: Sequence[torch.Tensor], workspaces: np.ndarray, error: int = 0
+    ) -> np.ndarray:
+        """``FEATURE_ARGUMENTS`` [features], for buffers as ``new_outputs`` makes them.
+
+        Addresses are the device's: of each feature's workspace; of the error record of checked
+        kernels. Raises ``WorkloadError`` for a table that is not aligned.
+        """
+        compiled = self.compiled
+        addresses = np.array([table.data_ptr() for table in self.tables], np.uint64)
+        tables = addresses[compiled.table_numbers]
+        if (skewed := tables % np.uint64(TABLE_ALIGNMENT)).any():
+            feature = compiled.model.features[int(np.argmax(skewed != 0))]
+            raise WorkloadError(
+                f"feature {feature.name}: table begins {int(skewed.max())} bytes past a multiple "
+                f"of {TABLE_ALIGNMENT}: must be aligned, as a clone is"
+            )
+        begins = np.cumsum(self.counts, dtype=np.int64) - self.counts
+        weights = 0 if self.weights is None else self.weights.data_ptr()
+        width = self.values.element_size()
+        return feature_arguments(
+            compiled.program,
+            self.batch,
+            self.counts,
+            tables=tables,
+            indices=self.values.data_ptr() + begins * width,
+            offsets=self.offsets.data_ptr() + np.arange(len(begins)) * ((self.batch + 1) * width),
+            weights=np.where(compiled.weighted, weights + begins * 4, 0),
+            outputs=[output.data_ptr() for output in outputs],
+            workspaces=workspaces,
+            error=error,
+        )
 
 
 def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:
@@ -177,9 +215,3 @@ def check_table(feature: Feature, table: torch.Tensor) -> None:
         raise WorkloadError(
             f"feature {feature.name}: table has strides {list(table.stride())}: must be contiguous"
         )
-
-
-@lru_cache(maxsize=64)
-def _launch(program: str) -> PackedLaunch:
-    compiled = operator_program(program)
-    return PackedLaunch(compiled.program, compiled.table_of_feature)

@@ -10,6 +10,8 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from hw.lib.errors import ProgramError, damaged_as
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
@@ -37,6 +39,16 @@ class OperatorProgram:
     @cached_property
     def program(self) -> EmbeddingProgram:
         return build_program(self.model, self.schedules)
+
+    @cached_property
+    def table_numbers(self) -> np.ndarray:
+        """``table_of_feature``, int [features]."""
+        return np.array(self.table_of_feature)
+
+    @cached_property
+    def weighted(self) -> np.ndarray:
+        """Whether each feature is, bool [features]."""
+        return np.array([feature.weighted for feature in self.model.features])
 
     @cached_property
     def text(self) -> str:

@@ -307,7 +307,7 @@ def test_torch_is_needed_by_this_part_of_the_runtime_alone() -> None:
     script = (
         "import sys; sys.modules['torch'] = None\n"
         "import sw.runtime.cuda, sw.runtime.cuda.emulation.embedding\n"
-        "import sw.runtime.cuda.torch.packed_launch\n"
+        "import sw.runtime.cuda.torch.operator_program\n"
         "from hw.lib.errors import GnarlError\n"
         "try: import sw.runtime.cuda.torch.fused_embedding_bags\n"
         "except GnarlError as error: print(error)\n"

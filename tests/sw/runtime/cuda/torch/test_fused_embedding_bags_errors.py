@@ -16,10 +16,8 @@ from hw.lib.errors import ConfigError  # noqa: E402
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
 from sw.runtime.cuda.torch.operator_program import (  # noqa: E402
-    OperatorProgram,
     operator_program,
 )
-from sw.runtime.cuda.torch.packed_launch import PackedLaunch  # noqa: E402
 from sw.workloads.embedding.model import (  # noqa: E402
     MAXIMUM_BATCH,
     Feature,
@@ -341,28 +339,18 @@ def test_other_bags_that_have_no_place() -> None:
         fused_bags({"a": torch.nn.EmbeddingBag(10, 4, mode="max")}, weighted=["a"])
 
 
-def packed_launch() -> PackedLaunch:
-    module = two()
-    program = OperatorProgram(module.model, module.schedules, (0, 1)).program
-    return PackedLaunch(program, (0, 1))
-
-
 def test_tables_that_kernels_cannot_load_in_vectors() -> None:
+    lookup = two_lookup()
+    first, second = lookup.tables
+    skewed = torch.zeros(second.numel() + 1)[1:].view(second.shape)
     with refused(
         "feature g: table begins 4 bytes past a multiple of 16: must be aligned, as a clone is"
     ):
-        packed_launch().arguments(
-            1,
-            [2, 1],
-            tables=[4096, 8196],
-            values=0,
-            offsets=0,
-            weights=0,
-            outputs=[0],
-            workspaces=np.zeros(2, np.int64),
+        replace(lookup, tables=[first, skewed]).arguments(
+            lookup.new_outputs(), np.zeros(2, np.int64)
         )
 
 
 def test_more_samples_than_kernels_can_count() -> None:
     with refused(f"input: has {MAXIMUM_BATCH + 1} samples: must be at most {MAXIMUM_BATCH}"):
-        packed_launch().tasks(MAXIMUM_BATCH + 1, [0, 0])
+        replace(two_lookup(), offsets=torch.zeros(1).expand(2, MAXIMUM_BATCH + 2)).tasks()
