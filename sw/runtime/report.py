@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -11,7 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sw.runtime.machine import Finished
 from sw.runtime.output_summary import OutputSummary, finite, outputs_text, outputs_to_json
+from sw.runtime.verify import Verification
 
 VERSION = 2
 """Of the JSON object's fields; rises when one changes its meaning or goes."""
@@ -65,12 +67,24 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class LaunchFigures:
-    """One launch of a run: its name, and what the machine counted."""
+class Figures:
+    """What a report says of a run.
 
-    name: str
-    cycles: int | None
-    counters: Mapping[str, int]
+    operations
+        that the run executed.
+    unit, capacity
+        what computes, in the plural, and how many there are; none: 0.
+    statistics
+        whole numbers about program and run, by name.
+    charts
+        for people.
+    """
+
+    operations: int
+    unit: str = ""
+    capacity: int = 0
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    charts: Sequence[Chart] = ()
 
 
 @dataclass(frozen=True)
@@ -83,24 +97,16 @@ class Report:
         of the configuration: its digest, and the fields that differ from its file's.
     cycles, counters
         as the machine counted them; ``None`` where it has no count of cycles.
-    ops
-        operations of the workload, as its source has them.
-    utilisation
-        share of the units that compute in the mean cycle, 0 to 1; ``unit`` is their plural.
-    bit_exact, difference, max_rel_error
-        see ``sw.runtime.verify``.
-    note
-        what a reader has to know about the backend, or empty; for people only.
-    statistics
-        whole numbers about program and run, by name.
+    figures
+        the target's own.
     outputs
         what is shown of each output.
     launches
-        runs of the program's launches, in order.
+        what the program's launches left, by name, in order.
     seconds
         how long each stage took, by its name: ``compile``, ``simulate`` and others.
-    charts
-        of the target's own figures; for people only, as they show what is in the other fields.
+    note
+        what a reader has to know about the backend, or empty; for people only.
     """
 
     config: str
@@ -111,27 +117,28 @@ class Report:
     overrides: Mapping[str, Any]
     cycles: int | None
     counters: Mapping[str, int]
-    ops: int
-    utilisation: float | None
-    unit: str
-    bit_exact: bool
-    difference: str
-    max_rel_error: float
-    statistics: Mapping[str, int]
+    figures: Figures
+    verification: Verification
     outputs: Sequence[OutputSummary]
+    launches: Mapping[str, Finished]
     seconds: Mapping[str, float]
-    charts: Sequence[Chart]
     note: str = ""
-    launches: Sequence[LaunchFigures] = ()
 
     @property
     def matches(self) -> bool:
         """Whether every output is what it must be."""
-        return not self.difference
+        return not self.verification.difference
 
     @property
     def ops_per_cycle(self) -> float | None:
-        return None if self.cycles is None else self.ops / self.cycles
+        return None if self.cycles is None else self.figures.operations / self.cycles
+
+    @property
+    def utilisation(self) -> float | None:
+        """Share of the units that compute in the mean cycle, 0 to 1."""
+        if self.cycles is None or not self.figures.capacity:
+            return None
+        return self.figures.operations / (self.cycles * self.figures.capacity)
 
     def to_json(self) -> dict[str, Any]:
         """For ``--json``. Times are 0.0 for stages that this run left out.
@@ -147,21 +154,21 @@ class Report:
             "digest": self.digest,
             "overrides": dict(self.overrides),
             "cycles": self.cycles,
-            "ops": self.ops,
+            "ops": self.figures.operations,
             "ops_per_cycle": self.ops_per_cycle,
             "utilisation": self.utilisation,
             "matches": self.matches,
-            "bit_exact": self.bit_exact,
-            "difference": self.difference or None,
-            "max_rel_error": finite(self.max_rel_error),
+            "bit_exact": self.verification.bit_exact,
+            "difference": self.verification.difference or None,
+            "max_rel_error": finite(self.verification.max_rel_error),
             **{f"{name}_s": self.seconds.get(name, 0.0) for name in ("compile", "simulate")},
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),
-            "statistics": dict(self.statistics),
+            "statistics": dict(self.figures.statistics),
             "outputs": outputs_to_json(self.outputs),
             "launches": {
-                launch.name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
-                for launch in self.launches
+                name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
+                for name, launch in self.launches.items()
             },
         }
 
@@ -180,7 +187,7 @@ class Report:
         parts += [
             Padding(line, _INDENT, expand=False) for line in (self._summary(), self._verdict())
         ]
-        parts += [_drawn(chart) for chart in self.charts if chart.bars]
+        parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())
         parts.append(_titled("Outputs", Text(outputs_text(self.outputs))))
@@ -189,26 +196,27 @@ class Report:
         return [*parts, Text()]
 
     def _summary(self) -> Text:
-        figures = [(f"{self.ops:,}", " operations")]
+        figures = [(f"{self.figures.operations:,}", " operations")]
         if self.cycles is not None:
             figures.insert(0, (f"{self.cycles:,}", " cycles"))
             figures.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
         if self.utilisation is not None:
-            figures.append((f"{100 * self.utilisation:.1f} %", f" of {self.unit} busy"))
+            figures.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))
         shown = [Text.assemble((figure, "bold cyan"), unit) for figure, unit in figures]
         return Text(" · ").join(shown)
 
     def _verdict(self) -> Text:
-        error = f"error against float64 {self.max_rel_error:.1e}"
+        found = self.verification
+        error = f"error against float64 {found.max_rel_error:.1e}"
         if self.matches:
-            how = "bit-exact" if self.bit_exact else "within its bound"
+            how = "bit-exact" if found.bit_exact else "within its bound"
             return Text(f"✔ {how}, {error}", "green")
-        return Text(f"✘ {self.difference}, {error}", "bold red")
+        return Text(f"✘ {found.difference}, {error}", "bold red")
 
     def _launches(self) -> RenderableType:
         lines = [
-            launch.name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
-            for launch in self.launches
+            name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
+            for name, launch in self.launches.items()
         ]
         return _titled("Launches", Text(" · ".join(lines)))
 

@@ -16,10 +16,8 @@ from sw.runtime.device import Device
 from sw.runtime.output_files import save_outputs
 from sw.runtime.output_summary import summarise
 from sw.runtime.programs import load_program
-from sw.runtime.report import LaunchFigures, Report
-from sw.runtime.result import Result
+from sw.runtime.report import Report
 from sw.runtime.stages import Stages, TimedStages, quiet
-from sw.runtime.verify import Verification
 
 
 def run_once(
@@ -71,7 +69,22 @@ def run_once(
         given = target.inputs(program, workload, values, tensors or {}, seed, run_options)
         result = device.run(program, given, **run_options)
         verification = device.verify(result)
-        report = _report(device, result, verification, timed.seconds)
+        report = Report(
+            config=configuration.name,
+            target=target.name,
+            workload=program.workload,
+            backend=device.backend,
+            digest=device.hardware(program).config.digest,
+            overrides=configuration.overrides,
+            cycles=result.cycles,
+            counters=result.counters,
+            figures=target.figures(program, result),
+            verification=verification,
+            outputs=summarise(program.outputs, result.outputs),
+            launches={run.launch.name: run.finished for run in result.launches},
+            seconds=timed.seconds,
+            note=target.note(device.backend),
+        )
     if timeline is not None:
         target.draw(program, result, _title(report), timeline)
     if output is not None:
@@ -89,39 +102,3 @@ def _title(report: Report) -> str:
     if report.cycles is None:
         return title
     return f"{title}: {report.cycles:,} cycles, {report.ops_per_cycle:.1f} operations a cycle"
-
-
-def _report(
-    device: Device, result: Result[Any], verification: Verification, seconds: dict[str, float]
-) -> Report:
-    configuration, program = device.configuration, result.program
-    figures = configuration.target.figures(program, result)
-    cycles = result.cycles
-    utilisation = None
-    if cycles is not None and figures.capacity:
-        utilisation = figures.operations / (cycles * figures.capacity)
-    return Report(
-        config=configuration.name,
-        target=configuration.target.name,
-        workload=program.workload,
-        backend=device.backend,
-        digest=device.hardware(program).config.digest,
-        overrides=configuration.overrides,
-        cycles=cycles,
-        counters=result.counters,
-        ops=figures.operations,
-        utilisation=utilisation,
-        unit=figures.unit,
-        bit_exact=verification.bit_exact,
-        difference=verification.difference,
-        max_rel_error=verification.max_rel_error,
-        statistics=figures.statistics,
-        outputs=summarise(program.outputs, result.outputs),
-        seconds=seconds,
-        charts=figures.charts,
-        note=configuration.target.note(device.backend),
-        launches=[
-            LaunchFigures(run.launch.name, run.finished.cycles, run.finished.counters)
-            for run in result.launches
-        ],
-    )

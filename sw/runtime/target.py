@@ -18,7 +18,7 @@ from sw.program.program import Launch, Program
 from sw.program.schema import Schema
 from sw.program.tensor_spec import Array
 from sw.runtime.machine import JobT, LaunchRun, Machine
-from sw.runtime.report import Chart
+from sw.runtime.report import Figures
 from sw.runtime.result import Result
 from sw.runtime.stages import Stages
 from sw.runtime.verify import Verification, compare
@@ -48,27 +48,6 @@ class TargetOption:
 
     option: click.Option
     commands: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What a report says of a run.
-
-    operations
-        that the run executed.
-    unit, capacity
-        what computes, in the plural, and how many there are; none: 0.
-    statistics
-        whole numbers about program and run, by name.
-    charts
-        for people.
-    """
-
-    operations: int
-    unit: str = ""
-    capacity: int = 0
-    statistics: Mapping[str, int] = field(default_factory=dict)
-    charts: Sequence[Chart] = ()
 
 
 class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):

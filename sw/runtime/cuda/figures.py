@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from sw.program.program import Program
 from sw.runtime.cuda.machines import EmbeddingJob
-from sw.runtime.report import Chart
+from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
-from sw.runtime.target import Figures
 
 
 def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:

@@ -15,9 +15,8 @@ from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
 from sw.program.program import Launch, Program
 from sw.runtime.machine import LaunchRun
-from sw.runtime.report import Chart
+from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
-from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
 
 _KINDS = {

@@ -16,10 +16,9 @@ from sw.compiler.sam.sections import graph_of, statement_of
 from sw.program.program import Launch, Program
 from sw.runtime.host_target import HostJob
 from sw.runtime.machine import LaunchRun
-from sw.runtime.report import Chart
+from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
 from sw.runtime.sam.image import Operands
-from sw.runtime.target import Figures
 from sw.runtime.timeline import Activity
 
 _SUMMING = ("reduce", "spaccumulator")

@@ -9,8 +9,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from sw.runtime.machine import Finished
 from sw.runtime.output_summary import OutputSummary
-from sw.runtime.report import JSON_FIELDS, Chart, LaunchFigures, Report, bar
+from sw.runtime.report import JSON_FIELDS, Chart, Figures, Report, bar
+from sw.runtime.verify import Verification
 
 REPORT = Report(
     config="dpu_d3_b64",
@@ -21,19 +23,19 @@ REPORT = Report(
     overrides={"registers": 64},
     cycles=512,
     counters={"exec": 300, "copy": 31},
-    ops=8192,
-    utilisation=0.25,
-    unit="PEs",
-    bit_exact=True,
-    difference="",
-    max_rel_error=2.5e-7,
-    statistics={"spills": 0},
+    figures=Figures(
+        8192,
+        "PEs",
+        64,
+        {"spills": 0},
+        [Chart("Instructions, % of cycles", [("exec", 256), ("nop", 64)], 512)],
+    ),
+    verification=Verification(True, "", 2.5e-7),
     outputs=[
         OutputSummary("outputs", (2,), "float32", 2, True, {"root": 0.5, "rest": float("inf")})
     ],
     seconds={"compile": 3.25, "simulate": 0.04},
-    charts=[Chart("Instructions, % of cycles", [("exec", 256), ("nop", 64)], 512)],
-    launches=[LaunchFigures("tretail", 512, {"exec": 300, "copy": 31})],
+    launches={"tretail": Finished({}, 512, {"exec": 300, "copy": 31})},
 )
 
 
@@ -66,26 +68,33 @@ def test_the_page() -> None:
 
 
 def test_a_difference_is_on_the_page() -> None:
-    text = page(replace(REPORT, bit_exact=False, difference="1 of 2 outputs differ"))
+    text = page(replace(REPORT, verification=Verification(False, "1 of 2 outputs differ", 2.5e-7)))
     assert "\n  ✘ 1 of 2 outputs differ, error against float64 2.5e-07\n" in text
 
 
 def test_results_may_be_right_without_being_bit_exact() -> None:
-    report = replace(REPORT, bit_exact=False)
+    report = replace(REPORT, verification=Verification(False, "", 2.5e-7))
     assert report.matches
     assert "\n  ✔ within its bound, error against float64 2.5e-07\n" in page(report)
 
 
 def test_a_machine_without_a_count_of_cycles() -> None:
-    report = replace(REPORT, backend="emulation", cycles=None, utilisation=None, note="no GPU here")
+    report = replace(REPORT, backend="emulation", cycles=None, note="no GPU here")
     assert page(report).startswith(
         "\ntretail on dpu_d3_b64 registers=64, emulation (no GPU here)\n  8,192 operations\n"
     )
-    assert report.to_json()["cycles"] is None is report.to_json()["ops_per_cycle"]
+    found = report.to_json()
+    assert [found[name] for name in ("cycles", "ops_per_cycle", "utilisation")] == [None] * 3
+
+
+def test_a_target_without_units() -> None:
+    report = replace(REPORT, figures=Figures(512))
+    assert report.utilisation is None
+    assert "\n  512 cycles · 512 operations · 1.00 a cycle\n" in page(report)
 
 
 def test_launches_are_on_the_page_where_there_are_several() -> None:
-    launches = [LaunchFigures("count", 48, {}), LaunchFigures("move", None, {})]
+    launches = {"count": Finished({}, 48, {}), "move": Finished({}, None, {})}
     assert "\nLaunches\n  count 48 cycles · move\n" in page(replace(REPORT, launches=launches))
 
 
