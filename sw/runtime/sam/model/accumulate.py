@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from hw.sam.token import DONE, EMPTY
 from sw.golden.sums import run_totals
-from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
 
 
 def spaccumulator(site: Site, inputs: Inputs) -> Done:
@@ -32,10 +31,7 @@ def spaccumulator(site: Site, inputs: Inputs) -> Done:
     _check(site, columns, sizes)
     ordering = np.lexsort((*columns[::-1], fiber))
     keys = [column[ordering] for column in (fiber, *columns)]
-    first = np.zeros(len(ordering), bool)
-    first[:1] = True
-    for key in keys:
-        first[1:] |= key[1:] != key[:-1]
+    first = _begins(keys)
     lengths = np.diff(np.append(np.flatnonzero(first), len(ordering)))
     words = values.words[values.is_data][ordering]
     totals = run_totals(words, lengths, "add", site.format).astype(np.int64)
@@ -61,12 +57,20 @@ def _coordinates(streams: list[Stream]) -> tuple[np.ndarray, list[np.ndarray]]:
     return fiber, columns[1:]
 
 
-class _Table:
+class _Table(NamedTuple):
     """Sums in ascending order: ``columns`` are their table and coordinates, ``values`` tokens."""
 
-    def __init__(self, columns: list[np.ndarray], values: np.ndarray) -> None:
-        self.columns = columns
-        self.values = values
+    columns: list[np.ndarray]
+    values: np.ndarray
+
+
+def _begins(columns: list[np.ndarray]) -> np.ndarray:
+    """The rows in which some column is not as in the row before: bool."""
+    begins = np.zeros(len(columns[0]), bool)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins
 
 
 def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
@@ -93,10 +97,7 @@ def _filled(site: Site, sums: _Table, depth: int, size: int, tables: int) -> _Ta
     if depth == 0:
         fibers = [np.arange(tables)]
     else:
-        changes = np.zeros(len(sums.values), bool)
-        changes[:1] = True
-        for column in outer:
-            changes[1:] |= column[1:] != column[:-1]
+        changes = _begins(outer)
         fibers = [column[changes] for column in outer]
     site.require_room(len(fibers[0]) * size)
     grid = [np.repeat(column, size) for column in fibers]
@@ -111,12 +112,8 @@ def _filled(site: Site, sums: _Table, depth: int, size: int, tables: int) -> _Ta
     columns = [column[ordering] for column in columns]
     values = values[ordering]
     # Of a new and old rows of the same coordinate, the old ones count, which come later.
-    keep = np.ones(len(values), bool)
-    same = np.ones(max(len(values) - 1, 0), bool)
-    for column in columns[: depth + 2]:
-        same &= column[1:] == column[:-1]
-    is_new = (ordering < len(grid[0]))[:-1]
-    keep[:-1] = ~(same & is_new)
+    keep = ordering >= len(grid[0])
+    keep |= np.append(_begins(columns[: depth + 2])[1:], True)[: len(keep)]
     return _Table([column[keep] for column in columns], values[keep])
 
 
@@ -130,10 +127,7 @@ def _streams(sums: _Table, stops: np.ndarray, order: int) -> dict[str, np.ndarra
         outputs["out_val"] = _with_stops(sums.values, ends, stops)
         return outputs
     table, outer, inner = sums.columns
-    new = np.zeros(len(table), bool)
-    new[:1] = True
-    new[1:] = (table[1:] != table[:-1]) | (outer[1:] != outer[:-1])
-    rows = np.flatnonzero(new)
+    rows = np.flatnonzero(_begins([table, outer]))
     outputs["out_crd1"] = _with_stops(
         outer[rows], np.searchsorted(table[rows], tables, side="right"), stops
     )
@@ -180,7 +174,7 @@ def _steps(site: Site, inputs: Inputs, outputs: Mapping[str, np.ndarray]) -> Ste
     given = np.diff(from_, prepend=-1)
     if order == 1:
         needed = np.append(np.repeat(into, given), len(values) - 1)
-        return Steps(len(out), _needs(inputs, order, needed), dict.fromkeys(outputs))
+        return Steps(len(out), _needs(inputs, order, needed))
     begins = into + np.cumsum(given) - given + 1
     count = len(values) + len(out) - 1
     drains = np.arange(len(out) - 1) + np.repeat(begins - (from_ + 1 - given), given)
@@ -201,9 +195,9 @@ def _steps(site: Site, inputs: Inputs, outputs: Mapping[str, np.ndarray]) -> Ste
     )
 
 
-def _needs(inputs: Inputs, order: int, values: np.ndarray) -> dict[str, np.ndarray | None]:
+def _needs(inputs: Inputs, order: int, values: np.ndarray) -> dict[str, np.ndarray]:
     """What must be there along with ``values``, places in the innermost streams."""
-    needs: dict[str, np.ndarray | None] = {"val": values, "crd0": values}
+    needs = {"val": values, "crd0": values}
     place = values
     for depth in range(1, order + 1):
         child, stream = inputs[f"crd{depth - 1}"], inputs[f"crd{depth}"]

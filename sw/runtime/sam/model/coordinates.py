@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from hw.lib.formats import FloatFormat, parse_format
 from hw.sam.token import DONE
-from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
 
 
 def repsiggen(site: Site, inputs: Inputs) -> Done:
@@ -19,14 +15,13 @@ def repsiggen(site: Site, inputs: Inputs) -> Done:
     signals = np.zeros(len(crd), np.int64)
     signals[crd.stops] = STOP
     signals[-1] = DONE
-    return Done({"out_repsig": signals}, Steps(len(crd), {"crd": None}, {"out_repsig": None}))
+    return Done({"out_repsig": signals}, Steps(len(crd)))
 
 
 def repeat(site: Site, inputs: Inputs) -> Done:
     """Each reference for every signal of its fiber."""
     out, needs = _repeated(site, inputs["ref"], inputs["repsig"], ("ref", "repsig"))
-    steps = Steps(len(out), {"ref": needs, "repsig": None}, {"out_ref": None})
-    return Done({"out_ref": out}, steps)
+    return Done({"out_ref": out}, Steps(len(out), {"ref": needs}))
 
 
 def _repeated(
@@ -35,11 +30,7 @@ def _repeated(
     """The repeated references, and the place of the last reference that each of them needs."""
     parents = Parents(refs)
     site.require_levels(parents.stops)
-    if len(parents.heads) != len(signals.stops):
-        site.fail(
-            f"{names[0]} has {len(parents.heads)} fibers below it, {names[1]} has "
-            f"{len(signals.stops)}: must be the same"
-        )
+    site.require_fibers(parents, signals, names)
     empty = ~parents.given & (signals.lengths[:-1] > 0)
     if empty.any() or signals.lengths[-1]:
         at = int(np.argmax(np.append(empty, True)))
@@ -60,9 +51,7 @@ def crdhold(site: Site, inputs: Inputs) -> Done:
     outer, inner = inputs["outer"], inputs["inner"]
     site.require_stops(Parents(outer), inner, ("outer", "inner"))
     held, needs = _repeated(site, outer, inner, ("outer", "inner"))
-    steps = Steps(
-        len(inner), {"outer": needs, "inner": None}, {"out_outer": None, "out_inner": None}
-    )
+    steps = Steps(len(inner), {"outer": needs})
     return Done({"out_outer": held, "out_inner": inner.tokens}, steps)
 
 
@@ -81,11 +70,8 @@ def crddrop(site: Site, inputs: Inputs) -> Done:
     needs = np.full(len(inner), len(outer) - 1)
     needs[:-1] = np.repeat(parents.heads, inner.lengths[:-1] + 1)
     needs[inner.stops] = parents.last
-    steps = Steps(
-        len(inner),
-        {"outer": needs, "inner": None},
-        {"out_outer": np.maximum.accumulate(passed)[kept], "out_inner": None},
-    )
+    gives = {"out_outer": np.maximum.accumulate(passed)[kept]}
+    steps = Steps(len(inner), {"outer": needs}, gives)
     return Done({"out_outer": outer.tokens[kept], "out_inner": inner.tokens}, steps)
 
 
@@ -99,7 +85,7 @@ def valdrop(site: Site, inputs: Inputs) -> Done:
     kept = bits != 0
     kept[val.ends] = True
     places = np.flatnonzero(kept)
-    steps = Steps(len(val), {"crd": None, "val": None}, {"out_crd": places, "out_val": places})
+    steps = Steps(len(val), gives={"out_crd": places, "out_val": places})
     return Done({"out_crd": crd.tokens[places], "out_val": val.tokens[places]}, steps)
 
 
@@ -135,8 +121,6 @@ def pointtocrd(site: Site, inputs: Inputs) -> Done:
     # A point is a step, and so is a stop.
     needs = np.minimum(np.cumsum(given) - given, points)
     begins = np.concatenate([[0], ends[:-1] + 1])[: len(first)]
-    gives = {"out_outer": np.concatenate([begins, [ends[-1], ends[-1] + 1]]), "out_inner": None}
-    return Done(
-        {"out_outer": out_outer, "out_inner": out_inner},
-        Steps(len(given), {"outer": needs, "inner": needs}, gives),
-    )
+    gives = {"out_outer": np.concatenate([begins, [ends[-1], ends[-1] + 1]])}
+    steps = Steps(len(given), {"outer": needs, "inner": needs}, gives)
+    return Done({"out_outer": out_outer, "out_inner": out_inner}, steps)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 from hw.sam.token import EMPTY
 from sw.runtime.sam.model.lookup import expand
-from sw.runtime.sam.model.tokens import Done, Site, Steps, Stream
+from sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream
 
-Inputs = Mapping[str, Stream]
-_OUTPUTS = ("out_crd", "out_ref0", "out_ref1")
 # Fibers are numbered above the bits of a token.
 _FIBER_SHIFT = 34
 
@@ -22,22 +20,15 @@ def intersect(site: Site, inputs: Inputs) -> Done:
     outputs = merged.take(merged.both)
     step = merged.steps_of_intersection()
     first = np.flatnonzero(np.diff(step, prepend=-1))
-    return Done(
-        outputs,
-        Steps(
-            int(step[-1]) + 1,
-            _needs(merged, first),
-            dict.fromkeys(_OUTPUTS, step[merged.both]),
-        ),
-    )
+    gives = dict.fromkeys(outputs, step[merged.both])
+    return Done(outputs, Steps(int(step[-1]) + 1, _needs(merged, first), gives))
 
 
 def union(site: Site, inputs: Inputs) -> Done:
     """What either lane has; the other's reference is an empty token."""
     merged = _Merged(site, *(inputs[name] for name in ("crd0", "ref0", "crd1", "ref1")))
     every = np.arange(len(merged))
-    steps = Steps(len(merged), _needs(merged, every), dict.fromkeys(_OUTPUTS))
-    return Done(merged.take(every), steps)
+    return Done(merged.take(every), Steps(len(merged), _needs(merged, every)))
 
 
 def _needs(merged: _Merged, at: np.ndarray) -> dict[str, np.ndarray]:
@@ -134,7 +125,7 @@ def bitvectorunion(site: Site, inputs: Inputs) -> Done:
     return _bitvector_join(site, inputs, union)
 
 
-def _bitvector_join(site: Site, inputs: Inputs, join: object) -> Done:
+def _bitvector_join(site: Site, inputs: Inputs, join: Callable[[Site, Inputs], Done]) -> Done:
     lanes: dict[str, Stream] = {}
     places = []
     for lane in "01":
@@ -142,13 +133,12 @@ def _bitvector_join(site: Site, inputs: Inputs, join: object) -> Done:
         crd, ref, words = expand(site, inputs[names[0]], inputs[names[1]], names)
         lanes |= {f"crd{lane}": Stream(crd), f"ref{lane}": Stream(ref)}
         places.append(words)
-    joined = join(site, lanes)  # type: ignore[operator]
+    joined = join(site, lanes)
     # A step for each token that comes out, when the words of both lanes are there.
-    needs: dict[str, np.ndarray | None] = {}
+    needs: dict[str, np.ndarray] = {}
     for lane, words in zip("01", places, strict=True):
         heads = joined.steps.needs[f"crd{lane}"]
-        given = joined.steps.gives["out_crd"]
+        given = joined.steps.gives.get("out_crd")
         at = words[heads if given is None else heads[given]]
         needs |= {f"bv{lane}": at, f"ref{lane}": at}
-    outputs = joined.outputs
-    return Done(outputs, Steps(len(outputs["out_crd"]), needs, dict.fromkeys(_OUTPUTS)))
+    return Done(joined.outputs, Steps(len(joined.outputs["out_crd"]), needs))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from hw.sam.token import DONE, EMPTY
-from sw.runtime.sam.model.tokens import Done, Parents, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site, Steps
 
 
 def parallelizer(site: Site, inputs: Inputs) -> Done:
@@ -55,7 +51,7 @@ def serializer(site: Site, inputs: Inputs) -> Done:
     starts = np.cumsum(lengths) - lengths
     out = np.empty(int(lengths.sum()) + 1, np.int64)
     out[-1] = DONE
-    needs: dict[str, np.ndarray | None] = {}
+    needs = {}
     for number, (name, lane) in enumerate(zip(site.block.inputs, lanes, strict=True)):
         mine = slice(number, None, len(lanes))
         begins = np.cumsum(lengths[mine]) - lengths[mine]
@@ -65,4 +61,4 @@ def serializer(site: Site, inputs: Inputs) -> Done:
         taken[places] = np.arange(len(lane) - 1)
         taken[-1] = len(lane) - 1
         needs[name] = np.maximum.accumulate(taken)
-    return Done({"o": out}, Steps(len(out), needs, {"o": None}))
+    return Done({"o": out}, Steps(len(out), needs))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from hw.sam.block_types import BITVECTOR_BITS, DENSE
 from hw.sam.token import DONE, EMPTY
-from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
 
 
 def root(site: Site, inputs: Inputs) -> Done:
-    return Done({"out_ref": np.array([0, DONE])}, Steps(2, {}, {"out_ref": None}))
+    return Done({"out_ref": np.array([0, DONE])}, Steps(2))
 
 
 def fiberlookup(site: Site, inputs: Inputs) -> Done:
@@ -32,7 +28,7 @@ def fiberlookup(site: Site, inputs: Inputs) -> Done:
         wide.finish(ref)
         crd = site.rows("crd", ref, wide.ends)[:, 0]
         wide.finish(crd)
-    return Done({"out_crd": crd, "out_ref": ref}, wide.steps("out_crd", "out_ref"))
+    return Done({"out_crd": crd, "out_ref": ref}, wide.steps())
 
 
 def _segments(site: Site, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +45,7 @@ def bitvectorlookup(site: Site, inputs: Inputs) -> Done:
     wide = _Expansion(site, inputs["ref"], lambda rows: (rows * words, np.full(len(rows), words)))
     bv, ref = site.rows("bv", wide.rows(), wide.ends).T.copy()
     wide.finish(bv, ref)
-    return Done({"out_bv": bv, "out_ref": ref}, wide.steps("out_bv", "out_ref"))
+    return Done({"out_bv": bv, "out_ref": ref}, wide.steps())
 
 
 class _Expansion:
@@ -92,19 +88,19 @@ class _Expansion:
             tokens[self.ends[:-1]] = self._parents.stops
             tokens[-1] = DONE
 
-    def steps(self, *outputs: str) -> Steps:
+    def steps(self) -> Steps:
         """A stop's level is known when the token after its reference is there."""
         parents = self._parents
         needs = np.full(self._count + 1, len(self._refs) - 1)
         needs[:-1] = np.repeat(parents.heads, self._lengths)
         needs[self.ends[:-1]] += parents.given
-        return Steps(self._count + 1, {"ref": needs}, dict.fromkeys(outputs))
+        return Steps(self._count + 1, {"ref": needs})
 
 
 def bitvectorexpand(site: Site, inputs: Inputs) -> Done:
     """A coordinate and a reference for each one in the words."""
     crd, ref, places = expand(site, inputs["bv"], inputs["ref"], ("bv", "ref"))
-    steps = Steps(len(crd), {"bv": places, "ref": places}, {"out_crd": None, "out_ref": None})
+    steps = Steps(len(crd), {"bv": places, "ref": places})
     return Done({"out_crd": crd, "out_ref": ref}, steps)
 
 
@@ -142,7 +138,7 @@ def locate(site: Site, inputs: Inputs) -> Done:
     site.require_index(rows[parent != EMPTY], "reference")
     out = ref.tokens.copy()
     out[crd.is_data] = rows
-    return Done({"out_ref": out}, Steps(len(crd), {"crd": None, "ref": None}, {"out_ref": None}))
+    return Done({"out_ref": out}, Steps(len(crd)))
 
 
 def arrayvals(site: Site, inputs: Inputs) -> Done:
@@ -151,4 +147,4 @@ def arrayvals(site: Site, inputs: Inputs) -> Done:
     absent = np.flatnonzero(refs.tokens >= STOP)
     values = site.rows("vals", refs.tokens, absent)[:, 0]
     values[refs.ends] = refs.tokens[refs.ends]
-    return Done({"out_val": values}, Steps(len(refs), {"ref": None}, {"out_val": None}))
+    return Done({"out_val": values}, Steps(len(refs)))

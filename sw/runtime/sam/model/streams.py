@@ -23,9 +23,9 @@ from sw.runtime.sam.model import (
     write,
 )
 from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times
-from sw.runtime.sam.model.tokens import Done, Limits, Site, Stream
+from sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
-BLOCKS: dict[str, Callable[[Site, Mapping[str, Stream]], Done]] = {
+BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
     function.__name__: function
     for function in (
         lookup.root,

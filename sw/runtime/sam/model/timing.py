@@ -52,13 +52,13 @@ def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
     """The cycle of each step, int64 [count], from the cycles in which input tokens arrive."""
     number = np.arange(steps.count)
     earliest = np.zeros(steps.count, np.int64)
-    for name, places in steps.needs.items():
-        arrived = arrivals[name] if places is None else arrivals[name][places]
-        np.maximum(earliest, arrived, out=earliest)
+    for name, arrived in arrivals.items():
+        places = steps.needs.get(name)
+        np.maximum(earliest, arrived if places is None else arrived[places], out=earliest)
     return np.maximum.accumulate(earliest - number) + number
 
 
 def token_times(steps: Steps, times: np.ndarray, output: str, delay: int) -> np.ndarray:
     """The cycle in which each token of an output is given."""
-    places = steps.gives[output]
+    places = steps.gives.get(output)
     return (times if places is None else times[places]) + delay

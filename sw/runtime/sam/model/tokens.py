@@ -69,6 +69,10 @@ class Stream:
         return self.tokens.astype(np.uint32)
 
 
+Inputs = Mapping[str, Stream]
+"""A block's streams by input."""
+
+
 class Parents:
     """What a stream says of the fibers one level further in: one for each data or empty token.
 
@@ -103,15 +107,16 @@ class Steps:
     """When a block can do what: ``count`` steps, one a cycle at most, one after the other.
 
     needs
-        by input, the place of the last token that must be there for each step; None: the token
-        with the step's own number.
+        by input, the place of the last token that must be there for each step; of an input that is
+        left out, the token with the step's own number.
     gives
-        by output, the step that gives each token; None: the step with the token's own number.
+        by output, the step that gives each token; of an output that is left out, the step with the
+        token's own number.
     """
 
     count: int
-    needs: Mapping[str, np.ndarray | None]
-    gives: Mapping[str, np.ndarray | None]
+    needs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    gives: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -214,13 +219,17 @@ class Site:
         if not same:
             self._fail_at_first(left, right, names)
 
-    def require_stops(self, parents: Parents, child: Stream, names: tuple[str, str]) -> None:
-        """Fails unless ``child`` has a fiber for each of ``parents``, with the stop that fits."""
+    def require_fibers(self, parents: Parents, child: Stream, names: tuple[str, str]) -> None:
+        """Fails unless ``child`` has a fiber for each of ``parents``."""
         if len(parents.stops) != len(child.stops):
             self.fail(
                 f"{names[0]} has {len(parents.stops)} fibers below it, {names[1]} has "
                 f"{len(child.stops)}: must be the same"
             )
+
+    def require_stops(self, parents: Parents, child: Stream, names: tuple[str, str]) -> None:
+        """Fails unless ``child`` has a fiber for each of ``parents``, with the stop that fits."""
+        self.require_fibers(parents, child, names)
         wrong = child.tokens[child.stops] != parents.stops
         if wrong.any():
             at = int(np.argmax(wrong))

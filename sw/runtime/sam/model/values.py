@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from hw.lib.operation import Operation
 from hw.sam.token import DONE
 from sw.golden.arithmetic import arithmetic
 from sw.golden.sums import run_totals
-from sw.runtime.sam.model.tokens import STOP, Done, Parents, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps
 
 
 def alu(site: Site, inputs: Inputs) -> Done:
@@ -25,8 +21,7 @@ def alu(site: Site, inputs: Inputs) -> Done:
     )
     out = unit.words(numbers).astype(np.int64)
     out[left.ends] = left.tokens[left.ends]
-    steps = Steps(len(left), {"val0": None, "val1": None}, {"out_val": None})
-    return Done({"out_val": out}, steps)
+    return Done({"out_val": out}, Steps(len(left)))
 
 
 def function(site: Site, inputs: Inputs) -> Done:
@@ -39,7 +34,7 @@ def function(site: Site, inputs: Inputs) -> Done:
     op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]
     out = apply(op, values.words, site.format).astype(np.int64)
     out[values.ends] = values.tokens[values.ends]
-    return Done({"out_val": out}, Steps(len(values), {"val": None}, {"out_val": None}))
+    return Done({"out_val": out}, Steps(len(values)))
 
 
 def reduce(site: Site, inputs: Inputs) -> Done:
@@ -95,9 +90,7 @@ def _reduce_steps(
     through = np.cumsum(spent)
     count = int(through[-1])
     # Tokens are needed by the step in which they are taken.
-    needs: dict[str, np.ndarray | None] = {
-        "val": np.searchsorted(through, np.arange(1, count + 1), side="left")
-    }
+    needs = {"val": np.searchsorted(through, np.arange(1, count + 1), side="left")}
     gives = np.full(len(given) + np.count_nonzero(two) + 1, count - 1)
     total = through[values.stops] - 1 - two
     gives[first[given]] = total[given]

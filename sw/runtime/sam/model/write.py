@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
 from hw.sam.token import EMPTY
-from sw.runtime.sam.model.tokens import Done, Site, Steps, Stream
-
-Inputs = Mapping[str, Stream]
+from sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps
 
 
 def fiberwrite(site: Site, inputs: Inputs) -> Done:
     """A level of the result."""
     crd = inputs["crd"]
-    steps = Steps(len(crd), {"crd": None}, {})
+    steps = Steps(len(crd))
     data = crd.tokens[crd.is_data]
     if (data == EMPTY).any():
         site.fail("crd has an empty token: must be a coordinate")
@@ -50,5 +46,4 @@ def valwrite(site: Site, inputs: Inputs) -> Done:
     values = inputs["val"]
     words = values.words[values.is_data]
     site.require_room_for("vals", len(words))
-    steps = Steps(len(values), {"val": None}, {})
-    return Done({}, steps, {"vals": words}, {"entries": len(words)})
+    return Done({}, Steps(len(values)), {"vals": words}, {"entries": len(words)})

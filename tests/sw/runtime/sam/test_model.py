@@ -131,7 +131,7 @@ def test_latencies_are_what_components_say():
 
 
 def test_a_step_waits_for_its_tokens_and_for_the_step_before():
-    steps = Steps(4, {"a": np.array([0, 0, 1, 2]), "b": None}, {"o": np.array([1, 3]), "p": None})
+    steps = Steps(4, {"a": np.array([0, 0, 1, 2])}, {"o": np.array([1, 3])})
     arrivals = {"a": np.array([3, 4, 9]), "b": np.array([0, 1, 2, 3])}
     times = step_times(steps, arrivals)
     assert times.tolist() == [3, 4, 5, 9]

@@ -60,12 +60,14 @@ def run(
 def _check_steps(done: Done, streams: dict[str, Stream]) -> None:
     """Tokens are needed and given in order."""
     steps = done.steps
-    for name, places in steps.needs.items():
-        places = np.arange(steps.count) if places is None else places
+    assert set(steps.needs) <= set(streams)
+    for name, taken in streams.items():
+        places = steps.needs.get(name, np.arange(steps.count))
         assert len(places) == steps.count
-        assert (np.diff(places) >= 0).all() and places[-1] == len(streams[name]) - 1
+        assert (np.diff(places) >= 0).all() and places[-1] == len(taken) - 1
+    assert set(steps.gives) <= set(done.outputs)
     for name, tokens in done.outputs.items():
-        places = np.arange(steps.count) if steps.gives[name] is None else steps.gives[name]
+        places = steps.gives.get(name, np.arange(steps.count))
         assert len(places) == len(tokens)
         assert (np.diff(places) >= 0).all() and 0 <= places[0] and places[-1] == steps.count - 1
     arrivals = {name: np.arange(len(stream)) for name, stream in streams.items()}
