@@ -19,6 +19,7 @@ from sw.cli_options import (
     TargetCommand,
     check_writable,
     configuration_argument,
+    folder_option,
     input_file,
     options_of,
     output_option,
@@ -111,13 +112,7 @@ def configs() -> None:
 @configuration_argument
 @click.argument("workload", required=False)
 @overrides_option
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write to; by default build/NAME.",
-)
+@folder_option("-o", "--output", "folder", help="Folder to write to; by default build/NAME.")
 def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: Path | None) -> None:
     """Write a configuration's Verilog, and beside it all of its fields as JSON.
 
@@ -172,9 +167,8 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @click.argument("workload", required=False)
 @output_option("-o", "--output", help="The program file to write.")
 @output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
-@click.option(
+@folder_option(
     "--dump",
-    type=click.Path(path_type=Path, file_okay=False),
     help="Folder to write what each pass made to, as text and, where it is a graph, as DOT.",
 )
 @click.option(
@@ -422,11 +416,10 @@ def tune(
     help="Configuration to run its target's examples on, by default one of each target; may be "
     "given again.",
 )
-@click.option(
+@folder_option(
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
     default=Path("build/demo"),
     show_default=True,
     help="Folder for the workloads and pictures.",

@@ -107,6 +107,10 @@ def output_option(*names: str, **attributes: Any) -> Callable[[Callback], Callba
     return click.option(*names, type=kind, callback=check_writable, **attributes)
 
 
+def folder_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
+    return click.option(*names, type=click.Path(path_type=Path, file_okay=False), **attributes)
+
+
 input_file = click.Path(path_type=Path, exists=True, dir_okay=False)
 configuration_argument = click.argument("config")
 overrides_option = click.option(

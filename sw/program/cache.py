@@ -32,6 +32,16 @@ def digest_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def header_texts(folder: Path) -> list[str]:
+    """Names and texts of the files in a folder and below, for digests."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [
+        text
+        for path in paths
+        for text in (path.relative_to(folder).as_posix(), path.read_text(errors="replace"))
+    ]
+
+
 def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 

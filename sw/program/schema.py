@@ -38,14 +38,6 @@ class Section:
     limit: tuple[str | int, ...] = ()
 
 
-def _nothing_to_check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    pass
-
-
-def _no_sizes(launch: Launch) -> Mapping[str, int]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Schema:
     """The sections of one target's programs.
@@ -57,9 +49,9 @@ class Schema:
     """
 
     sections: Sequence[Section]
-    check: Callable[[Launch, Mapping[str, Any]], None] = _nothing_to_check
+    check: Callable[[Launch, Mapping[str, Any]], None] = lambda launch, quantities: None
     statistics: Sequence[str] = ()
-    sizes: Callable[[Launch], Mapping[str, int]] = _no_sizes
+    sizes: Callable[[Launch], Mapping[str, int]] = lambda launch: {}
 
 
 def check_sections(schema: Schema, launch: Launch) -> None:

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from hw.lib.errors import GnarlError, ProgramError
+from sw.program.program import Launch
 from sw.program.rows import MachineRun, Rows, row_spans
 from sw.runtime.host import HostDriver, HostError, Port
 from sw.runtime.machine import Finished
 
 if TYPE_CHECKING:
-    from sw.runtime.host_target import HostJob, HostTarget
+    from sw.runtime.host_target import HostTarget
 
 OperandsT = TypeVar("OperandsT")
 
 _BLOCK_WORDS = 4096
 """Words of a window, about, whose contents are known by one digest."""
+
+
+@dataclass(frozen=True)
+class HostJob(Generic[OperandsT]):
+    """What a machine is given for a launch.
+
+    operands
+        the launch's inputs, as its target has them.
+    image
+        what to write to memories before the start, by window.
+    """
+
+    launch: Launch
+    operands: OperandsT
+    image: Mapping[str, Rows]
 
 
 class HostMachine(Generic[OperandsT]):
@@ -46,21 +64,19 @@ class HostMachine(Generic[OperandsT]):
     def load(self, job: HostJob[OperandsT]) -> None:
         self._job = job
         for window, rows in job.image.items():
-            changed = []
+            changed = {}
+            chosen = np.zeros(len(rows.numbers), bool)
             for block, first, last in _blocks(rows.numbers, self._block_rows(window)):
-                part = Rows(rows.numbers[first:last], rows.words[first:last])
-                digest = _digest(part)
+                digest = _digest(Rows(rows.numbers[first:last], rows.words[first:last]))
                 if self._digests.get((window, block)) != digest:
-                    changed.append((block, first, last, digest))
-            for block, _, _, _ in changed:
-                self._digests.pop((window, block), None)
-            places = [np.arange(first, last) for _, first, last, _ in changed]
-            chosen = np.concatenate([np.zeros(0, np.int64), *places])
-            if len(chosen) < len(rows.numbers):
+                    self._digests.pop((window, block), None)
+                    changed[window, block] = digest
+                    chosen[first:last] = True
+            if not chosen.all():
                 rows = Rows(rows.numbers[chosen], rows.words[chosen])
             for start, words in rows.spans():
                 self.driver.write_window(window, words, start)
-            self._digests |= {(window, block): digest for block, _, _, digest in changed}
+            self._digests |= changed
 
     def start(self) -> None:
         self._forget(self._target.volatile_rows(self._job.launch))
@@ -131,11 +147,7 @@ class ModelMachine(Generic[OperandsT]):
         pass
 
     def wait(self) -> None:
-        launch = self._job.launch
-
-        def wanted(counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
-            return self._target.result_rows(launch, counters)
-
+        wanted = partial(self._target.result_rows, self._job.launch)
         self._run = self._target.model(self._config, self._job, wanted)
 
     def read(self) -> Finished:

@@ -5,47 +5,27 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, cast
 
 import numpy as np
+from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError, GnarlError, WorkloadError
 from hw.lib.memory_map import MemoryMap
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
-from sw.runtime.host_machine import HostMachine, ModelMachine
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.host_machine import HostJob, HostMachine, ModelMachine, OperandsT
+from sw.runtime.machine import LaunchRun, Machine
+from sw.runtime.result import Result
 from sw.runtime.stages import Stages
 from sw.runtime.target import ConfigT, Target, WorkloadT
 from sw.runtime.timeline import Activity, draw_timeline, joined
 
-if TYPE_CHECKING:
-    from amaranth.lib import wiring
-
-    from sw.runtime.configuration import NamedConfiguration
-    from sw.runtime.machine import LaunchRun, Machine
-    from sw.runtime.result import Result
-
-OperandsT = TypeVar("OperandsT")
-
 HARDWARE = Path(__file__).parents[2] / "hw"
-
-
-@dataclass(frozen=True)
-class HostJob(Generic[OperandsT]):
-    """What a machine is given for a launch.
-
-    operands
-        the launch's inputs, as its target has them.
-    image
-        what to write to memories before the start, by window.
-    """
-
-    launch: Launch
-    operands: OperandsT
-    image: Mapping[str, Rows]
 
 
 class HostTarget(
@@ -168,10 +148,7 @@ class HostTarget(
         if not isinstance(machine, HostMachine):
             return ""
         config: Any = hardware.config
-
-        def wanted(counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
-            return self.written_rows(run.launch, counters)
-
+        wanted = partial(self.written_rows, run.launch)
         found = machine.rows(wanted(run.finished.counters))
         try:
             model = self.model(config, run.job, wanted).memory

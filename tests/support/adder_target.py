@@ -16,7 +16,8 @@ from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.schema import Schema
 from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.host_target import HostJob, HostTarget
+from sw.runtime.host_machine import HostJob
+from sw.runtime.host_target import HostTarget
 from tests.support import adder
 
 

@@ -23,7 +23,8 @@ from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.host_target import HostJob, HostTarget
+from sw.runtime.host_machine import HostJob
+from sw.runtime.host_target import HostTarget
 from sw.runtime.target import Example, TargetOption
 from tests.support import adder
 

@@ -18,7 +18,7 @@ from typing import Any
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL
-from sw.program.cache import cached, digest_of
+from sw.program.cache import cached, digest_of, header_texts
 
 _STANDARD = "c++17"
 _CUBIN, _LOG = "kernel.cubin", "compiler.log"
@@ -203,16 +203,6 @@ def _figures(log: str, kernel: str) -> tuple[int, int, int]:
     if registers is None:
         raise NvrtcError(f"ptxas reports no registers of {kernel}: is it in the source?")
     return registers, number(r"(\d+) bytes spill stores") or 0, number(r"(\d+) bytes smem") or 0
-
-
-def header_texts(folder: Path) -> list[str]:
-    """Names and texts of the files in a folder and below."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [
-        text
-        for path in paths
-        for text in (path.relative_to(folder).as_posix(), path.read_text(errors="replace"))
-    ]
 
 
 def _version_text() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,20 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from sw.compiler.dpu.compile import PASSES, compile
-from sw.compiler.dpu.sections import DPU_SCHEMA
+from sw.compiler.dpu.sections import DPU_SCHEMA, INPUTS, OUTPUTS, dag_of
 from sw.compiler.passes import Trace
+from sw.golden import dpu as golden_model
+from sw.golden.words import typed
 from sw.program.program import Program
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.program.tensor_spec import Array
 from sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
 from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from sw.runtime.dpu.image import bind, image, leaves, outputs, result_rows
-from sw.runtime.dpu.models import golden, model, reference
+from sw.runtime.dpu.model.interpreter import run
 from sw.runtime.dpu.options import OPTIONS
 from sw.runtime.dpu.sources import inputs, warm_up, workload
+from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.target import Example
 from sw.workloads.dag.generate import write_examples
@@ -41,7 +47,6 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
 
     build = staticmethod(build)
     memory_map = staticmethod(memory_map)
-    model = staticmethod(model)
     workload = staticmethod(workload)
     warm_up = staticmethod(warm_up)
     listing = staticmethod(listing)
@@ -55,8 +60,6 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
     written_rows = staticmethod(written_rows)
     volatile_rows = staticmethod(volatile_rows)
     first_difference = staticmethod(first_difference)
-    golden = staticmethod(golden)
-    reference = staticmethod(reference)
     figures = staticmethod(figures)
     activity = staticmethod(activity)
 
@@ -74,6 +77,27 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
         **options: Any,
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
+
+    def model(self, config: DpuConfig, job: HostJob[np.ndarray], wanted: Wanted) -> MachineRun:
+        """Raises as ``sw.runtime.dpu.model.interpreter.run`` does."""
+        words = np.ascontiguousarray(job.image["instructions"].words, "<u4")
+        data = np.zeros((config.data_rows, config.banks), np.uint32)
+        data[job.image["data"].numbers] = job.image["data"].words
+        done = run(config, words.view(np.uint8).reshape(-1), data)
+        rows_wanted = wanted(done.counters)
+        memory = {name: Rows(rows, done.data[rows]) for name, rows in rows_wanted.items()}
+        return MachineRun(memory, done.cycles, done.counters)
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        launch = program.launches[0]
+        op, left, right = (launch.sections[f"tree_{name}"] for name in ("op", "left", "right"))
+        format = launch.config["format"]
+        words = golden_model.evaluate(op, left, right, leaves(launch, tensors), format)
+        return {OUTPUTS: typed(words[launch.sections["output_value"]], format)}
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        dag = dag_of(program.launches[0].sections)
+        return {OUTPUTS: golden_model.reference(dag, np.asarray(tensors[INPUTS]))[dag.outputs]}
 
 
 TARGET = DpuTarget()

@@ -14,7 +14,7 @@ from hw.sam.unit import Unit
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.program.program import Launch, Program
-from sw.runtime.host_target import HostJob
+from sw.runtime.host_machine import HostJob
 from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result

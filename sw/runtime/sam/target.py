@@ -14,17 +14,20 @@ from sw.compiler.passes import Trace
 from sw.compiler.sam.compile import PASSES, compile, resolve
 from sw.compiler.sam.dumps import listing
 from sw.compiler.sam.examples import examples, write_operands
-from sw.compiler.sam.sections import SAM_SCHEMA, graph_of
+from sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
 from sw.compiler.sam.workload import SamWorkload
+from sw.golden import sam as golden_model
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.host_target import HostJob, HostTarget
+from sw.program.tensor_spec import Array, Dense
+from sw.runtime.host_machine import HostJob
+from sw.runtime.host_target import HostTarget
 from sw.runtime.sam.figures import activity, dot, figures
-from sw.runtime.sam.image import Operands, bind, operands, outputs, result_rows
+from sw.runtime.sam.image import Operands, bind, operands, outputs, result_array, result_rows
 from sw.runtime.sam.model.interpreter import machine_run
-from sw.runtime.sam.models import golden, reference
 from sw.runtime.sam.sources import inputs, source, workload
 from sw.runtime.target import Example
+from sw.workloads.tensor.tensor import Tensor
 
 
 class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
@@ -49,8 +52,6 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     operands = staticmethod(operands)
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)
-    golden = staticmethod(golden)
-    reference = staticmethod(reference)
     figures = staticmethod(figures)
     activity = staticmethod(activity)
 
@@ -88,6 +89,21 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     def volatile_rows(self, launch: Launch) -> Mapping[str, Any]:
         """None: writers' arrays are never loaded."""
         return {}
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        """The bits that the result must have, but for signs of zeros."""
+        (launch,) = program.launches
+        found, spec = operands(launch, tensors), launch.outputs[0]
+        entries = golden_model.evaluate(statement_of(launch.sections), found.tensors, spec.type)
+        return {spec.name: result_array(launch, found.sizes, *entries)}
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        (launch,) = program.launches
+        found, spec = operands(launch, tensors), launch.outputs[0]
+        entries = golden_model.reference(statement_of(launch.sections), found.tensors)
+        shape = tuple(found.sizes[str(index)] for index in spec.shape)
+        tensor = Tensor(shape, *entries)
+        return {spec.name: tensor.to_dense() if isinstance(spec.storage, Dense) else tensor}
 
 
 TARGET = SamTarget()

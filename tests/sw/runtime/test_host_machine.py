@@ -18,8 +18,7 @@ from sw.program.rows import Rows
 from sw.runtime import host_machine
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
-from sw.runtime.host_machine import HostMachine
-from sw.runtime.host_target import HostJob
+from sw.runtime.host_machine import HostJob, HostMachine
 from sw.runtime.simulator import Simulator
 from sw.runtime.verilog import module_name, verilog
 from sw.workloads.dag.generate import random_dag

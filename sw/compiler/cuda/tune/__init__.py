@@ -15,7 +15,6 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_for_groups
 from sw.compiler.cuda.feature_groups import group_features
-from sw.compiler.cuda.nvrtc import header_texts
 from sw.compiler.cuda.schedule import STRATEGIES, ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.tune.journal import Journal, journal_path
@@ -23,7 +22,7 @@ from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
 from sw.compiler.cuda.tune.separate import separate
 from sw.compiler.cuda.tune.tuning import Progress, Tuning
 from sw.compiler.cuda.tune.two_stage import two_stage
-from sw.program.cache import digest_of
+from sw.program.cache import digest_of, header_texts
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 from sw.workloads.embedding.statistics import from_batches
 

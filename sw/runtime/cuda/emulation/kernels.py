@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import GnarlError
-from sw.program.cache import cached, digest_of
+from sw.program.cache import cached, digest_of, header_texts
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"
@@ -277,18 +277,8 @@ def _runtime() -> list[Path]:
     def make(folder: Path) -> None:
         _compile("emulation", [*_RUNTIME_FLAGS, "-c", *map(str, sources)], folder)
 
-    digest = digest_of(*_contents(_SIMT), *_RUNTIME_FLAGS, _compiler_version())
+    digest = digest_of(*header_texts(_SIMT), *_RUNTIME_FLAGS, _compiler_version())
     return cached(digest, make, keep=tuple(f"{source.stem}.o" for source in sources))
-
-
-def _contents(folder: Path) -> list[str]:
-    """Names and texts of the files in a folder and below."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [
-        text
-        for path in files
-        for text in (str(path.relative_to(folder)), path.read_text(errors="replace"))
-    ]
 
 
 def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], name: str) -> Path:
@@ -301,7 +291,7 @@ def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], n
         *(f"-I{folder.absolute()}" for folder in include),
         *(f"-D{macro}={value}" for macro, value in defines.items()),
     ]
-    headers = [text for folder in (_SIMT, *include) for text in _contents(folder)]
+    headers = [text for folder in (_SIMT, *include) for text in header_texts(folder)]
 
     def make(folder: Path) -> None:
         runtime = map(str, _runtime())

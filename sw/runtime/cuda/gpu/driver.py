@@ -11,7 +11,6 @@ import ctypes
 import weakref
 from contextlib import suppress
 from functools import cache
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -80,12 +79,7 @@ class Context:
         call("cuCtxPushCurrent", self._handle)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         call("cuCtxPopCurrent")
 
 

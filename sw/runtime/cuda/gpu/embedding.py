@@ -26,7 +26,7 @@ from sw.runtime.cuda.gpu.driver import (
 )
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.gpu.staging import Addresses, Staging, lay_out, pack
+from sw.runtime.cuda.gpu.staging import Staging, lay_out, pack
 from sw.runtime.cuda.memory_layout import places
 from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
@@ -128,9 +128,6 @@ class GpuEmbedding:
 
     tables
         one [rows, dim] for each feature, of its table type; or those that are on the device.
-    compiled
-        the program's kernel, where it was compiled before; else it is compiled here, or comes from
-        the cache of compiled kernels.
     checked
         whether the kernel checks every index.
 
@@ -143,7 +140,6 @@ class GpuEmbedding:
         tables: Sequence[np.ndarray] | DeviceTables,
         *,
         device: int = 0,
-        compiled: CompiledKernel | None = None,
         checked: bool = False,
     ) -> None:
         require_gpu(program.schedules.arch, device)
@@ -152,8 +148,6 @@ class GpuEmbedding:
         self._tables = tables if isinstance(tables, DeviceTables) else upload(tables, device)
         self._checked = checked
         self._kernels: dict[bool, LoadedKernel] = {}
-        if compiled is not None:
-            self._kernels[False] = LoadedKernel(self._context, program, compiled)
         self.stream = Stream(self._context)
         self._copies = Stream(self._context)
         self._slots = deque(_Slot(self._context) for _ in range(2))
@@ -195,19 +189,19 @@ class GpuEmbedding:
             slot.reserve(staging.size, outputs)
             workspaces = self._workspaces(batch.size, values.tolist())
             slot.workspace = self._workspace
-            addresses = Addresses(
-                self._tables.addresses,
-                workspaces,
-                dict(zip(widths, (slot.outputs.address + begins).tolist(), strict=True)),
-            )
+            addresses = (slot.outputs.address + begins).tolist()
             base = slot.staged.address
-            pack(staging, program, batch, tasks, base, addresses, slot.pinned.array)
+            pack(
+                *(staging, program, batch, tasks, slot.pinned.array, base),
+                tables=self._tables.addresses,
+                workspaces=workspaces,
+                outputs=addresses,
+            )
             copied = staging.tasks if tasks is None else staging.size
             call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
             slot.copied.record(self._copies.handle)
-        return StagedBatch(
-            batch.size, blocks, tasks is None, mapping_ms, slot, staging, addresses.outputs
-        )
+        by_type = dict(zip(widths, addresses, strict=True))
+        return StagedBatch(batch.size, blocks, tasks is None, mapping_ms, slot, staging, by_type)
 
     def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
         """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""
@@ -240,28 +234,18 @@ class GpuEmbedding:
             if self._checked:
                 error = slot.staged.address + staged._staging.error
                 require_no_error(self.program.model, load(error, (1,), ERROR_RECORD))
-            return GpuRun(
-                outputs={
-                    name: load(
-                        address,
-                        (staged.size, self.program.outputs.widths[name]),
-                        TABLE_TYPES[name],
-                    )
-                    for name, address in staged._outputs.items()
-                    if fetch
-                },
-                kernel_ms=slot.end.ms_since(slot.begin),
-                mapping_ms=(
-                    slot.begin.ms_since(slot.mapping)
-                    if staged.maps_on_device
-                    else staged.mapping_ms
-                ),
-                block_times=(
-                    load(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
-                    if staged.timed
-                    else None
-                ),
-            )
+            widths = self.program.outputs.widths
+            outputs = {
+                name: load(address, (staged.size, widths[name]), TABLE_TYPES[name])
+                for name, address in staged._outputs.items()
+                if fetch
+            }
+            mapping_ms, times = staged.mapping_ms, None
+            if staged.maps_on_device:
+                mapping_ms = slot.begin.ms_since(slot.mapping)
+            if staged.timed:
+                times = load(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
+            return GpuRun(outputs, slot.end.ms_since(slot.begin), mapping_ms, times)
 
     def _kernel(self, timed: bool) -> LoadedKernel:
         if timed not in self._kernels:

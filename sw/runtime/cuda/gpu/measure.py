@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from types import TracebackType
 
 import numpy as np
 
@@ -74,12 +73,7 @@ class GpuMeasurer:
     def __enter__(self) -> GpuMeasurer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Compiles nothing more."""
         self._compilers.shutdown(wait=False, cancel_futures=True)
 
@@ -96,8 +90,7 @@ class GpuMeasurer:
 
     def local(self, device: int, job: LocalJob) -> list[float]:
         with self._failures(device):
-            kernel = self._kernel(job)
-            number = self._numbers[device]
+            kernel, number = self._kernel(job), self._numbers[device]
             copies = upload([self._values[job.feature]] * kernel.candidates, number)
             shared = self._tables_on(number)
             padding = [shared.addresses[source] for source in kernel.sources[kernel.candidates :]]
@@ -111,8 +104,7 @@ class GpuMeasurer:
 
     def fused(self, device: int, job: FusedJob) -> float:
         with self._failures(device):
-            kernel = self._kernel(job)
-            number = self._numbers[device]
+            kernel, number = self._kernel(job), self._numbers[device]
             shared = self._tables_on(number)
             tables = DeviceTables([shared.addresses[source] for source in kernel.sources], shared)
             embedding = GpuEmbedding(kernel.program, tables, device=number)

@@ -56,21 +56,6 @@ class Staging:
     size: int
 
 
-@dataclass(frozen=True)
-class Addresses:
-    """What a launch reads and writes outside the buffer, by address on the device.
-
-    tables, workspaces
-        of each feature's.
-    outputs
-        of the buffer of each output type.
-    """
-
-    tables: Sequence[int]
-    workspaces: Sequence[int]
-    outputs: dict[str, int]
-
-
 def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
     """For a launch of so many blocks. The batch is one that ``check_batch`` accepts."""
     features = program.model.features
@@ -114,24 +99,28 @@ def pack(
     program: EmbeddingProgram,
     batch: Batch,
     mapping: TaskMap | None,
-    base: int,
-    addresses: Addresses,
     buffer: np.ndarray,
+    base: int,
+    *,
+    tables: Sequence[int],
+    workspaces: Sequence[int],
+    outputs: Sequence[int],
 ) -> None:
     """Fills ``buffer``, uint8 [at least staging.size], for a copy of it at address ``base``.
 
-    Without a mapping what is behind ``staging.tasks`` is left as it was.
+    Other addresses on the device: of each feature's table and workspace, of the buffer of each
+    output type. Without a mapping what is behind ``staging.tasks`` is left as it was.
     """
     arguments = feature_arguments(
         program,
         batch.size,
         batch.counts,
-        tables=addresses.tables,
+        tables=tables,
         indices=base + staging.indices,
         offsets=base + staging.offsets,
         weights=np.where(staging.weights < 0, 0, base + staging.weights),
-        outputs=[addresses.outputs[name] for name in program.outputs.widths],
-        workspaces=addresses.workspaces,
+        outputs=outputs,
+        workspaces=workspaces,
         error=base + staging.error,
     )
     pieces = [(staging.error, np.zeros(1, ERROR_RECORD)), (staging.arguments, arguments)]

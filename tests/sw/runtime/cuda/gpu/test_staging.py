@@ -11,7 +11,7 @@ from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.golden.embedding import pool
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.gpu.staging import Addresses, lay_out, pack
+from sw.runtime.cuda.gpu.staging import lay_out, pack
 from sw.runtime.cuda.memory_layout import ALIGNMENT
 from sw.runtime.cuda.task_map import map_tasks
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
@@ -71,13 +71,13 @@ def test_the_kernel_finds_all_of_it(size: int):
         name: np.zeros((size, width), TABLE_TYPES[name])
         for name, width in PROGRAM.outputs.widths.items()
     }
-    addresses = Addresses(
-        [table.array.ctypes.data for table in tables],
-        [0] * len(FEATURES),
-        {name: array.ctypes.data for name, array in outputs.items()},
-    )
     base = words.ctypes.data
-    pack(staging, PROGRAM, batch, mapping, base, addresses, buffer)
+    pack(
+        *(staging, PROGRAM, batch, mapping, buffer, base),
+        tables=[table.array.ctypes.data for table in tables],
+        workspaces=[0] * len(FEATURES),
+        outputs=[array.ctypes.data for array in outputs.values()],
+    )
 
     kernels = EmulatedKernels(PROGRAM.kernel.source, [INCLUDE], {"GNARL_CHECKED": "1"})
     places = (staging.arguments, staging.tasks, staging.feature_blocks)
@@ -112,6 +112,10 @@ def test_the_error_record_is_cleared():
     staging = lay_out(PROGRAM, batch, len(mapping.tasks))
     buffer = np.full(staging.size, 255, np.uint8)
     nowhere = [0] * len(FEATURES)
-    addresses = Addresses(nowhere, nowhere, dict.fromkeys(PROGRAM.outputs.widths, 0))
-    pack(staging, PROGRAM, batch, mapping, 0, addresses, buffer)
+    pack(
+        *(staging, PROGRAM, batch, mapping, buffer, 0),
+        tables=nowhere,
+        workspaces=nowhere,
+        outputs=[0] * len(PROGRAM.outputs.widths),
+    )
     assert not buffer[staging.error : staging.error + ERROR_RECORD.itemsize].any()
