@@ -21,7 +21,6 @@ from sw.cli_options import (
     configuration_argument,
     folder_option,
     input_file,
-    options_of,
     output_option,
     overrides_option,
     own_options,
@@ -353,7 +352,6 @@ def run(
     if output is not None:
         check_output_path(output)
         _require_another_file(output, source)
-    options = own_options(target, "run", own)
     report = run_once(
         configuration,
         source,
@@ -361,8 +359,7 @@ def run(
         values=values,
         tensors=tensors,
         seed=seed,
-        compile_options=options_of(target, "compile", options),
-        run_options=options_of(target, "run", options),
+        options=own_options(target, "run", own),
         waves=waves,
         timeline=timeline,
         output=output,

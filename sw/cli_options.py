@@ -56,14 +56,6 @@ def own_options(
     return dict(own)
 
 
-def options_of(
-    target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Those of the given options that belong to one command, for ``run`` has two commands'."""
-    names = {each.option.name for each in target.options if command in each.commands}
-    return {name: value for name, value in own.items() if name in names}
-
-
 def _options(options: Sequence[TargetOption], command: str) -> list[click.Option]:
     """What ``run`` runs may have to be compiled first: it has the compiler's options, too."""
     wanted = {command, "compile"} if command == "run" else {command}

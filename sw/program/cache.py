@@ -32,9 +32,9 @@ def digest_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def header_texts(folder: Path) -> list[str]:
+def file_texts(folder: Path, pattern: str = "*") -> list[str]:
     """Names and texts of the files in a folder and below, for digests."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = sorted(path for path in folder.rglob(pattern) if path.is_file())
     return [
         text
         for path in paths

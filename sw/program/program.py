@@ -6,7 +6,7 @@ A program's file is an archive of a manifest and the launches' sections, see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,11 +94,7 @@ class Program:
     @property
     def statistics(self) -> dict[str, int]:
         """The sums of all launches'."""
-        total: dict[str, int] = {}
-        for launch in self.launches:
-            for name, value in launch.statistics.items():
-                total[name] = total.get(name, 0) + value
-        return total
+        return totals(launch.statistics for launch in self.launches)
 
     def check(self) -> None:
         """Raises ``ProgramError`` naming the first field or section that is invalid."""
@@ -217,6 +213,15 @@ class Program:
             launches,
             schema,
         )
+
+
+def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Sums by name."""
+    found: dict[str, int] = {}
+    for each in counts:
+        for name, count in each.items():
+            found[name] = found.get(name, 0) + count
+    return found
 
 
 def _add(known: dict[str, TensorSpec], specs: tuple[TensorSpec, ...]) -> None:

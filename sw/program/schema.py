@@ -49,9 +49,9 @@ class Schema:
     """
 
     sections: Sequence[Section]
-    check: Callable[[Launch, Mapping[str, Any]], None] = lambda launch, quantities: None
+    check: Callable[[Launch, Mapping[str, Any]], None] | None = None
     statistics: Sequence[str] = ()
-    sizes: Callable[[Launch], Mapping[str, int]] = lambda launch: {}
+    sizes: Callable[[Launch], Mapping[str, int]] | None = None
 
 
 def check_sections(schema: Schema, launch: Launch) -> None:
@@ -60,7 +60,7 @@ def check_sections(schema: Schema, launch: Launch) -> None:
     for name in sections:
         if name not in [section.name for section in schema.sections]:
             raise ProgramError(f"unknown section {name!r}")
-    lengths = dict(schema.sizes(launch))
+    lengths = dict(schema.sizes(launch)) if schema.sizes is not None else {}
     for section in schema.sections:
         if section.name not in sections:
             raise ProgramError(f"section {section.name!r} is missing")
@@ -68,7 +68,8 @@ def check_sections(schema: Schema, launch: Launch) -> None:
     quantities = {**launch.config, **lengths}
     for section in schema.sections:
         _check_range(section, sections[section.name], quantities)
-    schema.check(launch, quantities)
+    if schema.check is not None:
+        schema.check(launch, quantities)
 
 
 def _check_shape(section: Section, array: np.ndarray, lengths: dict[str, int]) -> None:

@@ -148,7 +148,8 @@ class Device:
         """
         launch = launch or program.launches[0]
         own = self.configuration.config
-        if launch.digest == own.digest or not self._filled_in(program, launch):
+        brings_its_own = self.target.filled_in or launch.digest != program.digest
+        if launch.digest == own.digest or not brings_its_own:
             return self.configuration
         config = type(own).from_dict(dict(launch.config))
         return replace(self.configuration, config=config)
@@ -164,10 +165,6 @@ class Device:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _filled_in(self, program: Program, launch: Launch) -> bool:
-        """Whether a launch brings hardware of its own."""
-        return bool(self.target.filled_in) or launch.digest != program.digest
 
     def _launch(
         self,

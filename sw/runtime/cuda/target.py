@@ -47,6 +47,7 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
     inputs = staticmethod(inputs)
     bind = staticmethod(bind)
     figures = staticmethod(figures)
+    tune = staticmethod(tune)
 
     def examples(self, folder: Path) -> list[Example]:
         """A small recommendation model."""
@@ -131,20 +132,6 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
 
     def note(self, backend: str) -> str:
         return "no GPU was used" if backend == "emulation" else ""
-
-    def tune(
-        self,
-        hardware: NamedConfiguration,
-        source: str,
-        output: Path,
-        *,
-        seed: int,
-        stages: Stages,
-        **options: Any,
-    ) -> str:
-        own = [each.option for each in self.options if "tune" in each.commands]
-        options = {str(option.name): option.default for option in own} | options
-        return tune(hardware, source, output, seed=seed, stages=stages, **options)
 
 
 TARGET = CudaTarget()

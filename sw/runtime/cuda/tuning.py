@@ -4,36 +4,43 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.tune import measures, tune_to_file
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
+from sw.runtime.cuda.options import OPTIONS
 from sw.runtime.stages import Stages, quiet
 from sw.workloads.embedding.data import past_batches
 from sw.workloads.embedding.model import EmbeddingModel
 
 
 def tune(
-    configuration: NamedConfiguration,
+    hardware: NamedConfiguration,
     source: EmbeddingModel | str | Path,
     output: Path,
     *,
-    strategy: str,
-    batches: int,
-    candidates: int,
     seed: int,
     stages: Stages = quiet,
+    **options: Any,
 ) -> str:
     """Writes the schedules of the model in ``source``, and says how they were found.
+
+    options
+        ``strategy``, ``batches``, ``candidates``, as ``gnarl tune`` has them.
 
     Historical batches are synthesised from what the model says, and measured on all GPUs of this
     machine that the configuration is for. Raises ``GnarlError`` for bad input of any kind, and
     where no device is left to measure on.
     """
-    config = require_cuda(configuration.name, configuration.config)
+    config = require_cuda(hardware.name, hardware.config)
+    defaults: dict[str, Any] = {str(each.option.name): each.option.default for each in OPTIONS}
+    strategy, batches, candidates = (
+        (defaults | options)[name] for name in ("strategy", "batches", "candidates")
+    )
     with stages("load"):
-        model: EmbeddingModel = configuration.target.workload(source)
+        model: EmbeddingModel = hardware.target.workload(source)
     with stages("synthesise") as advance:
         history = []
         for batch in past_batches(model, batches, seed):

@@ -90,15 +90,11 @@ def outputs(launch: Launch, operands: np.ndarray, memory: Mapping[str, Rows]) ->
 
 
 def _by_label(workload: str, inputs: Mapping[str, Any], names: Labels) -> np.ndarray:
-    place = {name: at for at, name in enumerate(names.tolist())}
+    known = dict.fromkeys(names.tolist())
     for name in inputs:
-        if name not in place:
+        if name not in known:
             raise WorkloadError(f"{workload}: no input is called {name!r}")
-    values = np.full(len(names), np.nan)
-    given = np.zeros(len(names), bool)
-    for name, value in inputs.items():
-        values[place[name]] = value
-        given[place[name]] = True
-    if not given.all():
-        raise WorkloadError(f"{workload}: no value for input {names[int(np.argmin(given))]}")
-    return values
+    for name in known:
+        if name not in inputs:
+            raise WorkloadError(f"{workload}: no value for input {name}")
+    return np.fromiter((inputs[name] for name in known), np.float64, len(known))

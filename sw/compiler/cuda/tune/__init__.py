@@ -22,7 +22,7 @@ from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
 from sw.compiler.cuda.tune.separate import separate
 from sw.compiler.cuda.tune.tuning import Progress, Tuning
 from sw.compiler.cuda.tune.two_stage import two_stage
-from sw.program.cache import digest_of, header_texts
+from sw.program.cache import digest_of, file_texts
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 from sw.workloads.embedding.statistics import from_batches
 
@@ -168,5 +168,5 @@ def _identity(
         "candidates": str(candidates),
         "seed": str(seed),
         "batches": digest.hexdigest(),
-        "headers": digest_of(*(text for folder in folders for text in header_texts(folder))),
+        "headers": digest_of(*(text for folder in folders for text in file_texts(folder))),
     }

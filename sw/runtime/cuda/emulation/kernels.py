@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import GnarlError
-from sw.program.cache import cached, digest_of, header_texts
+from sw.program.cache import cached, digest_of, file_texts
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"
@@ -277,7 +277,7 @@ def _runtime() -> list[Path]:
     def make(folder: Path) -> None:
         _compile("emulation", [*_RUNTIME_FLAGS, "-c", *map(str, sources)], folder)
 
-    digest = digest_of(*header_texts(_SIMT), *_RUNTIME_FLAGS, _compiler_version())
+    digest = digest_of(*file_texts(_SIMT), *_RUNTIME_FLAGS, _compiler_version())
     return cached(digest, make, keep=tuple(f"{source.stem}.o" for source in sources))
 
 
@@ -291,7 +291,7 @@ def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], n
         *(f"-I{folder.absolute()}" for folder in include),
         *(f"-D{macro}={value}" for macro, value in defines.items()),
     ]
-    headers = [text for folder in (_SIMT, *include) for text in header_texts(folder)]
+    headers = [text for folder in (_SIMT, *include) for text in file_texts(folder)]
 
     def make(folder: Path) -> None:
         runtime = map(str, _runtime())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hw.sam.block_types import BLOCK_TYPES
 from hw.sam.graph import Graph
 from sw.runtime.sam.model import (
     accumulate,
@@ -26,34 +27,10 @@ from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times
 from sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
-    function.__name__: function
-    for function in (
-        lookup.root,
-        lookup.fiberlookup,
-        lookup.bitvectorlookup,
-        lookup.bitvectorexpand,
-        join.bitvectorintersect,
-        join.bitvectorunion,
-        lookup.locate,
-        coordinates.repeat,
-        coordinates.repsiggen,
-        join.intersect,
-        join.union,
-        lookup.arrayvals,
-        values.alu,
-        values.function,
-        values.reduce,
-        accumulate.spaccumulator,
-        coordinates.crddrop,
-        coordinates.crdhold,
-        coordinates.valdrop,
-        coordinates.crdtopoint,
-        coordinates.pointtocrd,
-        lanes.parallelizer,
-        lanes.serializer,
-        write.fiberwrite,
-        write.valwrite,
-    )
+    name: getattr(module, name)
+    for module in (accumulate, coordinates, join, lanes, lookup, values, write)
+    for name in BLOCK_TYPES
+    if hasattr(module, name)
 }
 """What each type of block does with its input streams."""
 

@@ -170,7 +170,7 @@ def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monk
         "start again, or tune to another"
     ):
         run(output, other)
-    monkeypatch.setattr("sw.compiler.cuda.tune.header_texts", lambda folder: ["changed"])
+    monkeypatch.setattr("sw.compiler.cuda.tune.file_texts", lambda folder: ["changed"])
     with pytest.raises(Exception, match="line 1: headers = "):
         run(output, SimulatedGpus(MODEL))
 
