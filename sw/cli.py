@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Never
 
@@ -101,10 +101,7 @@ def configs() -> None:
 
     Example: gnarl configs
     """
-    table = Table("name", "target", "what it is", box=None, pad_edge=False)
-    for row in configuration_notes():
-        table.add_row(*row)
-    Console().print(table)
+    _print_table(("name", "target", "what it is"), configuration_notes())
 
 
 @main.command()
@@ -255,10 +252,7 @@ def passes(config: str) -> None:
 
     Example: gnarl passes dpu_d3_b64
     """
-    table = Table("pass", "what it does", box=None, pad_edge=False)
-    for each in load_configuration(config).target.passes:
-        table.add_row(each.name, each.does)
-    Console().print(table)
+    _print_table(("pass", "what it does"), load_configuration(config).target.passes)
 
 
 @main.command()
@@ -480,6 +474,13 @@ def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> Nam
         )
     device = Device(configuration, backend="model")
     return device.hardware(device.compile(target.source(given, {})))
+
+
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
 
 
 def _stderr() -> Console:

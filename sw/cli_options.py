@@ -56,10 +56,10 @@ def own_options(
     return dict(own)
 
 
-def _options(options: Sequence[TargetOption], command: str) -> list[click.Option]:
+def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption]:
     """What ``run`` runs may have to be compiled first: it has the compiler's options, too."""
     wanted = {command, "compile"} if command == "run" else {command}
-    return [each.option for each in options if wanted.intersection(each.commands)]
+    return [each for each in options if wanted.intersection(each.commands)]
 
 
 def _with_users(option: click.Option, users: list[str]) -> click.Option:

@@ -54,28 +54,17 @@ def aligned(
     A pair for each RAM and block of ``_BLOCK_WORDS``.
     """
     block = max(1, _BLOCK_WORDS // window.words)
-    for begin in range(0, len(words), block):
-        first = rams.first_row + row + begin
-        yield from _aligned_block(window, rams, first, words[begin : begin + block], contents)
-
-
-def _aligned_block(
-    window: Window,
-    rams: RamMap,
-    first: int,
-    words: np.ndarray,
-    contents: Callable[[str], RamContents],
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Of words from row ``first`` of the banks on."""
     banks = len(rams.banks)
-    for number, bank in enumerate(rams.banks):
-        begin = (number - first) % banks
-        of_bank = words[begin::banks]
-        address = (first + begin) // banks
-        count = window.words // len(bank)
-        for place, path in enumerate(bank):
-            entries = contents(path).words(count, window.word_bits)
-            yield (
-                entries[address : address + len(of_bank)],
-                of_bank[:, place * count : (place + 1) * count],
-            )
+    for begin in range(0, len(words), block):
+        part, first = words[begin : begin + block], rams.first_row + row + begin
+        for number, bank in enumerate(rams.banks):
+            skipped = (number - first) % banks
+            of_bank = part[skipped::banks]
+            address = (first + skipped) // banks
+            count = window.words // len(bank)
+            for place, path in enumerate(bank):
+                entries = contents(path).words(count, window.word_bits)
+                yield (
+                    entries[address : address + len(of_bank)],
+                    of_bank[:, place * count : (place + 1) * count],
+                )

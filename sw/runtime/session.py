@@ -102,7 +102,7 @@ def is_program(source: str) -> bool:
 def _options_of(
     target: Target[Any, Any, Any], command: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    names = {each.option.name for each in target.options if command in each.commands}
+    names = {each.name for each in target.options if command in each.commands}
     return {name: value for name, value in given.items() if name in names}
 
 

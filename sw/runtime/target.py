@@ -42,12 +42,12 @@ class Example:
     tensors: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TargetOption:
+class TargetOption(click.Option):
     """An option of a target's own. ``commands``: those that have it, of compile, run and tune."""
 
-    option: click.Option
-    commands: tuple[str, ...]
+    def __init__(self, *names: str, commands: tuple[str, ...], **attributes: Any) -> None:
+        super().__init__(names, **attributes)
+        self.commands = commands
 
 
 class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):

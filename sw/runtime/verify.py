@@ -29,20 +29,6 @@ class Verification:
     max_rel_error: float
 
 
-@dataclass(frozen=True)
-class _Elements:
-    """Elements of a result's, a golden model's and a float64's tensor that lie at the same places.
-
-    keys
-        places as numbers, see ``_keys``, [n]; ``None``: all, in order.
-    """
-
-    keys: np.ndarray | None
-    found: np.ndarray
-    golden: np.ndarray
-    reference: np.ndarray
-
-
 def compare(
     specs: Sequence[TensorSpec],
     found: Mapping[str, Array],
@@ -57,19 +43,18 @@ def compare(
     wrong, count, first, error = 0, 0, "", 0.0
     for spec in specs:
         name = spec.name
-        elements = _aligned(found[name], golden[name], reference[name])
-        differs = _bits(elements.found, spec) != _bits(elements.golden, spec)
+        keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
+        differs = _bits(got, spec) != _bits(wanted, spec)
         if differs.any():
             at = int(np.argmax(differs))
-            place = _place(at if elements.keys is None else elements.keys[at], found[name].shape)
+            place = _place(at if keys is None else keys[at], found[name].shape)
             first = first or (
-                f"{element_name(spec, place)}: {_shown(elements.found[at], spec)}, "
-                f"must be {_shown(elements.golden[at], spec)}"
+                f"{element_name(spec, place)}: {_shown(got[at], spec)}, "
+                f"must be {_shown(wanted[at], spec)}"
             )
         wrong += int(differs.sum())
         count += len(differs)
-        values = elements.found.astype(np.float64)
-        error = max(error, max_relative_error(values, elements.reference))
+        error = max(error, max_relative_error(got.astype(np.float64), exact))
     difference = f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
     return Verification(not wrong, difference, error)
 
@@ -95,14 +80,13 @@ def entry_name(tensor: str, place: Sequence[int] | np.ndarray) -> str:
     return f"{tensor}[{','.join(map(str, place))}]" if len(place) else tensor
 
 
-def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:
-    """Elements at the same places, ascending; O(n log n)."""
-    arrays = found, golden, reference
+def _aligned(*arrays: Array) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """Elements that lie at the same places, ascending: places as numbers, see ``_keys``, [n], or
+    ``None`` for all in order; and each tensor's elements, [n]. O(n log n)."""
     dense = [array.reshape(-1) for array in arrays if isinstance(array, np.ndarray)]
     if len(dense) == len(arrays):
-        return _Elements(None, *dense)
-    shape = found.shape
-    keys = [_keys(array, shape) for array in arrays]
+        return None, dense
+    keys = [_keys(array, arrays[0].shape) for array in arrays]
     union, numbers = np.unique(np.concatenate(keys), return_inverse=True)
     columns, first = [], 0
     for array, own in zip(arrays, keys, strict=True):
@@ -111,7 +95,7 @@ def _aligned(found: Array, golden: Array, reference: Array) -> _Elements:
         column[numbers[first : first + len(own)]] = values
         columns.append(column)
         first += len(own)
-    return _Elements(union, *columns)
+    return union, columns
 
 
 def _keys(array: Array, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 
 from hw.lib.configuration import TargetConfig, Violation, number_violations
@@ -72,10 +71,9 @@ class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
     )
     schema = Schema([Section("order", np.int64, ("words",), 0, ("words",))], statistics=["stages"])
     options = (
-        TargetOption(click.Option(["--most"], type=int, help="Refuse longer moves."), ("run",)),
+        TargetOption("--most", commands=("run",), type=int, help="Refuse longer moves."),
         TargetOption(
-            click.Option(["--reverse"], is_flag=True, help="Place the last element first."),
-            ("compile",),
+            "--reverse", commands=("compile",), is_flag=True, help="Place the last element first."
         ),
     )
 

@@ -81,8 +81,8 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
         assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
         assert each.does
     for option in target.options:
-        assert option.option.help
-        assert option.option.help.endswith(".")
+        assert option.help
+        assert option.help.endswith(".")
         assert set(option.commands) <= {"compile", "run", "tune"}
         assert option.commands
     if target.demo:

@@ -12,58 +12,46 @@ from sw.workloads.embedding.model import MAXIMUM_BATCH
 
 OPTIONS = (
     TargetOption(
-        click.Option(
-            ["--schedules"],
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            help="Schedules that `gnarl tune` found; without, the cost model chooses.",
-        ),
-        ("compile",),
+        "--schedules",
+        commands=("compile",),
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Schedules that `gnarl tune` found; without, the cost model chooses.",
     ),
     TargetOption(
-        click.Option(
-            ["--batch"],
-            type=click.IntRange(1, MAXIMUM_BATCH),
-            help="Samples to look up, by default 64.",
-        ),
-        ("run",),
+        "--batch",
+        commands=("run",),
+        type=click.IntRange(1, MAXIMUM_BATCH),
+        help="Samples to look up, by default 64.",
     ),
     TargetOption(
-        click.Option(
-            ["--mapping"],
-            type=click.Choice(MAPPINGS),
-            help="How blocks of the grid are given to features, by default contiguous.",
-        ),
-        ("run",),
+        "--mapping",
+        commands=("run",),
+        type=click.Choice(MAPPINGS),
+        help="How blocks of the grid are given to features, by default contiguous.",
     ),
     TargetOption(
-        click.Option(
-            ["--strategy"],
-            type=click.Choice(STRATEGIES),
-            default=STRATEGIES[0],
-            show_default=True,
-            help="Measure candidates side by side under interference, then whole kernels; each "
-            "alone; or trust the cost model.",
-        ),
-        ("tune",),
+        "--strategy",
+        commands=("tune",),
+        type=click.Choice(STRATEGIES),
+        default=STRATEGIES[0],
+        show_default=True,
+        help="Measure candidates side by side under interference, then whole kernels; each "
+        "alone; or trust the cost model.",
     ),
     TargetOption(
-        click.Option(
-            ["--batches"],
-            type=click.IntRange(min=1),
-            default=16,
-            show_default=True,
-            help="Historical batches to tune on.",
-        ),
-        ("tune",),
+        "--batches",
+        commands=("tune",),
+        type=click.IntRange(min=1),
+        default=16,
+        show_default=True,
+        help="Historical batches to tune on.",
     ),
     TargetOption(
-        click.Option(
-            ["--candidates"],
-            type=click.IntRange(min=1),
-            default=8,
-            show_default=True,
-            help="Schedules of each feature to measure: the best by the cost model.",
-        ),
-        ("tune",),
+        "--candidates",
+        commands=("tune",),
+        type=click.IntRange(min=1),
+        default=8,
+        show_default=True,
+        help="Schedules of each feature to measure: the best by the cost model.",
     ),
 )

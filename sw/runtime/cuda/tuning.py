@@ -35,7 +35,7 @@ def tune(
     where no device is left to measure on.
     """
     config = require_cuda(hardware.name, hardware.config)
-    defaults: dict[str, Any] = {str(each.option.name): each.option.default for each in OPTIONS}
+    defaults: dict[str, Any] = {str(each.name): each.default for each in OPTIONS}
     strategy, batches, candidates = (
         (defaults | options)[name] for name in ("strategy", "batches", "candidates")
     )

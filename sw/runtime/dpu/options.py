@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import click
-
 from sw.runtime.target import TargetOption
 
 OPTIONS = (
     TargetOption(
-        click.Option(
-            ["--no-reassociate", "reassociate"],
-            flag_value=False,
-            default=None,
-            help="Combine the operands of a sum or product from left to right, as they stand.",
-        ),
-        ("compile",),
+        "--no-reassociate",
+        "reassociate",
+        commands=("compile",),
+        flag_value=False,
+        default=None,
+        help="Combine the operands of a sum or product from left to right, as they stand.",
     ),
 )

@@ -32,7 +32,7 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
         inputs["weights"] = lookup.weights
     tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
     launch(
-        emulated_kernels(lookup.compiled.text),
+        emulated_kernels(lookup.program),
         lookup.compiled.program,
         GlobalArray("arguments", arguments),
         GlobalArray("tasks", mapping.tasks),

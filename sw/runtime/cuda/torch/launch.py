@@ -41,7 +41,7 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
         # PyTorch lends memory out again only when the stream has passed the copy and the kernel.
         staged, begins = _stage([arguments, mapping.tasks, mapping.feature_blocks], device)
         of_arguments, tasks, feature_blocks = (staged.data_ptr() + begin for begin in begins)
-        _loaded(lookup.compiled.text, device).launch(
+        _loaded(lookup.program, device).launch(
             of_arguments, tasks, feature_blocks, len(mapping.tasks), stream
         )
 

@@ -8,7 +8,7 @@ with a thousand features.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -20,7 +20,7 @@ from sw.runtime.cuda.task_map import TaskMap, map_tasks
 from sw.runtime.cuda.torch.arrays import to_array
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.runtime.cuda.torch.operator_program import OperatorProgram
+from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
 
@@ -29,12 +29,16 @@ from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureI
 class Lookup:
     """Arguments of ``gnarl::fused_embedding_bags``, which see."""
 
-    compiled: OperatorProgram
     tables: Sequence[torch.Tensor]
     values: torch.Tensor
     offsets: torch.Tensor
     weights: torch.Tensor | None
     counts: Sequence[int]
+    program: str
+
+    @property
+    def compiled(self) -> OperatorProgram:
+        return operator_program(self.program)
 
     @property
     def batch(self) -> int:
@@ -132,9 +136,7 @@ class Lookup:
     def to_batch(self) -> Batch:
         """The inputs on the host."""
         weights = None if self.weights is None else self.weights.cpu()
-        here = Lookup(
-            self.compiled, (), self.values.cpu(), self.offsets.cpu(), weights, self.counts
-        )
+        here = replace(self, values=self.values.cpu(), offsets=self.offsets.cpu(), weights=weights)
         return Batch(
             self.batch,
             [

@@ -13,7 +13,6 @@ from typing import Any
 from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator_program import operator_program
 from sw.runtime.cuda.torch.pooling import add_table_gradient, pool, weights_gradient
 from sw.workloads.embedding.data import check_batch
 
@@ -43,14 +42,7 @@ def fused_embedding_bags(
     offset or index. Unchecked, on a GPU, those mean undefined results.
     """
     weights = None if weights is None else weights.contiguous()
-    lookup = Lookup(
-        operator_program(program),
-        tables,
-        values.contiguous(),
-        offsets.contiguous(),
-        weights,
-        counts,
-    )
+    lookup = Lookup(tables, values.contiguous(), offsets.contiguous(), weights, counts, program)
     lookup.check()
     if lookup.compiled.checked:
         check_batch(lookup.compiled.model, lookup.to_batch())
@@ -73,15 +65,8 @@ def fused_embedding_bags(
 
 
 @fused_embedding_bags.register_fake
-def _fake(
-    tables: Sequence[torch.Tensor],
-    values: torch.Tensor,
-    offsets: torch.Tensor,
-    weights: torch.Tensor | None,
-    counts: Sequence[int],
-    program: str,
-) -> list[torch.Tensor]:
-    return Lookup(operator_program(program), tables, values, offsets, weights, counts).new_outputs()
+def _fake(*arguments: Any) -> list[torch.Tensor]:
+    return Lookup(*arguments).new_outputs()
 
 
 @torch.library.custom_op("gnarl::fused_embedding_bags_backward", mutates_args=())
@@ -103,7 +88,7 @@ def fused_embedding_bags_backward(
     wanted
         for each table whether its gradient is.
     """
-    lookup = Lookup(operator_program(program), tables, values, offsets, weights, counts)
+    lookup = Lookup(tables, values, offsets, weights, counts, program)
     totals = [
         torch.zeros(table.shape, dtype=torch.float32, device=table.device) if want else None
         for table, want in zip(tables, wanted, strict=True)
@@ -131,17 +116,8 @@ def fused_embedding_bags_backward(
 
 
 @fused_embedding_bags_backward.register_fake
-def _fake_backward(
-    gradients: Sequence[torch.Tensor],
-    tables: Sequence[torch.Tensor],
-    values: torch.Tensor,
-    offsets: torch.Tensor,
-    weights: torch.Tensor | None,
-    counts: Sequence[int],
-    program: str,
-    wanted: Sequence[bool],
-    weights_wanted: bool,
-) -> list[torch.Tensor]:
+def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
+    _, tables, values, *_, wanted, weights_wanted = arguments
     found = [
         table.new_empty(table.shape) for table, want in zip(tables, wanted, strict=True) if want
     ]

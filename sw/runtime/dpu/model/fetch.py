@@ -98,11 +98,7 @@ def illegal_fields(config: DpuConfig, fetched: Fetched) -> dict[int, Fault]:
     illegal, out_of_range = ErrorCause.ILLEGAL_OPCODE, ErrorCause.ADDRESS_OUT_OF_RANGE
     checks = [
         (illegal, OPERATION_DETAIL, exec_ & (columns["operation"] >= len(PeOp))),
-        (
-            ErrorCause.ILLEGAL_OPCODE,
-            WRITE_SOURCE_DETAIL,
-            exec_ & (columns["write_source"] >= limits),
-        ),
+        (illegal, WRITE_SOURCE_DETAIL, exec_ & (columns["write_source"] >= limits)),
         (out_of_range, None, moved & (columns["row"][:, None] >= config.data_rows)),
         (out_of_range, 0, crossed & (columns["source"] >= config.banks)),
         (out_of_range, 0, addressed & (columns["read_address"] >= config.registers)),

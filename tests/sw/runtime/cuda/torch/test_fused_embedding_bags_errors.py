@@ -15,9 +15,6 @@ torch = pytest.importorskip("torch")
 from hw.lib.errors import ConfigError  # noqa: E402
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
-from sw.runtime.cuda.torch.operator_program import (  # noqa: E402
-    operator_program,
-)
 from sw.workloads.embedding.model import (  # noqa: E402
     MAXIMUM_BATCH,
     Feature,
@@ -233,12 +230,12 @@ def two_lookup() -> Lookup:
     packed = module._pack(VALUES, OFFSETS, None, WEIGHTS)
     assert packed.weights is not None
     lookup = Lookup(
-        operator_program(module._program),
         [table.detach() for table in module.parameters()],
         packed.values,
         packed.offsets,
         packed.weights,
         packed.counts,
+        module._program,
     )
     lookup.check()
     return lookup

@@ -27,7 +27,6 @@ from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
 from sw.runtime.cuda.torch.arrays import to_array  # noqa: E402
 from sw.runtime.cuda.torch.emulation import emulated_kernels  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
-from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,
@@ -119,12 +118,12 @@ def lookup_of(size: int) -> tuple[Lookup, list[np.ndarray]]:
     values, offsets, weights = inputs_of(MODEL, batch)
     packed = module._pack(values, offsets, None, weights)
     lookup = Lookup(
-        operator_program(module._program),
         list(module.parameters()),
         packed.values,
         packed.offsets,
         packed.weights,
         packed.counts,
+        module._program,
     )
     return lookup, embedding_bags(MODEL, tables, batch)
 
