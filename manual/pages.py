@@ -24,7 +24,7 @@ from rich.console import Console
 from manual.markers import with_sections
 from sw.cli import main
 from sw.program.atomic import write_text
-from sw.runtime.configuration import configuration_names, load_configuration
+from sw.runtime.configuration import configuration_files, load_configuration
 from sw.runtime.report import JSON_FIELDS
 from sw.runtime.session import run_once
 from sw.targets import TARGETS
@@ -111,7 +111,7 @@ def configurations() -> str:
 def _shipped() -> str:
     """Every shipped configuration and its note."""
     lines = ["| configuration | what it is |", "| --- | --- |"]
-    for name in configuration_names():
+    for name in configuration_files():
         note = load_configuration(name).note
         lines.append(f"| [`{name}`](../configs/{name}.toml) | {note} |")
     return "\n".join(lines)

@@ -64,11 +64,6 @@ def configuration_files() -> dict[str, Path]:
     return {name: found[name] for name in sorted(found)}
 
 
-def configuration_names() -> list[str]:
-    """Names of the configurations that can be called by name."""
-    return list(configuration_files())
-
-
 def configuration_notes() -> list[tuple[str, str, str]]:
     """Name, target and note of each of them, without a look at their fields.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.configuration import configuration_names
+from sw.runtime.configuration import configuration_files
 from tests.support.commands import refusal
 from tests.support.dag_files import CONFIG
 
@@ -106,7 +106,7 @@ def test_hostile_configuration_files(tmp_path: Path, graph: Path, content: str) 
 
 def test_an_unknown_configuration(tmp_path: Path, graph: Path) -> None:
     assert refusal(tmp_path, "run", "dpu_d9_b9", graph) == (
-        f"gnarl: dpu_d9_b9: no such configuration; there are {', '.join(configuration_names())}, "
+        f"gnarl: dpu_d9_b9: no such configuration; there are {', '.join(configuration_files())}, "
         "and paths of .toml files"
     )
     missing = tmp_path / "missing.toml"

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from hw.dpu.config import DpuConfig
 from sw.cli import main
-from sw.runtime.configuration import configuration_names
+from sw.runtime.configuration import configuration_files
 from sw.runtime.programs import load_program
 
 CONFIG = "dpu_d1_b8"
@@ -77,7 +77,7 @@ def test_configs_lists_every_configuration() -> None:
     result = gnarl("configs")
     assert result.exit_code == 0
     names = [line.split()[0] for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert names == ["name", *configuration_names()]
+    assert names == ["name", *configuration_files()]
 
 
 def test_run_prints_a_page(graph: Path) -> None:
@@ -246,7 +246,7 @@ def test_waves_are_written_whole(graph: Path, tmp_path: Path) -> None:
         ),
         (
             ["run", "dpu_d9", "GRAPH"],
-            f"gnarl: dpu_d9: no such configuration; there are {', '.join(configuration_names())}, "
+            f"gnarl: dpu_d9: no such configuration; there are {', '.join(configuration_files())}, "
             "and paths of .toml files",
         ),
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
 from sw.program.program import Program
 from sw.runtime.cuda.machines import EmbeddingJob
@@ -21,20 +20,16 @@ def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:
     )
     lookups = int(batch.counts.sum())
     statistics = {**program.statistics, "batch": batch.size, "lookups": lookups}
-    charts = _charts(run.job, run.finished.counters)
-    return Figures(operations, statistics=statistics, charts=charts)
-
-
-def _charts(job: EmbeddingJob, counters: Mapping[str, int]) -> list[Chart]:
-    features: Counter[str] = Counter()
-    lookups: Counter[str] = Counter()
-    for number, inputs in enumerate(job.batch.features):
-        name = job.program.schedules.schedule(number).template
-        features[name] += 1
-        lookups[name] += len(inputs.indices)
-    names = sorted(features, key=lambda name: (-features[name], name))
-    return [
-        Chart("Features by template", [(n, features[n]) for n in names], features.total()),
-        Chart("Look-ups by template", [(n, lookups[n]) for n in names], lookups.total()),
-        Chart("Launch", list(counters.items()), 0),
+    of_features: Counter[str] = Counter()
+    of_lookups: Counter[str] = Counter()
+    for number, inputs in enumerate(batch.features):
+        name = run.job.program.schedules.schedule(number).template
+        of_features[name] += 1
+        of_lookups[name] += len(inputs.indices)
+    names = sorted(of_features, key=lambda name: (-of_features[name], name))
+    charts = [
+        Chart("Features by template", [(n, of_features[n]) for n in names], of_features.total()),
+        Chart("Look-ups by template", [(n, of_lookups[n]) for n in names], of_lookups.total()),
+        Chart("Launch", list(run.finished.counters.items()), 0),
     ]
+    return Figures(operations, statistics=statistics, charts=charts)

@@ -65,8 +65,30 @@ class Operands:
 
     @cached_property
     def image(self) -> dict[str, Rows]:
-        """What to write before a start, by window."""
-        return _image(self)
+        """What to write before a start, by window.
+
+        Raises ``CapacityError`` where an array is too short.
+        """
+        launch = self.launch
+        graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
+        found, needed = {}, [_least_rows(launch, self)]
+        # A fabric has settings of units, too, that are not what they are for, or not in use.
+        used = set(settings_of(graph))
+        settings = [
+            _setting(graph, *row, self) if row in used else 0 for row in settings_rows(config)
+        ]
+        if settings:
+            found["settings"] = _rows(np.array(settings, np.uint32))
+        for block in graph.blocks:
+            for array in block.arrays:
+                if not array.writes:
+                    rows = _rows(_array(block, array, self, launch.config["format"]))
+                    needed.append((len(rows.numbers), block["tensor"]))
+                    found[f"{block.name}_{array.name}"] = rows
+        _require_rows(config, *max(needed))
+        if len(launch.sections["configuration"]):
+            found["configuration"] = _rows(launch.sections["configuration"])
+        return found
 
     @cached_property
     def model(self) -> tuple[Graph, ModelRun]:
@@ -102,30 +124,6 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
                 f"{size.bit_length()}"
             )
     return Operands(launch, known, sizes)
-
-
-def _image(operands: Operands) -> dict[str, Rows]:
-    """Raises ``CapacityError`` where an array is too short."""
-    launch = operands.launch
-    graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
-    found, needed = {}, [_least_rows(launch, operands)]
-    # A fabric has settings of units, too, that are not what they are for, or not in use.
-    used = set(settings_of(graph))
-    settings = [
-        _setting(graph, *row, operands) if row in used else 0 for row in settings_rows(config)
-    ]
-    if settings:
-        found["settings"] = _rows(np.array(settings, np.uint32))
-    for block in graph.blocks:
-        for array in block.arrays:
-            if not array.writes:
-                rows = _rows(_array(block, array, operands, launch.config["format"]))
-                needed.append((len(rows.numbers), block["tensor"]))
-                found[f"{block.name}_{array.name}"] = rows
-    _require_rows(config, *max(needed))
-    if len(launch.sections["configuration"]):
-        found["configuration"] = _rows(launch.sections["configuration"])
-    return found
 
 
 def _least_rows(launch: Launch, operands: Operands) -> tuple[int, str]:
@@ -251,11 +249,7 @@ def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> 
         if not tensor.isidentifier():
             return _words(np.array([float(tensor)]), format, lambda _: "constant")
         entries = operands.tensors[tensor]
-        _words(
-            entries.values,
-            format,
-            lambda at: entry_name(tensor, entries.coordinates[at]),
-        )
+        _words(entries.values, format, lambda at: entry_name(tensor, entries.coordinates[at]))
         return to_words(operands.storages[tensor].values, format)
     level = operands.storages[tensor].levels[block["level"]]
     match level, array.name:

@@ -11,7 +11,6 @@ from hw.dpu.config import DpuConfig
 from hw.lib.errors import ConfigError
 from sw.runtime.configuration import (
     configuration_files,
-    configuration_names,
     load_configuration,
 )
 from tests.support.installed import OUTSIDE, importable, install
@@ -31,7 +30,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", configuration_names())
+@pytest.mark.parametrize("name", configuration_files())
 def test_shipped_configurations_load_and_have_a_note(name: str) -> None:
     found = load_configuration(name)
     assert found.name == name
@@ -73,7 +72,7 @@ def test_the_resolved_configuration_names_every_field() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    known = ", ".join(configuration_names())
+    known = ", ".join(configuration_files())
     assert refusal("dpu_d9") == (
         f"dpu_d9: no such configuration; there are {known}, and paths of .toml files"
     )
@@ -164,16 +163,16 @@ def test_a_field_may_be_called_as_an_error_begins(tmp_path: Path) -> None:
 
 
 def test_configurations_of_other_packages_have_names(tmp_path: Path) -> None:
-    before = configuration_names()
+    before = list(configuration_files())
     install(tmp_path, "outside", OUTSIDE)
     with importable(tmp_path):
-        assert configuration_names() == sorted([*before, "adder", "ulp", "ulp_fast"])
+        assert list(configuration_files()) == sorted([*before, "adder", "ulp", "ulp_fast"])
         found = load_configuration("ulp_fast")
         assert (found.target.name, found.note) == ("ulp", "As ulp, with another clock.")
         assert found.config.to_dict() == {"stage": 1, "clock_mhz": 200}
         path = write(tmp_path, 'target = "ulp"\nclock_mhz = 0\n')
         assert refusal(path) == f"{path}:2: clock_mhz = 0: must be a whole number from 1 to 500"
-    assert configuration_names() == before
+    assert list(configuration_files()) == before
 
 
 def test_a_configuration_of_the_project_keeps_its_name(tmp_path: Path) -> None:
