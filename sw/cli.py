@@ -27,8 +27,11 @@ from sw.cli_options import (
     seed_option,
     tensors_option,
 )
+from sw.compiler.passes import StoppedError, Trace
+from sw.program.atomic import write_text
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import NamedConfiguration, configuration_notes, load_configuration
+from sw.runtime.programs import load_program
 from sw.targets import TARGETS, loaded, others
 
 BAD_INPUT = 2
@@ -116,7 +119,6 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
 
     Example: gnarl rtl dpu_d3_b64 --set registers=64 -o build/more_registers
     """
-    from sw.program.atomic import write_text
     from sw.runtime.verilog import verilog
 
     configuration = _hardware(config, overrides, workload)
@@ -197,8 +199,6 @@ def compile_(
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
     """
-    from sw.compiler.passes import StoppedError, Trace
-    from sw.program.atomic import write_text
     from sw.runtime.device import Device
 
     if output is None and dot is None and stop_after is None:
@@ -262,8 +262,6 @@ def disasm(program: Path) -> None:
 
     Example: gnarl disasm circuit.npz
     """
-    from sw.runtime.programs import load_program
-
     loaded = load_program(program)
     for line in TARGETS[loaded.target].listing(loaded):
         click.echo(line)

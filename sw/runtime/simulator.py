@@ -41,7 +41,10 @@ class Simulator:
 
     def __init__(self, verilog: str, top: str, *, wave: Path | None = None) -> None:
         if wave is not None:
-            _require_writable(wave)
+            try:
+                wave.open("wb").close()
+            except OSError as error:
+                raise SimulationError(f"{wave}: cannot be written: {error.strerror}") from error
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = top
         rams = (SHIM_FOLDER / "rams.vlt").read_text()
@@ -150,13 +153,6 @@ class Simulator:
             raise SimulationError(
                 f"{self._top}: the design stopped the simulation in cycle {self.cycles}"
             )
-
-
-def _require_writable(path: Path) -> None:
-    try:
-        path.open("wb").close()
-    except OSError as error:
-        raise SimulationError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _load(path: Path) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -45,14 +45,22 @@ class EmbeddingJob:
         return "device" if self.on_device else self.grid
 
 
-class _EmbeddingMachine(ABC, Generic[EmbeddingT]):
-    """Keeps the kernel and the tables from one job to the next, as long as these are the same."""
+class _EmbeddingMachine(Generic[EmbeddingT]):
+    """Keeps the kernel and the tables from one job to the next, as long as these are the same.
+
+    ``make`` brings a program and its tables to the machine.
+    """
 
     _job: EmbeddingJob
     _embedding: EmbeddingT
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        make: Callable[[EmbeddingProgram, Sequence[np.ndarray]], EmbeddingT],
+    ) -> None:
         self._stages = stages
+        self._make = make
         self._loaded: tuple[EmbeddingProgram, Sequence[np.ndarray]] | None = None
 
     def load(self, job: EmbeddingJob) -> None:
@@ -70,10 +78,6 @@ class _EmbeddingMachine(ABC, Generic[EmbeddingT]):
             self._loaded = None
             del self._embedding
 
-    @abstractmethod
-    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> EmbeddingT:
-        """The program with its tables."""
-
     def _holds(self, job: EmbeddingJob) -> bool:
         if self._loaded is None or self._loaded[0] is not job.program:
             return False
@@ -85,8 +89,8 @@ class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
 
     _run: EmulatedRun
 
-    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> EmulatedEmbedding:
-        return EmulatedEmbedding(program, tables)
+    def __init__(self, stages: Stages) -> None:
+        super().__init__(stages, EmulatedEmbedding)
 
     def start(self) -> None:
         pass
@@ -109,12 +113,8 @@ class GpuMachine(_EmbeddingMachine[GpuEmbedding]):
     _run: GpuRun
 
     def __init__(self, config: CudaConfig, stages: Stages) -> None:
-        super().__init__(stages)
+        super().__init__(stages, partial(GpuEmbedding, checked=config.checked))
         require_gpu(config.arch)
-        self._checked = config.checked
-
-    def _make(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> GpuEmbedding:
-        return GpuEmbedding(program, tables, checked=self._checked)
 
     def start(self) -> None:
         self._staged = self._embedding.stage(self._job.batch, self._job.mapping)
