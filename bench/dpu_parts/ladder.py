@@ -15,9 +15,9 @@ from bench.dpu_parts.measure import Job, run_program, warm_up
 from bench.dpu_parts.reference_dag import read_reference
 from bench.dpu_parts.table import CONFIG, REFERENCE_CYCLES
 from bench.lib.inputs import existing
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
-from bench.lib.records import Metric, Record, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
@@ -58,7 +58,7 @@ RUNGS = (
     Rung("this project's DAG", False, True, True),
 )
 
-_METRICS = {
+METRICS = {
     "operations": Metric("operations", "none"),
     "reference_cycles": Metric("cycles", "none"),
     "cycles": Metric("cycles", "lower"),
@@ -69,17 +69,26 @@ _METRICS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A rung for one workload."""
+    """A rung for one workload, for which the paper's compiler needs ``reference_cycles``."""
 
     job: Job
     rung: Rung
+    reference_cycles: int
+
+    @property
+    def labels(self) -> dict[str, str]:
+        job = self.job
+        return {"workload": job.workload, "rung": self.rung.name, "backend": job.backend}
+
+    def setting(self) -> Setting:
+        return self.job.setting()
 
     def __str__(self) -> str:
         return f"{self.job}, {self.rung.name}"
 
 
 def measure(step: Step) -> dict[str, Any]:
-    """Operations scheduled, cycles, and whether the outputs are the golden model's."""
+    """Values of ``METRICS``."""
     warm_up()
     job, rung = step.job, step.rung
     if rung.reference_dag:
@@ -92,29 +101,23 @@ def measure(step: Step) -> dict[str, Any]:
         config: Any = job.configuration().config
         program = compile_simplified(workload, workload.dag, config, seed=job.seed, trace=Trace())
     cycles, bit_exact = run_program(job, program, workload)
-    operations = program.statistics["operations"]
-    return {"operations": operations, "cycles": cycles, "bit_exact": bit_exact}
+    return {
+        "operations": program.statistics["operations"],
+        "reference_cycles": step.reference_cycles,
+        "cycles": cycles,
+        "ratio": cycles / step.reference_cycles,
+        "bit_exact": bit_exact,
+    }
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures the rungs for every workload that exists; whether all went well."""
     files = existing(request, BENCH, list(REFERENCE_CYCLES)[: 2 if request.quick else None])
     reference = {request.workloads / path: cycles for path, cycles in REFERENCE_CYCLES.items()}
-    steps = [Step(rung.job(file, request), rung) for file in files for rung in RUNGS]
-    results = run_jobs(measure, steps, title=BENCH, console=request.console)
-    found: list[Record] = []
-    well = True
-    for step, values in zip(steps, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["bit_exact"])
-        cycles = reference[step.job.path]
-        own = {"reference_cycles": cycles, "ratio": values["cycles"] / cycles}
-        labels = {"workload": step.job.workload, "rung": step.rung.name}
-        labels["backend"] = step.job.backend
-        found += records(BENCH, labels, {**values, **own}, _METRICS, step.job.setting())
-    return found, well
+    steps = [
+        Step(rung.job(file, request), rung, reference[file]) for file in files for rung in RUNGS
+    ]
+    return measure_all(BENCH, measure, steps, METRICS, right="bit_exact", console=request.console)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from bench.lib.bits import same_bits
 from bench.lib.records import Metric, Setting
 from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -107,11 +108,7 @@ def run_program(job: Job, program: Program, workload: DagWorkload) -> tuple[int,
     bit_exact = job.device.verify(result).bit_exact
     if job.backend == "rtl":
         model = replace(job, backend="model").device.run(program, workload.inputs)
-        same_bits = all(
-            model.outputs[name].tobytes() == output.tobytes()
-            for name, output in result.outputs.items()
-        )
-        bit_exact = bit_exact and same_bits and model.cycles == result.cycles
+        bit_exact = bit_exact and same_bits(result, model) and model.cycles == result.cycles
     return result.cycles, bit_exact
 
 

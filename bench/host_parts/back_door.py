@@ -14,9 +14,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -88,6 +88,13 @@ class Job:
     words: int
     seed: int
 
+    @property
+    def labels(self) -> dict[str, int]:
+        return {"mebibytes": self.mebibytes, "words": self.words}
+
+    def setting(self) -> Setting:
+        return Setting("", (), "", self.seed)
+
     def __str__(self) -> str:
         return f"{self.mebibytes} MiB, {self.words} words a row"
 
@@ -96,17 +103,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Fills and reads a memory of each shape, one after the other."""
     mebibytes = _QUICK_MEBIBYTES if request.quick else MEBIBYTES
     jobs = [Job(mebibytes, words, request.seed) for words in WORDS]
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["same"])
-        labels = {"mebibytes": job.mebibytes, "words": job.words}
-        found += records(BENCH, labels, values, METRICS, Setting("", (), "", job.seed))
-    return found, well
+    return measure_all(
+        BENCH, measure, jobs, METRICS, right="same", console=request.console, fresh=True
+    )
 
 
 def measure(job: Job) -> dict[str, float | bool]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -66,6 +66,13 @@ class Job:
     values: int
     seed: int
 
+    @property
+    def labels(self) -> dict[str, str | int]:
+        return {"target": self.target, "values": self.values}
+
+    def setting(self) -> Setting:
+        return Setting("", (), "", self.seed)
+
     def __str__(self) -> str:
         return f"{self.values:,} values through {self.target}'s model"
 
@@ -74,17 +81,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Measures each target in a process of its own."""
     values = _QUICK_VALUES if request.quick else VALUES
     jobs = [Job(target, values, request.seed) for target in ("sam", "dpu")]
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
-    well = True
-    for job, measured in zip(jobs, results, strict=True):
-        if isinstance(measured, Failure):
-            well = False
-            continue
-        well = well and bool(measured["bit_exact"])
-        labels = {"target": job.target, "values": job.values}
-        found += records(BENCH, labels, measured, METRICS, Setting("", (), "", job.seed))
-    return found, well
+    return measure_all(
+        BENCH, measure, jobs, METRICS, right="bit_exact", console=request.console, fresh=True
+    )
 
 
 def measure(job: Job) -> dict[str, float | bool]:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.bits import same_bits
 from bench.lib.records import Metric, Setting
 from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, operands
 from sw.compiler.sam.suite import SUITE
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
-from sw.runtime.result import Result
 from sw.runtime.sam.figures import longest_stream
 
 CONFIG = "sam_fp32"
@@ -38,19 +38,6 @@ cycles over ``bound``."""
 def entries(output: Array) -> int:
     """Entries that are stored."""
     return output.size if isinstance(output, np.ndarray) else len(output.values)
-
-
-def same_bits(one: Result[Any], other: Result[Any]) -> bool:
-    """Whether two results have the same entries, bit for bit."""
-    return all(
-        _octets(output) == _octets(other.outputs[name]) for name, output in one.outputs.items()
-    )
-
-
-def _octets(output: Array) -> tuple[bytes, ...]:
-    if isinstance(output, np.ndarray):
-        return (output.tobytes(),)
-    return output.coordinates.tobytes(), output.values.tobytes()
 
 
 @dataclass(frozen=True)

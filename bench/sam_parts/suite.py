@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.bits import same_bits
 from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import PALETTE, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
@@ -17,7 +18,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.cases import cases
-from bench.sam_parts.measure import CONFIG, same_bits
+from bench.sam_parts.measure import CONFIG
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device

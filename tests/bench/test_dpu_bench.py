@@ -226,7 +226,7 @@ def test_rungs_are_compared_by_the_mean_ratio_of_all_workloads():
             values = {"operations": 10 * factor, "reference_cycles": 100}
             values |= {"ratio": ratio * factor, "bit_exact": factor != 3}
             setting = Setting("dpu_d3_b64", (), "", 0)
-            found += records(ladder.BENCH, labels, values, ladder._METRICS, setting)
+            found += records(ladder.BENCH, labels, values, ladder.METRICS, setting)
     names = [rung.name for rung in ladder.RUNGS]
     means = dict(zip(names, (4.0, 3.0, 2.0, 1.0), strict=True))
     assert ladder.mean_ratios(found) == pytest.approx(means)

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse
 
 from sw.program.tensor_spec import Array
-from sw.runtime.result import Result
 from sw.workloads.tensor.tensor import Tensor
 
 
@@ -35,13 +34,3 @@ def entries(output: Array) -> dict[tuple[int, ...], float]:
     assert not isinstance(output, np.ndarray)
     places = map(tuple, output.coordinates.tolist())
     return dict(zip(places, output.values.tolist(), strict=True))
-
-
-def octets(result: Result) -> dict[str, tuple[bytes, ...]]:
-    """Every output's bits, and coordinates."""
-    return {
-        name: (output.tobytes(),)
-        if isinstance(output, np.ndarray)
-        else (output.coordinates.tobytes(), output.values.tobytes())
-        for name, output in result.outputs.items()
-    }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.lib.bits import same_bits
 from bench.sam_parts.cases import SIZES, cases
 from bench.sam_parts.suite import dense
 from hw.lib.errors import WorkloadError
@@ -15,7 +16,6 @@ from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.workloads.tensor.parser import parse
-from tests.support.results import octets
 from tests.support.sam_expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
@@ -40,7 +40,7 @@ def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> lis
         for each in inputs:
             result, expected = rtl.run(program, each), model.run(program, each)
             assert rtl.verify(result).difference == ""
-            assert octets(result) == octets(expected)
+            assert same_bits(result, expected)
             results.append(result)
     return results
 

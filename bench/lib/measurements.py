@@ -1,0 +1,49 @@
+"""What is measured of several jobs, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from rich.console import Console
+
+from bench.lib.jobs import Failure, run_jobs
+from bench.lib.records import Metric, Record, Setting, records
+
+
+class Job(Protocol):
+    """What a record says besides figures; a job's text names it in progress and failures."""
+
+    @property
+    def labels(self) -> Mapping[str, Any]: ...
+
+    def setting(self) -> Setting: ...
+
+
+JobT = TypeVar("JobT", bound=Job)
+
+
+def measure_all(
+    bench: str,
+    measure: Callable[[JobT], Mapping[str, Any]],
+    jobs: Sequence[JobT],
+    metrics: Mapping[str, Metric],
+    *,
+    right: str,
+    console: Console,
+    fresh: bool = False,
+) -> tuple[list[Record], bool]:
+    """Records of what ``measure`` finds, and whether every job has a result that is right.
+
+    ``right`` is the metric that says so; ``fresh`` as in ``run_jobs``.
+    """
+    results = run_jobs(measure, jobs, title=bench, console=console, fresh=fresh)
+    found: list[Record] = []
+    well = True
+    for job, values in zip(jobs, results, strict=True):
+        if isinstance(values, Failure):
+            well = False
+            continue
+        well = well and bool(values[right])
+        found += records(bench, job.labels, values, metrics, job.setting())
+    return found, well

@@ -1,0 +1,54 @@
+"""Jobs and the records of what they measure."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import pytest
+from rich.console import Console
+
+from bench.lib.measurements import measure_all
+from bench.lib.records import Metric, Setting
+from hw.lib.errors import WorkloadError
+
+METRICS = {"cycles": Metric("cycles", "lower"), "right": Metric("", "higher")}
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"job": self.name}
+
+    def setting(self) -> Setting:
+        return Setting("", (), "", 3)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def measure(job: Job) -> dict[str, int | bool]:
+    if job.name == "refuse":
+        raise WorkloadError("job: must be another")
+    return {"cycles": 7, "right": job.name == "good"}
+
+
+@pytest.mark.parametrize(
+    ("names", "measured", "well"),
+    [
+        (["good"], {"good": True}, True),
+        (["good", "bad"], {"good": True, "bad": False}, False),
+        (["refuse", "good"], {"good": True}, False),
+    ],
+)
+def test_what_has_results_is_recorded(names: list[str], measured: dict[str, bool], well: bool):
+    jobs = [Job(name) for name in names]
+    console = Console(file=io.StringIO())
+    found, good = measure_all("b", measure, jobs, METRICS, right="right", console=console)
+    assert good == well
+    assert {record.labels["job"]: record.value for record in found[1::2]} == measured
+    assert [record.name for record in found[::2]] == [f"b/{name}/cycles" for name in measured]
+    assert {record.setting.seed for record in found} == {3}
