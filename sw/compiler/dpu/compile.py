@@ -47,14 +47,14 @@ def policies(operations: int, config: DpuConfig) -> list[Policy]:
     """The policies to try for a DAG of so many operations, two at least."""
     registers = config.banks * config.registers
     grid = [
-        Policy(window=registers, attempts=256, hurry=0.0),
+        Policy(window=registers, attempts=256, split_threshold=0.0),
         Policy(window=0, attempts=256),
-        Policy(window=registers // 4, attempts=64, hurry=0.0),
-        Policy(window=0, attempts=512, hurry=np.inf),
-        Policy(window=4 * registers, attempts=256, hurry=0.0),
-        Policy(window=4 * registers, attempts=256, hurry=0.0, eager=0.0),
-        Policy(window=registers, attempts=64, hurry=np.inf),
-        Policy(window=0, attempts=256, hurry=0.0),
+        Policy(window=registers // 4, attempts=64, split_threshold=0.0),
+        Policy(window=0, attempts=512, split_threshold=np.inf),
+        Policy(window=4 * registers, attempts=256, split_threshold=0.0),
+        Policy(window=4 * registers, attempts=256, split_threshold=0.0, eager=0.0),
+        Policy(window=registers, attempts=64, split_threshold=np.inf),
+        Policy(window=0, attempts=256, split_threshold=0.0),
     ]
     return grid[: max(2, SEARCHED_OPERATIONS // max(operations, 1))]
 
@@ -114,7 +114,7 @@ class _Search:
 
     def attempt(self, policy: Policy) -> tuple[BinaryDag, Schedule, MemoryLayout]:
         """All passes under one policy."""
-        binary = binarise(self.dag, self.config, hurry=policy.hurry)
+        binary = binarise(self.dag, self.config, split_threshold=policy.split_threshold)
         result = schedule(binary, self.config, policy, self.limit)
         layout = memory_layout(result, binary, self.config)
         self.limit[0] = min(self.limit[0], result.length)

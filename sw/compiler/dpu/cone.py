@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.jit import compiled
-from sw.compiler.dpu.state import NONE
+from sw.compiler.dpu.jit import in_place, inner
+from sw.compiler.dpu.state import NONE, Graph, Locations, Scratch, Values
 
 EMPTY, OPERATION, LEAF = range(3)
 NOT_READY, AWAY = -1, -2
 
 
-@compiled
-def expand(graph, values, cycle, root, depth, kind, node):  # type: ignore[no-untyped-def]
+@in_place
+def expand(graph: Graph, values: Values, cone: Scratch, cycle: int, root: int, depth: int) -> int:
     """Lays out the cone of ``root`` from operands that can be read in ``cycle``.
 
-    Fills ``kind`` (EMPTY, OPERATION, LEAF) and ``node`` (operations, or values at leaves), both of
-    size ``2**(depth + 1)``. The number of levels, or NOT_READY, or AWAY if all that keeps it from
-    running is a value that stands in memory.
+    Fills ``cone.kind`` and ``cone.node``. The number of levels, or NOT_READY, or AWAY if all that
+    keeps it from running is a value that is only in memory.
     """
+    kind, node = cone.kind, cone.node
     kind[:] = EMPTY
     kind[1] = OPERATION
     node[1] = root
@@ -61,8 +61,8 @@ def expand(graph, values, cycle, root, depth, kind, node):  # type: ignore[no-un
     return level_of(deepest)
 
 
-@compiled
-def level_of(place):  # type: ignore[no-untyped-def]
+@in_place
+def level_of(place: int) -> int:
     """Levels between the root and ``place``."""
     level = 0
     while place > 1:
@@ -71,37 +71,47 @@ def level_of(place):  # type: ignore[no-untyped-def]
     return level
 
 
-@compiled
-def inner_uses(graph, kind, node, places, operation):  # type: ignore[no-untyped-def]
-    """How many different operations of the cone use the result of ``operation``."""
+@in_place
+def position(place: int, levels: int) -> tuple[int, int]:
+    """Of a place in a cone of so many levels: the layer of its PE, and the first tree input below
+    it, from the cone's first."""
+    level = level_of(place)
+    return levels - level, (place - (1 << level)) << (levels - level)
+
+
+@in_place
+def inner_uses(graph: Graph, cone: Scratch, places: int, operation: int) -> int:
+    """How many different operations in the first places of the cone use an operation's result."""
     value = graph.leaves + operation
     count = 0
     for place in range(1, places):
-        if kind[place] != OPERATION or not is_first(kind, node, place):
+        if cone.kind[place] != OPERATION or not is_first(cone, place):
             continue
-        user = node[place]
+        user = cone.node[place]
         if graph.left[user] == value or graph.right[user] == value:
             count += 1
     return count
 
 
-@compiled
-def is_first(kind, node, place):  # type: ignore[no-untyped-def]
+@in_place
+def is_first(cone: Scratch, place: int) -> bool:
     """Whether no earlier place holds the same thing."""
+    kind, node = cone.kind, cone.node
     for before in range(1, place):
         if kind[before] == kind[place] and node[before] == node[place]:
             return False
     return True
 
 
-@compiled
-def neighbours(graph, values, locations, value, weight):  # type: ignore[no-untyped-def]
-    """Adds, for every bank, how many values it holds that are read together with ``value``.
-
-    Looks through the groups of at most four unscheduled users. ``weight`` int64 [banks].
-    """
+@in_place
+def neighbours(
+    graph: Graph, values: Values, locations: Locations, cone: Scratch, value: int, row: np.ndarray
+) -> None:
+    """Counts in ``row`` int64 [banks] how many values each bank holds that are read together with
+    ``value``, in the groups of at most four unscheduled users."""
+    stack = cone.stack
     seen = 0
-    stack = np.empty(64, np.int32)
+    row[:] = 0
     for k in range(graph.user_offsets[value], graph.user_offsets[value + 1]):
         user = graph.users[k]
         if values.done[user]:
@@ -122,7 +132,7 @@ def neighbours(graph, values, locations, value, weight):  # type: ignore[no-unty
                     continue
                 location = values.location[operand]
                 if location != NONE:
-                    weight[locations.bank[location]] += 1
+                    row[locations.bank[location]] += 1
                 elif (
                     graph.group[operand - graph.leaves] == root
                     and not values.done[operand - graph.leaves]
@@ -135,20 +145,21 @@ def neighbours(graph, values, locations, value, weight):  # type: ignore[no-unty
             break
 
 
-@compiled
-def climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore[no-untyped-def]
-    """The largest cone over ``operation`` that can run: ``(root, levels, whole)``.
+@inner
+def climb(
+    graph: Graph, values: Values, cone: Scratch, cycle: int, start: int, depth: int, key: np.ndarray
+) -> tuple[int, int, bool]:
+    """Lays out the largest cone over operation ``start`` that can run: ``(top, levels, whole)``.
 
-    Prefers cones whose root is a group's (``whole``). Leaves the cone in ``scratch`` and the roots
-    below it in ``scratch.path``, lowest first.
+    Prefers cones whose root is a group's (``whole``). ``cone.path`` has the roots below it, lowest
+    first, up to the cone's own at ``top``.
     """
-    kind, node = scratch.kind, scratch.node
-    levels = expand(graph, values, cycle, operation, depth, kind, node)
+    levels = expand(graph, values, cone, cycle, start, depth)
     if levels < 0:
-        return operation, levels, False
-    root, height, top, whole = operation, levels, 0, -1
-    scratch.path[0] = operation
-    if graph.group[operation] == operation:
+        return 0, levels, False
+    root, height, top, whole = start, levels, 0, -1
+    cone.path[0] = start
+    if graph.group[start] == start:
         whole = 0
     while height < depth:
         value = graph.leaves + root
@@ -158,18 +169,17 @@ def climb(graph, values, scratch, cycle, operation, depth, key):  # type: ignore
             user = graph.users[k]
             if values.done[user] or (best >= 0 and key[user] >= key[best]):
                 continue
-            if expand(graph, values, cycle, user, depth, kind, node) > 0:
+            if expand(graph, values, cone, cycle, user, depth) > 0:
                 best = user
         if best < 0:
             break
         root = best
         top += 1
-        scratch.path[top] = root
-        height = expand(graph, values, cycle, root, depth, kind, node)
+        cone.path[top] = root
+        height = expand(graph, values, cone, cycle, root, depth)
         if graph.group[root] == root:
             whole = top
-    if whole >= 0 and whole < top:
+    if whole >= 0:
         top = whole
-    root = scratch.path[top]
-    levels = expand(graph, values, cycle, root, depth, kind, node)
+    levels = expand(graph, values, cone, cycle, cone.path[top], depth)
     return top, levels, whole >= 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sw.compiler.dpu.jit import compiled
+import numpy as np
+
+from sw.compiler.dpu.jit import in_place
 
 
-@compiled
-def push(heap, size, item, key):  # type: ignore[no-untyped-def]
+@in_place
+def push(heap: np.ndarray, size: int, item: int, key: np.ndarray) -> int:
     """Adds ``item``; the new size. ``heap`` must have room."""
     place = size
     while place > 0:
@@ -19,8 +21,8 @@ def push(heap, size, item, key):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@compiled
-def pop(heap, size, key):  # type: ignore[no-untyped-def]
+@in_place
+def pop(heap: np.ndarray, size: int, key: np.ndarray) -> tuple[int, int]:
     """Takes the item of the smallest key: ``(item, new size)``."""
     smallest = heap[0]
     size -= 1

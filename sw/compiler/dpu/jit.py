@@ -6,31 +6,40 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
 from sw.workloads.dag import dag
 
-_compile: Any = njit(cache=True, nogil=True)
-_compile_inner: Any = njit(  # type: ignore[call-overload]
-    cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """For functions that Python calls."""
-    return _fresh(_compile(function))
+def compiled(function: Function) -> Function:
+    """For functions that create arrays."""
+    return _kept(function, _nrt=True)
 
 
-def inner(function: Callable[..., Any]) -> Any:
-    """For functions that only compiled functions call: quicker to compile."""
-    return _fresh(_compile_inner(function))
+def in_place(function: Function) -> Function:
+    """For functions that create none: without numba's reference counts, which cost more than the
+    work of small functions."""
+    return _kept(function, _nrt=False)
 
 
-def _fresh(dispatcher: Any) -> Any:
+def inner(function: Function) -> Function:
+    """The same, for functions that only compiled ones call: quicker to compile."""
+    return _kept(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def stage(function: Function) -> Function:
+    """For parts of one compiled function: numba reads them as if they were written there."""
+    return _kept(function, inline="always")
+
+
+def _kept(function: Function, **options: Any) -> Function:
+    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
     _forget_stale(Path(dispatcher.stats.cache_path))
-    return dispatcher
+    return cast(Function, dispatcher)
 
 
 @cache

@@ -35,7 +35,9 @@ def height(binary: BinaryDag, config: DpuConfig) -> np.ndarray:
 
 
 @compiled
-def _height(leaves, left, right, group, latency):  # type: ignore[no-untyped-def]
+def _height(
+    leaves: int, left: np.ndarray, right: np.ndarray, group: np.ndarray, latency: np.ndarray
+) -> np.ndarray:
     count = len(left)
     # Levels of a group, and cycles from a value being in a register to the end.
     level = np.zeros(count, np.int64)
@@ -65,7 +67,9 @@ def depth_first(binary: BinaryDag) -> np.ndarray:
 
 
 @compiled
-def _depth_first(leaves, left, right, outputs):  # type: ignore[no-untyped-def]
+def _depth_first(
+    leaves: int, left: np.ndarray, right: np.ndarray, outputs: np.ndarray
+) -> np.ndarray:
     count = len(left)
     place = np.full(count, -1, np.int32)
     work = np.zeros(count, np.float64)

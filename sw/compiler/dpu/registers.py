@@ -26,7 +26,9 @@ def register_addresses(schedule: Schedule, registers: int) -> np.ndarray:
 
 
 @compiled
-def _replay(read, write, release, locations, registers):  # type: ignore[no-untyped-def]
+def _replay(
+    read: np.ndarray, write: np.ndarray, release: np.ndarray, locations: int, registers: int
+) -> tuple[np.ndarray, int, int]:
     count, banks = read.shape
     address = np.full(locations, NONE, np.int32)
     holder = np.full((banks, registers), NONE, np.int32)

@@ -48,10 +48,17 @@ def simplify(dag: Dag) -> Dag:
 
 
 @compiled
-def _merge(op, offsets, operands, negative, kept, any_order):  # type: ignore[no-untyped-def]
-    """Operands by the nodes that are kept; ``kept`` tells, for every node, which one stands for it.
+def _merge(
+    op: np.ndarray,
+    offsets: np.ndarray,
+    operands: np.ndarray,
+    negative: np.ndarray,
+    kept: np.ndarray,
+    any_order: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Operands by the nodes that are kept; ``kept`` says, for every node, which one replaces it.
 
-    A node that another stands for has no operands left.
+    A node that another replaces has no operands left.
     """
     size = len(op)
     new_offsets = np.zeros(size + 1, np.int64)
@@ -102,17 +109,17 @@ def _merge(op, offsets, operands, negative, kept, any_order):  # type: ignore[no
 
 
 @compiled
-def _flatten(op, offsets, operands, negative, outputs):  # type: ignore[no-untyped-def]
+def _flatten(
+    op: np.ndarray,
+    offsets: np.ndarray,
+    operands: np.ndarray,
+    negative: np.ndarray,
+    outputs: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Takes in the operands of operands of the same operation that nothing else uses."""
     size = len(op)
     needed = needed_nodes(offsets, operands, outputs)
-    uses = np.zeros(size, np.int64)
-    for node in outputs:
-        uses[node] += 2
-    for node in range(size):
-        if needed[node]:
-            for k in range(offsets[node], offsets[node + 1]):
-                uses[operands[k]] += 1
+    uses = use_counts(offsets, operands, outputs, needed)
     taken = np.zeros(size, np.bool_)
     for node in range(size):
         if needed[node]:
@@ -150,8 +157,8 @@ def _flatten(op, offsets, operands, negative, outputs):  # type: ignore[no-untyp
 
 
 @compiled
-def needed_nodes(offsets, operands, outputs):  # type: ignore[no-untyped-def]
-    """Of every node, whether an output needs it."""
+def needed_nodes(offsets: np.ndarray, operands: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """bool [nodes], whether an output needs the node."""
     needed = np.zeros(len(offsets) - 1, np.bool_)
     for node in outputs:
         needed[node] = True
@@ -160,3 +167,18 @@ def needed_nodes(offsets, operands, outputs):  # type: ignore[no-untyped-def]
             for k in range(offsets[node], offsets[node + 1]):
                 needed[operands[k]] = True
     return needed
+
+
+@compiled
+def use_counts(
+    offsets: np.ndarray, operands: np.ndarray, outputs: np.ndarray, needed: np.ndarray
+) -> np.ndarray:
+    """int64 [nodes], how often needed nodes name each node as an operand, plus 2 for an output."""
+    uses = np.zeros(len(needed), np.int64)
+    for node in outputs:
+        uses[node] += 2
+    for node in range(len(needed)):
+        if needed[node]:
+            for k in range(offsets[node], offsets[node + 1]):
+                uses[operands[k]] += 1
+    return uses

@@ -7,30 +7,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.jit import inner
-from sw.compiler.dpu.place import SPARE_REGISTERS
-from sw.compiler.dpu.state import MEMORY_RELOAD, NONE, hold, let_go
+from sw.compiler.dpu.jit import inner, stage
+from sw.compiler.dpu.state import (
+    MEMORY_RELOAD,
+    MEMORY_STORE,
+    NONE,
+    SPARE_REGISTERS,
+    Graph,
+    Machine,
+    State,
+    Values,
+    add_location,
+    hold,
+    let_go,
+)
 
 
-@inner
-def press(machine, values, pressure, key):  # type: ignore[no-untyped-def]
+@stage
+def _is_nearly_full(machine: Machine, values: Values, bank: int) -> bool:
+    """Whether a bank has at most one register left for a result."""
+    return values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
+
+
+@stage
+def note_pressure(state: State, key: float) -> None:
     """Lets nearly full banks spill what is needed later than an operation of this key."""
-    for bank in range(machine.banks):
-        if values.held[bank] >= machine.registers - SPARE_REGISTERS - 1:
+    pressure = state.scratch.pressure
+    for bank in range(len(pressure)):
+        if _is_nearly_full(state.machine, state.values, bank):
             pressure[bank] = min(pressure[bank], key)
 
 
-@inner
-def reload(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, located, cycle, key, wanted, wants, pressure
-):
-    """Loads spilled operands of the wanted operations, one row's: ``(any, locations)``.
+@stage
+def reload(state: State) -> bool:
+    """Loads spilled operands of the wanted operations, one row's; whether there were any.
 
     Notes in ``pressure`` the banks that have no register for them.
     """
+    machine, graph, cycles, values, locations, scratch, progress, key, _ = state
+    wanted, pressure, cycle = scratch.wanted, scratch.pressure, progress.cycle
     row = NONE
     when = cycle + machine.load_latency
-    for k in range(wants):
+    for k in range(progress.wanted):
         for side in range(2):
             value = graph.left[wanted[k]] if side == 0 else graph.right[wanted[k]]
             if (
@@ -47,24 +65,22 @@ def reload(  # type: ignore[no-untyped-def]
             if cycles.write[when, bank] != NONE or cycles.load[cycle, bank] != NONE:
                 continue
             row = values.row[value]
-            locations.value[located] = value
-            locations.bank[located] = bank
-            cycles.load[cycle, bank] = located
-            cycles.write[when, bank] = located
-            values.location[value] = located
+            location = add_location(locations, progress, value, bank)
+            cycles.load[cycle, bank] = location
+            cycles.write[when, bank] = location
+            values.location[value] = location
             values.ready[value] = when
             hold(values, bank, value)
             cycles.held[cycle, bank] += 1
-            located += 1
     if row == NONE:
-        return False, located
+        return False
     cycles.memory[cycle] = MEMORY_RELOAD
     cycles.row[cycle] = row
-    return True, located
+    return True
 
 
 @inner
-def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
+def _next_use(graph: Graph, values: Values, key: np.ndarray, value: int) -> float:
     """Key of the most urgent operation that still needs ``value``; infinity if none does."""
     best = np.inf
     first = graph.user_offsets[value]
@@ -75,64 +91,84 @@ def _next_use(graph, values, key, value):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
-def store(  # type: ignore[no-untyped-def]
-    machine, graph, cycles, values, locations, row, cycle, key, pressure, remaining, focus
-):
-    """Stores outputs, and spills where registers run out: ``(outputs stored, values spilled)``.
+@stage
+def has_pressure(pressure: np.ndarray) -> bool:
+    """Whether some bank has to spill."""
+    for bank in range(len(pressure)):
+        if pressure[bank] < np.inf:
+            return True
+    return False
 
-    Operands of the operation ``focus`` stay.
+
+@stage
+def store(state: State, remaining: int) -> None:
+    """Stores outputs and, where registers run out, spills: one row, if it is worth a cycle.
+
+    ``remaining`` operations were not scheduled before this cycle.
     """
+    machine, _, cycles, values, _, scratch, progress, _, _ = state
     unstored = 0
-    pressed = False
     for bank in range(machine.banks):
         unstored += values.unstored[bank] > 0
-        pressed |= pressure[bank] < np.inf
-    if not pressed and 2 * unstored < machine.banks and remaining > 0:
-        return 0, 0
-    stored, spilt = 0, 0
+    if not has_pressure(scratch.pressure) and 2 * unstored < machine.banks and remaining > 0:
+        return
+    row = progress.rows
     for bank in range(machine.banks):
-        location = cycles.read[cycle, bank]
-        chosen = NONE
-        if location != NONE:
-            value = locations.value[location]
-            if value >= graph.leaves and values.pending[value]:
-                if values.location[value] == location:
-                    chosen = value
-        elif values.unstored[bank] > 0 or (
-            pressure[bank] < np.inf and values.held[bank] >= machine.registers - SPARE_REGISTERS - 1
-        ):
-            farthest = -np.inf
-            for slot in range(machine.registers):
-                value = values.resident[bank, slot]
-                if value == NONE or values.ready[value] > cycle:
-                    continue
-                use = _next_use(graph, values, key, value)
-                if not values.pending[value]:
-                    if use <= pressure[bank]:
-                        continue
-                    if focus != NONE and value in (graph.left[focus], graph.right[focus]):
-                        continue
-                if use > farthest:
-                    farthest = use
-                    chosen = value
-        if chosen == NONE:
+        value = _choose_value(state, bank)
+        if value != NONE:
+            _put_away(state, bank, value, row)
+            cycles.memory[progress.cycle] = MEMORY_STORE
+            cycles.row[progress.cycle] = row
+            progress.rows = row + 1
+
+
+@inner
+def _choose_value(state: State, bank: int) -> int:
+    """What a bank stores: an output that it reads anyway, else what is needed latest of its outputs
+    and, under pressure, of its values; or NONE. Operands of the operation ``focus`` stay."""
+    machine, graph, cycles, values, locations, scratch, progress, key, _ = state
+    cycle, focus, pressure = progress.cycle, progress.focus, scratch.pressure[bank]
+    location = cycles.read[cycle, bank]
+    if location != NONE:
+        value = locations.value[location]
+        stays = value >= graph.leaves and values.pending[value]
+        return value if stays and values.location[value] == location else NONE
+    must_spill = pressure < np.inf and _is_nearly_full(machine, values, bank)
+    if values.unstored[bank] == 0 and not must_spill:
+        return NONE
+    chosen, farthest = NONE, -np.inf
+    for slot in range(machine.registers):
+        value = values.resident[bank, slot]
+        if value == NONE or values.ready[value] > cycle:
             continue
-        location = values.location[chosen]
-        gone = True
-        if values.pending[chosen]:
-            values.pending[chosen] = False
-            values.unstored[bank] -= 1
-            values.uses[chosen] -= 1
-            stored += 1
-            gone = values.uses[chosen] == 0
-        else:
-            spilt += 1
-        values.row[chosen] = row
-        values.lane[chosen] = bank
-        cycles.read[cycle, bank] = location
-        cycles.store[cycle, bank] = location
-        if gone:
-            cycles.release[cycle, bank] = True
-            let_go(values, bank, chosen)
-    return stored, spilt
+        use = _next_use(graph, values, key, value)
+        if not values.pending[value]:
+            if use <= pressure:
+                continue
+            if focus != NONE and value in (graph.left[focus], graph.right[focus]):
+                continue
+        if use > farthest:
+            chosen, farthest = value, use
+    return chosen
+
+
+@stage
+def _put_away(state: State, bank: int, value: int, row: int) -> None:
+    """Stores a value in ``row``, and frees its register unless an operation still needs it."""
+    cycles, values, progress = state.cycles, state.values, state.progress
+    gone = True
+    if values.pending[value]:
+        values.pending[value] = False
+        values.unstored[bank] -= 1
+        values.uses[value] -= 1
+        progress.unstored -= 1
+        gone = values.uses[value] == 0
+    else:
+        progress.spills += 1
+    values.row[value] = row
+    values.lane[value] = bank
+    cycles.read[progress.cycle, bank] = values.location[value]
+    cycles.store[progress.cycle, bank] = values.location[value]
+    if gone:
+        cycles.release[progress.cycle, bank] = True
+        let_go(values, bank, value)

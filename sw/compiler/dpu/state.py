@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,11 +10,22 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER
 from hw.dpu.topology import pe_number, writers
 from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.jit import compiled
+from sw.compiler.dpu.jit import in_place
 from sw.compiler.dpu.order import users
 
 NONE = -1
 MEMORY_IDLE, MEMORY_LOAD, MEMORY_STORE, MEMORY_RELOAD = range(4)
+
+SPARE_REGISTERS = 2
+"""Registers of a bank that results leave free, for words loaded just in time."""
+
+WANTED = 8
+"""Operations for which spilled operands are loaded again at a time."""
+
+CLASHES = 16
+"""Pairs of operands in one bank that a cycle remembers, to copy one of each."""
+
+Arrays = TypeVar("Arrays", "Cycles", "Locations")
 
 
 class Machine(NamedTuple):
@@ -148,14 +159,6 @@ def new_cycles(count: int, banks: int, pes: int) -> Cycles:
     )
 
 
-def grown_cycles(old: Cycles, count: int) -> Cycles:
-    """The same cycles with room for ``count``."""
-    new = new_cycles(count, old.read.shape[1], old.operation.shape[1])
-    for there, here in zip(new, old, strict=True):
-        there[: len(here)] = here
-    return new
-
-
 class Values(NamedTuple):
     """Where every value is.
 
@@ -179,6 +182,10 @@ class Values(NamedTuple):
         int64 [banks], how many.
     unstored
         int64 [banks], how many of them are outputs to be stored.
+    loaded_at, loaded_to
+        int64 and int32, of an input: the last cycle that reads it, and the location there.
+    arrivals, next_arrival
+        int32 [64] and int32, lists of values by the cycle, modulo 64, from which they can be read.
     """
 
     location: np.ndarray
@@ -192,6 +199,10 @@ class Values(NamedTuple):
     resident: np.ndarray
     held: np.ndarray
     unstored: np.ndarray
+    loaded_at: np.ndarray
+    loaded_to: np.ndarray
+    arrivals: np.ndarray
+    next_arrival: np.ndarray
 
 
 class Locations(NamedTuple):
@@ -206,11 +217,10 @@ def new_locations(count: int) -> Locations:
     return Locations(np.empty(count, np.int32), np.empty(count, np.uint8))
 
 
-def grown_locations(old: Locations, count: int) -> Locations:
-    """The same locations with room for ``count``."""
-    new = new_locations(count)
-    for there, here in zip(new, old, strict=True):
-        there[: len(here)] = here
+def copied(old: Arrays, new: Arrays) -> Arrays:
+    """``new``, which has more room, with the rows of ``old``."""
+    for source, target in zip(old, new, strict=True):
+        target[: len(source)] = source
     return new
 
 
@@ -234,11 +244,162 @@ def new_values(graph: Graph, banks: int, registers: int) -> Values:
         resident=np.full((banks, registers), NONE, np.int32),
         held=np.zeros(banks, np.int64),
         unstored=np.zeros(banks, np.int64),
+        loaded_at=np.full(total, NONE, np.int64),
+        loaded_to=np.zeros(total, np.int32),
+        arrivals=np.full(64, NONE, np.int32),
+        next_arrival=np.full(total, NONE, np.int32),
     )
 
 
-@compiled
-def hold(values, bank, value):  # type: ignore[no-untyped-def]
+class Scratch(NamedTuple):
+    """Working memory for one cycle, and for one cone of ``places`` = 2**(depth + 1) places in it.
+
+    kind, node
+        uint8 and int32 [places]: EMPTY, OPERATION or LEAF; the operation or, at a leaf, the value.
+    path, stack
+        int32 [depth + 1], the roots that ``climb`` went through, lowest first; for ``neighbours``.
+    claim
+        int32 [banks], the location that the cone reads from each bank, or NONE.
+    load
+        int64 [places, 3], the loads added for the cone: cycle of issue, bank, and whether that
+        cycle had none before.
+    result, weight
+        int64 [places], [places, banks], the places of the cone whose results go to a bank, and how
+        many values in each bank are read together with them.
+    bank, best_bank
+        int64 [places], banks for the results: at the tree inputs that are tried, and at the best.
+    aside, partial, wanted
+        int32, operations: that found no room in this cycle; that idle tree inputs may run with a
+        part of their group; that wait for spilled operands.
+    clashes
+        int32 [CLASHES + 1, 2], pairs of values in one bank that a cone reads together; behind them,
+        those of the cone that was tried last.
+    pressure
+        float64 [banks], the key beyond which a bank spills; infinity: it has registers.
+    """
+
+    kind: np.ndarray
+    node: np.ndarray
+    path: np.ndarray
+    stack: np.ndarray
+    claim: np.ndarray
+    load: np.ndarray
+    result: np.ndarray
+    weight: np.ndarray
+    bank: np.ndarray
+    best_bank: np.ndarray
+    aside: np.ndarray
+    partial: np.ndarray
+    wanted: np.ndarray
+    clashes: np.ndarray
+    pressure: np.ndarray
+
+
+def new_scratch(depth: int, banks: int, attempts: int = 0) -> Scratch:
+    """Working memory; ``attempts``: of ``Policy``."""
+    places = 1 << (depth + 1)
+    return Scratch(
+        kind=np.zeros(places, np.uint8),
+        node=np.zeros(places, np.int32),
+        path=np.zeros(depth + 1, np.int32),
+        stack=np.empty(64, np.int32),
+        claim=np.full(banks, NONE, np.int32),
+        load=np.zeros((places, 3), np.int64),
+        result=np.zeros(places, np.int64),
+        weight=np.zeros((places, banks), np.int64),
+        bank=np.zeros(places, np.int64),
+        best_bank=np.zeros(places, np.int64),
+        aside=np.empty(4 * attempts + 4 * banks, np.int32),
+        partial=np.empty(2 * attempts, np.int32),
+        wanted=np.empty(WANTED, np.int32),
+        clashes=np.empty((CLASHES + 1, 2), np.int32),
+        pressure=np.empty(banks, np.float64),
+    )
+
+
+class Progress(np.record):  # type: ignore[misc]  # final only in NumPy's stubs
+    """The cycle that is filled, and counts; a record of int64, for compiled functions to change.
+
+    waiting, aside, partial, clashes, wanted
+        entries in the heap of ``State.ready`` and in the lists of ``Scratch``.
+    idle
+        cycles since an operation was scheduled or an output stored.
+    focus
+        the operation that everything else stands back for, or NONE.
+    crowded
+        whether banks or registers keep it from running.
+    short_of_loads
+        whether a cone of the last cycle found no load.
+    """
+
+    cycle: int
+    locations: int
+    finished: int
+    unstored: int
+    rows: int
+    spills: int
+    copies: int
+    waiting: int
+    aside: int
+    partial: int
+    clashes: int
+    wanted: int
+    idle: int
+    focus: int
+    crowded: int
+    short_of_loads: int
+
+
+class State(NamedTuple):
+    """What the scheduler knows and has decided.
+
+    key, ready
+        float64 and int32 [operations]: the urgency, the most urgent the smallest; a heap by urgency
+        of the operations whose operands are computed.
+    """
+
+    machine: Machine
+    graph: Graph
+    cycles: Cycles
+    values: Values
+    locations: Locations
+    scratch: Scratch
+    progress: Progress
+    key: np.ndarray
+    ready: np.ndarray
+
+
+def new_state(binary: BinaryDag, config: DpuConfig, key: np.ndarray, attempts: int) -> State:
+    """Nothing scheduled, with room for some cycles."""
+    g = graph(binary)
+    fields = [(name, np.int64) for name in Progress.__annotations__]
+    progress = np.zeros(1, np.dtype((Progress, fields)))[0]
+    progress.unstored = len(g.outputs)
+    return State(
+        machine(config),
+        g,
+        new_cycles(1024, config.banks, config.pes),
+        new_values(g, config.banks, config.registers),
+        new_locations(4096),
+        new_scratch(config.depth, config.banks, attempts),
+        progress,
+        key,
+        np.empty(binary.operations + 1, np.int32),
+    )
+
+
+@in_place
+def add_location(locations: Locations, progress: Progress, value: int, bank: int) -> int:
+    """Begins a stay of a value in a bank; its number."""
+    location = progress.locations
+    locations.value[location] = value
+    locations.bank[location] = bank
+    progress.locations += 1
+    return location
+
+
+@in_place
+def hold(values: Values, bank: int, value: int) -> None:
     """Enters a value among those that a bank holds."""
     slot = 0
     while values.resident[bank, slot] != NONE:
@@ -249,8 +410,8 @@ def hold(values, bank, value):  # type: ignore[no-untyped-def]
         values.unstored[bank] += 1
 
 
-@compiled
-def let_go(values, bank, value):  # type: ignore[no-untyped-def]
+@in_place
+def let_go(values: Values, bank: int, value: int) -> None:
     """Removes a value from those that a bank holds."""
     slot = 0
     while values.resident[bank, slot] != value:

@@ -92,26 +92,16 @@ def late_operand(builder: DagBuilder, products: int) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(dags(), machines, st.sampled_from([0.0, 1.0, np.inf]), st.integers(0, 2**32 - 1))
-def test_it_means_the_same(dag: Dag, config: DpuConfig, hurry: float, seed: int):
+def test_it_means_the_same(dag: Dag, config: DpuConfig, threshold: float, seed: int):
     leaves = random_leaves(dag, seed)
-    binary = binarise(dag, config, hurry=hurry)
-    assert meaning_of_binary(binary, leaves) == meaning_of_dag(dag, leaves)
-
-
-@settings(max_examples=100, deadline=None)
-@given(dags(), machines, st.integers(0, 2**32 - 1))
-def test_it_means_the_same_whenever_values_arrive(dag: Dag, config: DpuConfig, seed: int):
-    leaves = random_leaves(dag, seed)
-    arrival = np.random.default_rng(seed).uniform(0, 1000, dag.size)
-    binary = binarise(dag, config, arrival)
-    check_binary(binary, config)
+    binary = binarise(dag, config, split_threshold=threshold)
     assert meaning_of_binary(binary, leaves) == meaning_of_dag(dag, leaves)
 
 
 @settings(max_examples=150, deadline=None)
 @given(dags(), machines, st.sampled_from([0.0, 1.0, np.inf]))
-def test_groups_are_trees_no_deeper_than_the_pes(dag: Dag, config: DpuConfig, hurry: float):
-    binary = binarise(dag, config, hurry=hurry)
+def test_groups_are_trees_no_deeper_than_the_pes(dag: Dag, config: DpuConfig, threshold: float):
+    binary = binarise(dag, config, split_threshold=threshold)
     check_binary(binary, config)
     # Below its root, every result of a group goes to one operation, of the same group.
     values = np.concatenate([binary.left, binary.right, binary.outputs])
@@ -204,34 +194,12 @@ def test_more_operands_than_a_tree_takes_make_several_groups():
     assert max(group_sizes(binary)) == 3
 
 
-def test_arrivals_of_an_earlier_schedule_decide():
-    def build(builder: DagBuilder) -> None:
-        a, b, c, d = (builder.input() for _ in range(4))
-        products = [builder.operation(Op.MUL, pair) for pair in ([a, b], [b, c], [c, d])]
-        builder.operation(Op.ADD, products)
-        for product in products:
-            builder.output(product)
-
-    dag = built(build)
-    config = DpuConfig(depth=1, banks=8)
-    sums = []
-    for late in (4, 5, 6):
-        arrival = np.zeros(dag.size)
-        arrival[late] = 100.0
-        sums.append(spelt(binarise(dag, config, arrival), "abcd")[-1])
-    assert sums == [
-        "(((b*c)+(c*d))+(a*b))",
-        "(((a*b)+(c*d))+(b*c))",
-        "(((a*b)+(b*c))+(c*d))",
-    ]
-
-
-def test_hurry_decides_whether_the_last_operand_enters_alone():
+def test_the_split_threshold_decides_whether_the_last_operand_enters_alone():
     # d comes while a + b + c are combined: alone in its tree the sum ends a little sooner.
     dag = built(lambda builder: late_operand(builder, 2))
     config = DpuConfig(depth=2, banks=8)
-    assert group_sizes(binarise(dag, config, hurry=np.inf)) == [2, 3]
-    assert group_sizes(binarise(dag, config, hurry=0.0)) == [1, 2, 2]
+    assert group_sizes(binarise(dag, config, split_threshold=np.inf)) == [2, 3]
+    assert group_sizes(binarise(dag, config, split_threshold=0.0)) == [1, 2, 2]
 
 
 def test_a_node_that_only_another_uses_is_combined_in_its_users_tree():

@@ -19,8 +19,9 @@ from sw.compiler.dpu.cone import (
     is_first,
     level_of,
     neighbours,
+    position,
 )
-from sw.compiler.dpu.state import NONE, Graph, Locations, Values, graph, new_values
+from sw.compiler.dpu.state import NONE, Graph, Locations, Values, graph, new_scratch, new_values
 from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag
@@ -46,11 +47,11 @@ def laid_out(
     binary: BinaryDag, values: Values, root: int, depth: int
 ) -> tuple[int, list[tuple[int, int, int]]]:
     """What ``expand`` returns, and ``(place, kind, node)`` of the places that are not empty."""
-    kind = np.full(2 << depth, 7, np.uint8)
-    node = np.full(2 << depth, 7, np.int32)
-    levels = expand(graph(binary), values, CYCLE, root, depth, kind, node)
-    places = np.flatnonzero(kind != EMPTY)
-    return levels, [(int(p), int(kind[p]), int(node[p])) for p in places]
+    cone = new_scratch(depth, 8)
+    cone.kind[:], cone.node[:] = 7, 7
+    levels = expand(graph(binary), values, cone, CYCLE, root, depth)
+    places = np.flatnonzero(cone.kind != EMPTY)
+    return levels, [(int(p), int(cone.kind[p]), int(cone.node[p])) for p in places]
 
 
 def by_definition(
@@ -160,12 +161,20 @@ def test_level_of(place: int, level: int):
     assert level_of(place) == level
 
 
+@pytest.mark.parametrize(
+    ("place", "levels", "expected"),
+    [(1, 1, (1, 0)), (2, 1, (0, 0)), (3, 1, (0, 1)), (3, 3, (2, 4)), (13, 3, (0, 5))],
+)
+def test_position(place: int, levels: int, expected: tuple[int, int]):
+    assert position(place, levels) == expected
+
+
 def test_inner_uses_count_different_operations():
     found, values = fresh(SHARED)
-    kind, node = np.zeros(16, np.uint8), np.zeros(16, np.int32)
-    expand(found, values, CYCLE, 3, 3, kind, node)
-    assert [inner_uses(found, kind, node, 16, operation) for operation in range(4)] == [2, 1, 1, 0]
-    firsts = [place for place in range(1, 16) if kind[place] and is_first(kind, node, place)]
+    cone = new_scratch(3, 8)
+    expand(found, values, cone, CYCLE, 3, 3)
+    assert [inner_uses(found, cone, 16, operation) for operation in range(4)] == [2, 1, 1, 0]
+    firsts = [place for place in range(1, 16) if cone.kind[place] and is_first(cone, place)]
     # Operation 0 at 4, not at 6; input 0 at 5, input 1 at 7.
     assert firsts == [1, 2, 3, 4, 5, 7]
 
@@ -173,9 +182,9 @@ def test_inner_uses_count_different_operations():
 def test_both_operands_the_same_are_one_inner_use():
     binary = binary_dag(2, [(ADD, 0, 1), (MUL, 2, 2)], [3])
     found, values = fresh(binary)
-    kind, node = np.zeros(8, np.uint8), np.zeros(8, np.int32)
-    assert expand(found, values, CYCLE, 1, 2, kind, node) == 2
-    assert inner_uses(found, kind, node, 8, 0) == 1
+    cone = new_scratch(2, 8)
+    assert expand(found, values, cone, CYCLE, 1, 2) == 2
+    assert inner_uses(found, cone, 8, 0) == 1
 
 
 def weights(binary: BinaryDag, values: Values, value: int) -> dict[int, int]:
@@ -183,7 +192,7 @@ def weights(binary: BinaryDag, values: Values, value: int) -> dict[int, int]:
     banks = 8
     locations = Locations(np.zeros(banks, np.int32), np.arange(banks, dtype=np.uint8))
     weight = np.zeros(banks, np.int64)
-    neighbours(graph(binary), values, locations, value, weight)
+    neighbours(graph(binary), values, locations, new_scratch(1, banks), value, weight)
     return {bank: int(weight[bank]) for bank in np.flatnonzero(weight)}
 
 

@@ -11,9 +11,9 @@ import pytest
 from sw.compiler.dpu import jit
 
 INNER = """
-from tiny.jit import inner
+from tiny.jit import in_place
 
-@inner
+@in_place
 def step(x):
     return x + {step}
 """

@@ -25,10 +25,7 @@ from sw.compiler.dpu.place import (
     PLACED,
     PORT_TAKEN,
     SAME_BANK,
-    SPARE_REGISTERS,
-    Scratch,
     move,
-    new_scratch,
     place,
 )
 from sw.compiler.dpu.schedule import Schedule
@@ -36,13 +33,15 @@ from sw.compiler.dpu.state import (
     MEMORY_LOAD,
     MEMORY_STORE,
     NONE,
+    SPARE_REGISTERS,
     Cycles,
     Locations,
+    State,
     Values,
-    graph,
-    machine,
+    add_location,
     new_cycles,
-    new_values,
+    new_locations,
+    new_state,
 )
 from sw.workloads.dag.dag import Dag
 from tests.support.dags import dags
@@ -58,56 +57,51 @@ class Bench:
 
     binary: BinaryDag
     config: DpuConfig
-    cycle: int = 2
-    count: int = 0
-    cycles: Cycles = field(init=False)
-    values: Values = field(init=False)
-    locations: Locations = field(init=False)
-    scratch: Scratch = field(init=False)
+    state: State = field(init=False)
 
     def __post_init__(self) -> None:
-        self.machine = machine(self.config)
-        self.graph = graph(self.binary)
-        total = self.binary.leaves + self.binary.operations
-        self.values = new_values(self.graph, self.config.banks, self.config.registers)
-        self.scratch = new_scratch(self.config.depth, self.config.banks, total)
-        self.cycles = new_cycles(256, self.config.banks, self.config.pes)
-        self.locations = Locations(np.zeros(1 << 14, np.int32), np.zeros(1 << 14, np.uint8))
-        self.cycles.held[self.cycle] = 0
+        key = np.zeros(self.binary.operations)
+        self.state = new_state(self.binary, self.config, key, attempts=0)._replace(
+            cycles=new_cycles(256, self.config.banks, self.config.pes),
+            locations=new_locations(1 << 14),
+        )
+        self.state.progress.cycle = 2
+
+    @property
+    def cycle(self) -> int:
+        return int(self.state.progress.cycle)
+
+    @property
+    def cycles(self) -> Cycles:
+        return self.state.cycles
+
+    @property
+    def values(self) -> Values:
+        return self.state.values
+
+    @property
+    def locations(self) -> Locations:
+        return self.state.locations
+
+    @property
+    def count(self) -> int:
+        """Locations so far."""
+        return int(self.state.progress.locations)
 
     def next_cycle(self) -> None:
-        self.cycle += 1
+        self.state.progress.cycle += 1
         self.cycles.held[self.cycle] = self.values.held
 
     def expand(self, root: int) -> int:
-        scratch = self.scratch
-        return expand(
-            self.graph,
-            self.values,
-            self.cycle,
-            root,
-            self.config.depth,
-            scratch.kind,
-            scratch.node,
-        )
+        graph, cone, depth = self.state.graph, self.state.scratch, self.config.depth
+        return expand(graph, self.values, cone, self.cycle, root, depth)
 
     def place(self, root: int) -> int:
         """Tries the cone of ``root``; PLACED or why not, having checked what it did."""
         levels = self.expand(root)
         assert levels > 0
         before = self.snapshot()
-        why, self.count = place(
-            self.machine,
-            self.graph,
-            self.cycles,
-            self.values,
-            self.locations,
-            self.count,
-            self.scratch,
-            self.cycle,
-            levels,
-            WINDOW,
-        )
+        why = place(self.state, levels, WINDOW)
         self.require_kept(before)
         if why == PLACED:
             self.require_cone(before, levels)
@@ -117,17 +111,7 @@ class Bench:
 
     def move(self, value: int) -> bool:
         before = self.snapshot()
-        moved, self.count = move(
-            self.machine,
-            self.graph,
-            self.cycles,
-            self.values,
-            self.locations,
-            self.count,
-            self.scratch,
-            self.cycle,
-            value,
-        )
+        moved = move(self.state, value)
         self.require_kept(before)
         if not moved:
             self.require_same(before)
@@ -137,13 +121,10 @@ class Bench:
         """Puts the result of an operation into a register, as if computed long ago."""
         values = self.values
         values.done[value - self.binary.leaves] = True
-        values.location[value] = self.count
+        values.location[value] = add_location(self.locations, self.state.progress, value, bank)
         values.resident[bank, values.held[bank]] = value
         values.held[bank] += 1
         self.cycles.held[self.cycle, bank] += 1
-        self.locations.value[self.count] = value
-        self.locations.bank[self.count] = bank
-        self.count += 1
 
     def snapshot(self) -> Bench:
         return copy.deepcopy(self)
@@ -154,12 +135,12 @@ class Bench:
         for name in self.cycles._fields:
             found, expected = getattr(self.cycles, name), getattr(before.cycles, name)
             assert np.array_equal(found, expected), name
-        for name in self.values._fields:
+        for name in set(self.values._fields) - {"loaded_at", "loaded_to"}:
             found, expected = getattr(self.values, name), getattr(before.values, name)
             assert np.array_equal(found, expected), name
         # What is remembered of inputs must not speak of loads that were taken back.
-        remembered = self.scratch.loaded_at == self.cycle
-        assert np.array_equal(remembered, before.scratch.loaded_at == self.cycle)
+        remembered = self.values.loaded_at == self.cycle
+        assert np.array_equal(remembered, before.values.loaded_at == self.cycle)
 
     def require_kept(self, before: Bench) -> None:
         """Ports, lanes and writers that were taken are as they were."""
@@ -177,7 +158,7 @@ class Bench:
         assert np.array_equal(self.cycles.source[used], before.cycles.source[used])
 
     def require_cone(self, before: Bench, levels: int) -> None:
-        """The cone in ``scratch`` was placed, and nothing else."""
+        """The cone was placed, and nothing else."""
         cycles, config, cycle, first = self.cycles, self.config, self.cycle, before.count
         lanes = np.flatnonzero(cycles.used[cycle] & ~before.cycles.used[cycle])
         base, width = int(lanes[0]), 1 << levels
@@ -212,15 +193,15 @@ class Bench:
         assert fresh == (self.locations.value[first : self.count] >= self.binary.leaves).sum()
 
     def _require_tree(self, base: int, levels: int) -> None:
-        scratch, cycles, config = self.scratch, self.cycles, self.config
+        cone, cycles, config = self.state.scratch, self.cycles, self.config
         number = {pe: k for k, pe in enumerate(pe_list(config))}
         for at in range(1, 2 << levels):
-            if scratch.kind[at] == EMPTY:
+            if cone.kind[at] == EMPTY:
                 continue
             level = levels - (at.bit_length() - 1)
             lane = base + ((at - (1 << (at.bit_length() - 1))) << level)
-            node = int(scratch.node[at])
-            if scratch.kind[at] == LEAF:
+            node = int(cone.node[at])
+            if cone.kind[at] == LEAF:
                 bank = cycles.source[self.cycle, lane]
                 assert self.locations.value[cycles.read[self.cycle, bank]] == node
                 continue
@@ -229,7 +210,7 @@ class Bench:
                 for pe, k in number.items()
                 if (pe.layer, pe.tree * config.tree_inputs + (pe.place << level)) == (level, lane)
             ]
-            assert scratch.kind[at] == OPERATION
+            assert cone.kind[at] == OPERATION
             assert cycles.operation[self.cycle, pe] == self.binary.op[node]
             assert self.values.done[node]
 
@@ -263,7 +244,7 @@ def try_all(bench: Bench, cycles: int, random: np.random.Generator) -> None:
             if bench.values.done[root] or bench.expand(root) < 0:
                 continue
             if bench.place(root) == SAME_BANK:
-                bench.move(int(bench.scratch.clash[random.integers(2)]))
+                bench.move(int(bench.state.scratch.clashes[0, random.integers(2)]))
 
 
 @settings(max_examples=60, deadline=None)
@@ -315,7 +296,7 @@ def test_two_operands_in_one_bank_clash_and_a_copy_helps():
     found.held(8, 3)
     found.held(9, 3)
     assert found.place(2) == SAME_BANK
-    assert sorted(found.scratch.clash.tolist()) == [8, 9]
+    assert sorted(found.state.scratch.clashes[0].tolist()) == [8, 9]
     assert found.move(9)
     assert found.cycles.release[found.cycle, 3]
     [bank] = np.flatnonzero(found.cycles.write_source[found.cycle] == WRITE_COPY)

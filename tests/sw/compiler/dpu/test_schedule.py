@@ -25,6 +25,7 @@ from sw.compiler.dpu.state import (
     MEMORY_STORE,
     NONE,
 )
+from sw.compiler.dpu.walk import STUCK
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import SHAPES, dags, seeded_dag, shape
@@ -183,7 +184,7 @@ def test_a_schedule_longer_than_the_limit_ends_early():
 
 def test_no_progress_is_an_error_that_names_the_registers(monkeypatch: pytest.MonkeyPatch):
     # No DAG is known that does this: see test_values_that_find_no_register_are_spilled.
-    monkeypatch.setattr(module, "_walk", lambda *_: module._STUCK)
+    monkeypatch.setattr(module, "walk", lambda *_: STUCK)
     text = (
         "registers = 8: too few to schedule this DAG; "
         "a configuration with more registers or banks is needed"
