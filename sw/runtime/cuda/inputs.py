@@ -101,8 +101,11 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     return tensors
 
 
-def unbind(model: EmbeddingModel, tensors: Mapping[str, Array]) -> Inputs:
-    """Inverse of ``bind``."""
+def unbind(
+    program: Program, tensors: Mapping[str, Array]
+) -> tuple[EmbeddingModel, Sequence[np.ndarray], Batch]:
+    """The model, tables and batch that ``bind`` made ``tensors`` of."""
+    model = model_of(program)
     arrays: Mapping[str, Any] = tensors
     names = [feature.name for feature in model.features]
     tables = [arrays[f"{name}.table"] for name in names]
@@ -112,4 +115,4 @@ def unbind(model: EmbeddingModel, tensors: Mapping[str, Array]) -> Inputs:
         )
         for name in names
     ]
-    return tables, Batch(len(bags[0].offsets) - 1, bags)
+    return model, tables, Batch(len(bags[0].offsets) - 1, bags)

@@ -18,7 +18,7 @@ from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.figures import figures
 from sw.runtime.cuda.gpu.gpus import gpus
 from sw.runtime.cuda.grid import map_batch
-from sw.runtime.cuda.inputs import bind, inputs, model_of, refuse_tensors, unbind
+from sw.runtime.cuda.inputs import bind, inputs, refuse_tensors, unbind
 from sw.runtime.cuda.machines import EmbeddingJob, EmulationMachine, GpuMachine
 from sw.runtime.cuda.options import OPTIONS
 from sw.runtime.cuda.picture import draw_grid
@@ -86,7 +86,7 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
         if mapping not in MAPPINGS:
             raise WorkloadError(f"mapping = {mapping!r}: must be one of {', '.join(MAPPINGS)}")
         compiled = decode(launch)
-        tables, batch = unbind(compiled.model, tensors)
+        _, tables, batch = unbind(program, tensors)
         grid = map_batch(compiled, batch, mapping)
         return EmbeddingJob(compiled, tables, batch, grid, mapping == "device")
 
@@ -110,19 +110,16 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
         return GpuMachine(config, stages)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        model = model_of(program)
-        return golden(model, *unbind(model, tensors))
+        return golden(*unbind(program, tensors))
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        model = model_of(program)
-        return reference(model, *unbind(model, tensors))
+        return reference(*unbind(program, tensors))
 
     def verify(
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
         """Within a bound where sums depend on their order, see ``sw.runtime.cuda.verify``."""
-        model = model_of(program)
-        return verify(model, *unbind(model, tensors), outputs)
+        return verify(*unbind(program, tensors), outputs)
 
     def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:
         """What each block of the grid does."""

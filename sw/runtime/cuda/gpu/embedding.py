@@ -99,14 +99,9 @@ class _Slot:
         self.copied.synchronise()
         self.end.synchronise()
         if staged > self.staged.size:
-            self.staged = DeviceMemory(self._context, _with_reserve(staged))
+            self.staged = _grown(self._context, self.staged, staged)
             self.pinned = PinnedMemory(self._context, self.staged.size)
-        if outputs > self.outputs.size:
-            self.outputs = DeviceMemory(self._context, _with_reserve(outputs))
-
-    def reserve_times(self, size: int) -> None:
-        if size > self.block_times.size:
-            self.block_times = DeviceMemory(self._context, _with_reserve(size))
+        self.outputs = _grown(self._context, self.outputs, outputs)
 
 
 @dataclass
@@ -211,7 +206,8 @@ class GpuEmbedding:
         stream = self.stream.handle
         with self._context:
             if timed:
-                slot.reserve_times(staged.blocks * BLOCK_TIME.itemsize)
+                size = staged.blocks * BLOCK_TIME.itemsize
+                slot.block_times = _grown(self._context, slot.block_times, size)
             arguments = base + staging.arguments
             mapping = (base + staging.tasks, base + staging.feature_blocks)
             self.stream.wait(slot.copied)
@@ -257,8 +253,7 @@ class GpuEmbedding:
         """Addresses of features' workspaces: in the same memory for every batch, for the stream's
         kernels run one after the other, and leave zeroes."""
         begins, size = places(self.program.workspace_bytes(batch, counts))
-        if size > self._workspace.size:
-            self._workspace = DeviceMemory(self._context, _with_reserve(size), zeroed=True)
+        self._workspace = _grown(self._context, self._workspace, size, zeroed=True)
         return (self._workspace.address + begins).tolist()
 
 
@@ -275,6 +270,10 @@ def compile_program(
     )
 
 
-def _with_reserve(size: int) -> int:
-    """So that a slightly larger batch needs no new memory."""
-    return size + size // 4
+def _grown(
+    context: Context, memory: DeviceMemory, size: int, *, zeroed: bool = False
+) -> DeviceMemory:
+    """The memory, or a new one, larger than needed, so that a slightly larger batch fits, too."""
+    if size <= memory.size:
+        return memory
+    return DeviceMemory(context, size + size // 4, zeroed=zeroed)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
+
+Bags = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,6 @@ class Lookup:
     @property
     def batch(self) -> int:
         return self.offsets.shape[1] - 1
-
-    def table(self, feature: int) -> torch.Tensor:
-        return self.tables[self.compiled.table_of_feature[feature]]
 
     def check(self) -> None:
         """Raises ``WorkloadError`` for tensors that are not what the program says, or not together.
@@ -106,16 +104,14 @@ class Lookup:
                 f"input: has no weights: must be float32 {shape}, as {weighted[0]} is weighted"
             )
 
-    def features(
-        self,
-    ) -> Iterator[tuple[Feature, tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]]:
-        """Each feature with its (indices, offsets, weights)."""
-        begins = [0, *accumulate(self.counts)]
-        for number, feature in enumerate(self.compiled.model.features):
-            span = slice(begins[number], begins[number + 1])
-            has_weights = feature.weighted and self.weights is not None
-            weights = self.weights[span] if has_weights else None  # type: ignore[index]
-            yield feature, (self.values[span], self.offsets[number], weights)
+    def features(self) -> Iterator[tuple[Feature, int, Bags]]:
+        """Each feature with its table's number and its (indices, offsets, weights)."""
+        compiled, end = self.compiled, 0
+        numbered = zip(compiled.model.features, compiled.table_of_feature, self.counts, strict=True)
+        for (feature, table, count), offsets in zip(numbered, self.offsets, strict=True):
+            span = slice(end, end := end + count)
+            weights = self.weights[span] if feature.weighted and self.weights is not None else None
+            yield feature, table, (self.values[span], offsets, weights)
 
     def new_outputs(self) -> list[torch.Tensor]:
         """A buffer [batch, width] for each output type, not filled."""
@@ -143,7 +139,7 @@ class Lookup:
                 FeatureInputs(
                     to_array(indices), to_array(bounds), None if w is None else to_array(w)
                 )
-                for _, (indices, bounds, w) in here.features()
+                for _, _, (indices, bounds, w) in here.features()
             ],
         )
 

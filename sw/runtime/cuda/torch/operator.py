@@ -58,9 +58,9 @@ def fused_embedding_bags(
 
         emulate(lookup, outputs)
     else:
-        targets = lookup.of_features(outputs)
-        for number, (feature, inputs) in enumerate(lookup.features()):
-            targets[number].copy_(pool(feature, lookup.table(number), *inputs))
+        columns = lookup.of_features(outputs)
+        for output, (feature, table, inputs) in zip(columns, lookup.features(), strict=True):
+            output.copy_(pool(feature, tables[table], *inputs))
     return outputs
 
 
@@ -94,10 +94,9 @@ def fused_embedding_bags_backward(
         for table, want in zip(tables, wanted, strict=True)
     ]
     weight_parts = []
-    of_feature = lookup.of_features(gradients)
-    for number, (feature, inputs) in enumerate(lookup.features()):
-        total = totals[lookup.compiled.table_of_feature[number]]
-        table, gradient = lookup.table(number), of_feature[number]
+    columns = lookup.of_features(gradients)
+    for gradient, (feature, number, inputs) in zip(columns, lookup.features(), strict=True):
+        table, total = tables[number], totals[number]
         if total is not None:
             add_table_gradient(total, feature, gradient, table, *inputs)
         if weights_wanted:

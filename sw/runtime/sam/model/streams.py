@@ -58,11 +58,6 @@ class ModelRun:
     times: dict[tuple[str, str], np.ndarray]
     cycles: int
 
-    @property
-    def bound(self) -> int:
-        """Tokens of the longest stream: a token a cycle cannot do better."""
-        return max(map(len, self.streams.values()), default=0)
-
 
 def run_graph(
     graph: Graph,
