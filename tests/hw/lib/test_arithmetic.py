@@ -13,7 +13,7 @@ import pytest
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
 from hw.lib.operation import Operation
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support import floats
 from tests.support.fixed import ExactFixed, fixed_operands
 from tests.support.numbers import RationalFloat, crossed

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from hw.lib.formats import FLOAT_FORMATS, FixedFormat, FloatFormat, parse_format
 from hw.lib.function import ERROR_BOUND_ULP, Function, FunctionUnit
 from sw.golden.functions import apply
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.hw.dpu.simulate import simulate_combinational
 from tests.support.floats import fresh_rng
 from tests.support.functions import every_function

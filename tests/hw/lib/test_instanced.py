@@ -15,7 +15,7 @@ from amaranth.sim import Simulator
 from hw.lib.instanced import EnableInserter, Instanced, ResetInserter
 from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.vectors import VectorSimulator
 
 

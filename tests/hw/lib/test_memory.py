@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from hw.lib.memory import SharedMemory
 from hw.lib.memory_map import Window
 from hw.lib.verilog import to_verilog
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 
 
 def simulate(window: Window, bench: Any) -> None:

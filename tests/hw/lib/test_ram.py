@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 
 from hw.lib.ram import Ram, TwoPortRam
 from hw.lib.verilog import to_verilog
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.vectors import VectorSimulator
 
 PORTS = ("address", "read_enable", "write_enable", "write_data")

@@ -5,7 +5,7 @@ import pytest
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.dense_writer import DenseWriter
 from hw.sam.token import parse_stream
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.sam_writers import run_writer
 
 

@@ -18,7 +18,7 @@ from hw.lib.verilog import to_verilog
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator
 from hw.sam.token import EMPTY, format_stream, parse_stream, payload_of, stop
 from sw.golden.arithmetic import arithmetic
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.sam_nested import mapped, stream
 from tests.support.sam_streams import run_block
 

@@ -8,7 +8,7 @@ from hw.lib.formats import parse_format
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.value_writer import ValueWriter
 from hw.sam.token import EMPTY, Kind, kind_of, parse_stream, payload_of
-from sw.runtime.lint import lint
+from sw.runtime.verilate import lint
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_writers import run_writer
 

@@ -69,7 +69,7 @@ class EmulatedEmbedding:
                 batch.counts,
                 tables=_addresses(self._tables),
                 outputs=_addresses(outputs.values()),
-                error=_address(error),
+                error=error.address,
                 **{name: _addresses(arrays) for name, arrays in inputs.items()},
             ),
         )
@@ -157,9 +157,5 @@ def _aligned(table: np.ndarray) -> np.ndarray:
     return table.copy() if table.ctypes.data % TABLE_ALIGNMENT else table
 
 
-def _address(array: GlobalArray) -> int:
-    return array.array.ctypes.data
-
-
 def _addresses(arrays: Iterable[GlobalArray]) -> list[int]:
-    return [_address(array) for array in arrays]
+    return [array.address for array in arrays]

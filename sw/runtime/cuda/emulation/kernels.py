@@ -64,6 +64,10 @@ class GlobalArray:
     array: np.ndarray
     writable: bool = False
 
+    @property
+    def address(self) -> int:
+        return self.array.ctypes.data
+
 
 @dataclass(frozen=True)
 class LaunchStatistics:
@@ -212,7 +216,7 @@ def _check_shape(place: str, grid: int, block: int, shared_bytes: int, arguments
 def _slot(place: str, index: int, argument: GlobalArray | np.integer) -> int:
     """The 64 bits of a register or stack slot that the argument is passed in."""
     if isinstance(argument, GlobalArray):
-        return argument.array.ctypes.data
+        return argument.address
     if isinstance(argument, np.integer) and argument.dtype.itemsize in (4, 8):
         return int(argument) & (1 << 64) - 1
     raise EmulationError(
@@ -227,7 +231,7 @@ def _regions(place: str, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]
     for given in arrays:
         if not given.array.flags.c_contiguous:
             raise EmulationError(f"{place}: {given.name} must be C-contiguous")
-        key = (given.array.ctypes.data, given.array.nbytes)
+        key = (given.address, given.array.nbytes)
         if given.array.nbytes and not (key in regions and regions[key].writable):
             regions[key] = given
     ordered = sorted(regions)

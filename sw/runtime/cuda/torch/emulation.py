@@ -11,8 +11,7 @@ from sw.compiler.cuda.layouts import ERROR_RECORD
 from sw.runtime.cuda.arguments import require_no_error
 from sw.runtime.cuda.emulation.embedding import checked_kernels, launch
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.torch.arrays import to_array
-from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.extra import to_array, torch
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import ml_dtypes
+import numpy as np
+
 from hw.lib.errors import GnarlError
 
 try:
     import torch as torch
 except ImportError as error:
     raise GnarlError("PyTorch is not installed: pip install 'gnarl[torch]'") from error
+
+
+def to_array(tensor: torch.Tensor) -> np.ndarray:
+    """A tensor of the CPU as an array, bfloat16 included, without a copy."""
+    tensor = tensor.detach()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()

@@ -16,8 +16,7 @@ from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments
 from sw.runtime.cuda.memory_layout import places
 from sw.runtime.cuda.task_map import TaskMap, map_tasks
-from sw.runtime.cuda.torch.arrays import to_array
-from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.extra import to_array, torch
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES

@@ -26,7 +26,12 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     ``sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
     neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
     """
-    graph = _graph(config, image)
+    graph = config.graph
+    if graph is None:
+        if config.fabric is None:
+            raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
+        words = image.get("configuration")
+        graph = decode(np.zeros(0) if words is None else words.words, config)
     arrays = {
         f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
         for block in graph.blocks
@@ -52,15 +57,6 @@ def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) 
         for window, rows in wanted(counters).items()
     }
     return MachineRun(memory, run.cycles, counters)
-
-
-def _graph(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
-    if config.graph is not None:
-        return config.graph
-    if config.fabric is None:
-        raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
-    words = image.get("configuration")
-    return decode(np.zeros(0) if words is None else words.words, config)
 
 
 def _loaded(rows: Rows | None, words: int) -> np.ndarray:

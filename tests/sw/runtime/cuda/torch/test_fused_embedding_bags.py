@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 from sw.compiler.cuda.templates import templates  # noqa: E402
 from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.torch.arrays import to_array  # noqa: E402
+from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,

@@ -24,8 +24,8 @@ from sw.golden.embedding import embedding_bags  # noqa: E402
 from sw.runtime.cuda.emulation import embedding as emulated  # noqa: E402
 from sw.runtime.cuda.emulation.kernels import GlobalArray  # noqa: E402
 from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
-from sw.runtime.cuda.torch.arrays import to_array  # noqa: E402
 from sw.runtime.cuda.torch.emulation import emulated_kernels  # noqa: E402
+from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
