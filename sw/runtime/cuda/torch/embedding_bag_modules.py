@@ -14,7 +14,7 @@ from sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors
 
 @dataclass(frozen=True)
 class EmbeddingLayer:
-    """What modules look up together.
+    """What modules look up together: arguments of ``FusedEmbeddingBags``.
 
     tables
         by name.

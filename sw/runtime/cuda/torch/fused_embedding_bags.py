@@ -13,7 +13,6 @@ from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.torch.embedding_bag_modules import (
-    EmbeddingLayer,
     read_embedding_bag_collection,
     read_embedding_bags,
 )
@@ -132,7 +131,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         or gradients: ``padding_idx``, ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
         """
         layer = read_embedding_bags(dict(bags.items()), weighted, factors or {})
-        return cls._of_layer(layer, schedules, options)
+        return cls(schedules=schedules, **vars(layer), **options)
 
     @classmethod
     def from_embedding_bag_collection(
@@ -150,24 +149,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         constructor's.
         """
         layer = read_embedding_bag_collection(collection, factors or {})
-        return cls._of_layer(layer, schedules, options)
-
-    @classmethod
-    def _of_layer(
-        cls,
-        layer: EmbeddingLayer,
-        schedules: ScheduleSet | str | Path | None,
-        options: Mapping[str, Any],
-    ) -> FusedEmbeddingBags:
-        return cls(
-            layer.tables,
-            layer.features,
-            schedules,
-            table_of=layer.table_of,
-            key_of=layer.key_of,
-            include_last_offset=layer.include_last_offset,
-            **options,
-        )
+        return cls(schedules=schedules, **vars(layer), **options)
 
     def forward(
         self,
