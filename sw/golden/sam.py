@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -23,17 +23,7 @@ from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
 from sw.golden.sums import run_totals
 from sw.golden.words import to_words
-from sw.workloads.tensor.expression import (
-    Access,
-    Add,
-    Call,
-    Constant,
-    Expression,
-    Mul,
-    Neg,
-    Statement,
-    Sub,
-)
+from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
 from sw.workloads.tensor.storage import TensorFormat
 from sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
@@ -160,22 +150,7 @@ class _Relation:
     numbers: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Fixed:
-    """A number, float64."""
-
-    value: float
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """An operation or function of parts."""
-
-    name: str
-    parts: tuple[_Formula, ...]
-
-
-_Formula = _Relation | _Fixed | _Operation
+_Formula: TypeAlias = "_Relation | Constant | Call[_Formula]"
 
 
 class _Evaluation:
@@ -208,32 +183,18 @@ class _Evaluation:
     def _top(self, expression: Expression) -> _Formula:
         """The top sum, with each of its terms summed."""
         match expression:
-            case Neg(operand) if not isinstance(operand, Constant):
-                return _Operation("mul", (self._top(operand), _Fixed(-1.0)))
-            case Add(left, right):
-                return _Operation("add", (self._top(left), self._top(right)))
-            case Sub(left, right):
-                return _Operation("sub", (self._top(left), self._top(right)))
+            case Call("neg" | "add" | "sub" as function, arguments):
+                return _call(function, tuple(map(self._top, arguments)))
         return self._summed(self._formula(expression))
 
     def _formula(self, expression: Expression) -> _Formula:
         match expression:
             case Access():
                 return self._relation(expression)
-            case Constant(value):
-                return _Fixed(value)
-            case Neg(Constant(value)):
-                return _Fixed(-value)
-            case Neg(operand):
-                return _Operation("mul", (self._formula(operand), _Fixed(-1.0)))
-            case Add(left, right):
-                return _Operation("add", (self._formula(left), self._formula(right)))
-            case Sub(left, right):
-                return _Operation("sub", (self._formula(left), self._formula(right)))
-            case Mul(left, right):
-                return _Operation("mul", (self._formula(left), self._formula(right)))
+            case Constant():
+                return expression
             case Call(function, arguments):
-                return _Operation(function, tuple(map(self._formula, arguments)))
+                return _call(function, tuple(map(self._formula, arguments)))
 
     def _relation(self, access: Access) -> _Relation:
         key = access.tensor, access.indices
@@ -276,24 +237,24 @@ class _Evaluation:
 
     def _is_everywhere(self, formula: _Formula) -> bool:
         """Whether a function, applied to whatever it is, is not 0 at 0."""
-        if not isinstance(formula, _Operation) or len(formula.parts) > 1:
+        if not isinstance(formula, Call) or len(formula.arguments) > 1:
             return False
         zero = np.zeros(1, self._numbers.dtype)
-        return bool(self._numbers.call(formula.name, zero)[0] != 0)
+        return bool(self._numbers.call(formula.function, zero)[0] != 0)
 
     def _points(self, formula: _Formula) -> _Points:
         """The points where ``formula`` is, over its own indices."""
         match formula:
             case _Relation(points):
                 return points if points.columns else _Points(1, {})
-            case _Fixed():
+            case Constant():
                 return _Points(1, {})
-            case _Operation("mul"):
+            case Call("mul"):
                 return self._product_points(_factors(formula))
         if self._is_everywhere(formula):
             return self._broadcast(_Points(1, {}), tuple(sorted(_indices(formula))))
         indices = tuple(sorted(_indices(formula)))
-        parts = [self._broadcast(self._points(part), indices) for part in formula.parts]
+        parts = [self._broadcast(self._points(part), indices) for part in formula.arguments]
         return parts[0] if len(parts) == 1 else _united(parts, indices)
 
     def _product_points(self, factors: list[_Formula]) -> _Points:
@@ -317,12 +278,12 @@ class _Evaluation:
         match formula:
             case _Relation():
                 return _found(formula, points)[0]
-            case _Fixed():
+            case Constant():
                 return np.ones(points.count, bool)
         if self._is_everywhere(formula):
             return np.ones(points.count, bool)
-        parts = [self._is_at(part, points) for part in formula.parts]
-        combine = np.logical_and if formula.name == "mul" else np.logical_or
+        parts = [self._is_at(part, points) for part in formula.arguments]
+        combine = np.logical_and if formula.function == "mul" else np.logical_or
         return combine.reduce(parts)
 
     def _estimate(self, formula: _Formula) -> float:
@@ -330,12 +291,12 @@ class _Evaluation:
         match formula:
             case _Relation(points):
                 return points.count
-            case _Fixed():
+            case Constant():
                 return 1
         indices = _indices(formula)
         everything = math.prod(self._sizes[index] for index in indices)
-        parts = formula.parts
-        if formula.name == "mul":
+        parts = formula.arguments
+        if formula.function == "mul":
             return min(everything, math.prod(map(self._estimate, parts)))
         if self._is_everywhere(formula) or any(_indices(part) != indices for part in parts):
             return everything
@@ -362,23 +323,30 @@ class _Evaluation:
                 numbers = np.zeros(points.count, self._numbers.dtype)
                 numbers[present] = stored[places[present]]
                 return numbers, present
-            case _Fixed(value):
+            case Constant(value):
                 number = self._numbers.of(np.array([value]))
                 return np.repeat(number, points.count), np.ones(points.count, bool)
-        parts = [self._values(part, points) for part in formula.parts]
+        parts = [self._values(part, points) for part in formula.arguments]
         if len(parts) == 1:
             numbers, present = parts[0]
             if self._is_everywhere(formula):
                 present = np.ones(points.count, bool)
-            numbers = self._numbers.call(formula.name, numbers)
+            numbers = self._numbers.call(formula.function, numbers)
         else:
             (left, left_present), (right, right_present) = parts
-            numbers = self._numbers.apply(formula.name, left, right)
-            if formula.name == "mul":
+            numbers = self._numbers.apply(formula.function, left, right)
+            if formula.function == "mul":
                 present = left_present & right_present
             else:
                 present = left_present | right_present
         return np.where(present, numbers, numbers.dtype.type(0)), present
+
+
+def _call(function: str, arguments: tuple[_Formula, ...]) -> Call[_Formula]:
+    """What is negated is multiplied by -1."""
+    if function == "neg":
+        return Call("mul", (*arguments, Constant(-1.0)))
+    return Call(function, arguments)
 
 
 def _stored_points(tensor: Tensor, format: TensorFormat) -> np.ndarray:
@@ -408,15 +376,15 @@ def _indices(formula: _Formula) -> set[str]:
     match formula:
         case _Relation(points):
             return set(points.columns)
-        case _Fixed():
+        case Constant():
             return set()
-    return set().union(*map(_indices, formula.parts))
+    return set().union(*map(_indices, formula.arguments))
 
 
 def _factors(formula: _Formula) -> list[_Formula]:
     """The parts of nested products."""
-    if isinstance(formula, _Operation) and formula.name == "mul":
-        return [factor for part in formula.parts for factor in _factors(part)]
+    if isinstance(formula, Call) and formula.function == "mul":
+        return [factor for part in formula.arguments for factor in _factors(part)]
     return [formula]
 
 

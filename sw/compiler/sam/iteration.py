@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hw.sam.block_types import DENSE
+from sw.workloads.tensor.expression import Call
 
 ADDITIVE = ("add", "sub", "max", "min")
 """Operations whose missing operand counts as 0, and that are 0 where both are missing."""
@@ -32,15 +34,7 @@ class Operand:
     formats: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Operation:
-    """``op`` is one of ``ADDITIVE``, ``mul``, ``neg`` or a function."""
-
-    op: str
-    arguments: tuple[Formula, ...]
-
-
-Formula = Operand | Operation
+Formula: TypeAlias = "Operand | Call[Formula]"
 
 
 @dataclass(frozen=True)
@@ -114,11 +108,11 @@ def _coordinates(formula: Formula, index: str) -> Coordinates | None:
     there = tuple(part for part in parts if part is not None)
     if not there:
         return None
-    if formula.op == "mul":
+    if formula.function == "mul":
         return there[0] if len(there) == 1 else Intersection(there)
-    if formula.op in ADDITIVE:
+    if formula.function in ADDITIVE:
         return Union(there if len(there) == len(parts) else (*there, All()))
-    return Union((*there, All())) if formula.op in NONZERO_AT_ZERO else there[0]
+    return Union((*there, All())) if formula.function in NONZERO_AT_ZERO else there[0]
 
 
 def simplify(found: Coordinates, present: Presence) -> Coordinates:

@@ -24,7 +24,6 @@ from sw.compiler.sam.iteration import (
     Coordinates,
     Formula,
     Operand,
-    Operation,
     Union,
     coordinates,
     indices_of,
@@ -35,17 +34,7 @@ from sw.compiler.sam.iteration import (
 from sw.compiler.sam.nest import Loop, Nest, Walker
 from sw.compiler.sam.parallelize import parallelize
 from sw.compiler.sam.passes import clean
-from sw.workloads.tensor.expression import (
-    Access,
-    Add,
-    Call,
-    Constant,
-    Expression,
-    Mul,
-    Neg,
-    Statement,
-    Sub,
-)
+from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
 
 
 def lower(statement: Statement, skip: bool = True, log: Trace | None = None) -> Graph:
@@ -114,18 +103,8 @@ class _Lowering:
                 )
             case Constant():
                 return self._operand(expression.tensor, (), ())
-            case Neg(Constant(value)):
-                return self._operand(Constant(-value).tensor, (), ())
-            case Neg(operand):
-                return Operation("neg", (self._number(operand),))
-            case Add(left, right):
-                return Operation("add", (self._number(left), self._number(right)))
-            case Sub(left, right):
-                return Operation("sub", (self._number(left), self._number(right)))
-            case Mul(left, right):
-                return Operation("mul", (self._number(left), self._number(right)))
             case Call(function, arguments):
-                return Operation(function, tuple(map(self._number, arguments)))
+                return Call(function, tuple(map(self._number, arguments)))
 
     def _operand(self, tensor: str, indices: tuple[str, ...], formats: tuple[str, ...]) -> Operand:
         self._count += 1
@@ -171,7 +150,7 @@ class _Lowering:
     def _sum(self, formula: Formula, nest: Nest) -> _Values:
         if _is_sum(formula):
             parts = [self._sum(argument, nest) for argument in formula.arguments]
-            return self._apply(formula.op, parts, nest)
+            return self._apply(formula.function, parts, nest)
         return self._term(formula, nest)
 
     def _term(self, term: Formula, nest: Nest) -> _Values:
@@ -283,7 +262,7 @@ class _Lowering:
         if isinstance(formula, Operand):
             return self._walker.values(nest, formula)
         parts = [_Values((), self._value(argument, nest)) for argument in formula.arguments]
-        return self._apply(formula.op, parts, nest).val
+        return self._apply(formula.function, parts, nest).val
 
     def _apply(self, op: str, parts: list[_Values], nest: Nest) -> _Values:
         """An operation on values in the loops of ``nest`` and those of their own, joined."""
@@ -379,8 +358,8 @@ class _Lowering:
                 )
 
 
-def _is_sum(formula: Formula) -> TypeGuard[Operation]:
-    return isinstance(formula, Operation) and formula.op in ("add", "sub", "neg")
+def _is_sum(formula: Formula) -> TypeGuard[Call[Formula]]:
+    return isinstance(formula, Call) and formula.function in ("add", "sub", "neg")
 
 
 def _terms(formula: Formula) -> list[Formula]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
 from hw.sam import block_types
 from sw.workloads.tensor.storage import TensorFormat
 
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -41,40 +44,15 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Neg:
-    """Minus its operand."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True)
-class Add:
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True)
-class Sub:
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True)
-class Mul:
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True)
-class Call:
-    """A function of ``FUNCTIONS`` applied element by element."""
+class Call(Generic[Part]):
+    """``add``, ``sub``, ``mul``, ``neg`` or one of ``FUNCTIONS``, applied element by element."""
 
     function: str
-    arguments: tuple[Expression, ...]
+    arguments: tuple[Part, ...]
     column: int = field(default=1, compare=False)
 
 
-Expression = Access | Constant | Neg | Add | Sub | Mul | Call
+Expression: TypeAlias = "Access | Constant | Call[Expression]"
 
 
 @dataclass(frozen=True)
@@ -97,24 +75,14 @@ class Statement:
         return tuple(accesses(self.expression))
 
 
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """The direct parts of an expression, left to right."""
-    match expression:
-        case Neg(operand):
-            return (operand,)
-        case Add(left, right) | Sub(left, right) | Mul(left, right):
-            return (left, right)
-        case Call():
-            return expression.arguments
-    return ()
-
-
 def accesses(expression: Expression) -> Iterator[Access]:
     """Every access, left to right."""
-    if isinstance(expression, Access):
-        yield expression
-    for child in children(expression):
-        yield from accesses(child)
+    match expression:
+        case Access():
+            yield expression
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from accesses(argument)
 
 
 def index_variables(expression: Expression) -> tuple[str, ...]:

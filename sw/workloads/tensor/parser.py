@@ -20,14 +20,10 @@ from hw.sam.block_types import DENSE, MAX_LANES
 from sw.workloads.tensor.expression import (
     FUNCTIONS,
     Access,
-    Add,
     Call,
     Constant,
     Expression,
-    Mul,
-    Neg,
     Statement,
-    Sub,
     accesses,
     index_variables,
 )
@@ -252,8 +248,8 @@ class _Parser:
     def _sum(self) -> Expression:
         value = self._product()
         while self._rest[-1].text in ("+", "-"):
-            kind = Add if self._pop().text == "+" else Sub
-            value = kind(value, self._product())
+            function = "add" if self._pop().text == "+" else "sub"
+            value = Call(function, (value, self._product()))
         return value
 
     def _product(self) -> Expression:
@@ -262,7 +258,7 @@ class _Parser:
             sign = self._pop()
             if sign.text == "/":
                 _fail(sign.column, "division is not supported; multiply by reciprocal(…)")
-            value = Mul(value, self._signed())
+            value = Call("mul", (value, self._signed()))
         return value
 
     def _signed(self) -> Expression:
@@ -271,7 +267,11 @@ class _Parser:
             _fail(self._rest[-1].column, f"parts are nested deeper than {MAX_DEPTH}")
         if self._rest[-1].text == "-":
             self._pop()
-            value: Expression = Neg(self._signed())
+            value = self._signed()
+            if isinstance(value, Constant) and math.copysign(1, value.value) > 0:
+                value = Constant(-value.value, value.column)
+            else:
+                value = Call("neg", (value,))
         else:
             value = self._atom()
         self._depth -= 1
@@ -297,7 +297,7 @@ class _Parser:
             return self._call(token)
         return self._access(token)
 
-    def _call(self, name: _Token) -> Call:
+    def _call(self, name: _Token) -> Expression:
         self._expect("(", ("(",))
         arguments = [self._sum()]
         while self._rest[-1].text == ",":

@@ -12,17 +12,7 @@ from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.verify import verify
 from sw.runtime.sam.model.streams import ModelRun, run_graph
-from sw.workloads.tensor.expression import (
-    Access,
-    Add,
-    Call,
-    Constant,
-    Expression,
-    Mul,
-    Neg,
-    Statement,
-    Sub,
-)
+from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
@@ -37,6 +27,10 @@ from sw.workloads.tensor.tensor import Tensor
 FORMAT = "float32"
 
 _CALLS: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "neg": np.negative,
     "relu": lambda x: np.maximum(x, 0),
     "max": np.maximum,
     "min": np.minimum,
@@ -61,25 +55,13 @@ def meaning(
                 return array.reshape([s if p in places else 1 for p, s in enumerate(shape)])
             case Constant(number):
                 return np.full([1] * len(order), number)
-            case Neg(operand):
-                return -value(operand)
-            case Add(left, right):
-                return value(left) + value(right)
-            case Sub(left, right):
-                return value(left) - value(right)
-            case Mul(left, right):
-                return value(left) * value(right)
             case Call(function, arguments):
                 return _CALLS[function](*map(value, arguments))
 
     def term(part: Expression) -> np.ndarray:
         match part:
-            case Neg(operand):
-                return -term(operand)
-            case Add(left, right):
-                return term(left) + term(right)
-            case Sub(left, right):
-                return term(left) - term(right)
+            case Call("add" | "sub" | "neg" as function, arguments):
+                return _CALLS[function](*map(term, arguments))
         array = value(part)
         used = _used(part)
         full = [
@@ -98,13 +80,9 @@ def _used(part: Expression) -> set[str]:
     match part:
         case Access(_, indices):
             return set(indices)
-        case Constant():
-            return set()
-        case Neg(operand):
-            return _used(operand)
         case Call(_, arguments):
             return set().union(*map(_used, arguments))
-    return _used(part.left) | _used(part.right)
+    return set()
 
 
 def on_model(

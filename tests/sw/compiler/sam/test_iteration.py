@@ -8,7 +8,6 @@ from sw.compiler.sam.iteration import (
     Intersection,
     Level,
     Operand,
-    Operation,
     Presence,
     Union,
     coordinates,
@@ -16,6 +15,7 @@ from sw.compiler.sam.iteration import (
     never_empty,
     visited,
 )
+from sw.workloads.tensor.expression import Call
 
 b = Operand(1, "b", ("i",), ("compressed",))
 c = Operand(2, "c", ("i",), ("compressed",))
@@ -30,8 +30,8 @@ SURE: Presence = frozenset(frozenset({number}) for number in range(1, 9))
 NOTHING: Presence = frozenset()
 
 
-def formula(op: str, *arguments: Formula) -> Operation:
-    return Operation(op, arguments)
+def formula(function: str, *arguments: Formula) -> Call[Formula]:
+    return Call(function, arguments)
 
 
 def along_i(part: Formula, present: Presence = SURE) -> object:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.workloads.tensor.expression import Access, Add, Call, Constant, Expression, Mul, Neg, Sub
+from sw.workloads.tensor.expression import Access, Call, Constant, Expression
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.storage import TensorFormat
 from tests.support.errors import refused
@@ -20,7 +20,7 @@ def test_a_line_of_the_sam_tools() -> None:
     text = "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:0,1 -f=C:ss:1,0 -s=reorder(i,k,j)"
     statement = parse(text)
     assert statement.result == Access("X", ("i", "j"))
-    assert statement.expression == Mul(Access("B", ("i", "k")), Access("C", ("k", "j")))
+    assert statement.expression == Call("mul", (Access("B", ("i", "k")), Access("C", ("k", "j"))))
     assert statement.formats == {
         "X": TensorFormat(("compressed", "compressed"), (0, 1)),
         "B": TensorFormat(("compressed", "compressed"), (0, 1)),
@@ -48,19 +48,24 @@ def test_options_may_be_quoted_and_scalars_may_have_an_empty_format() -> None:
     assert statement.formats["f"] == TensorFormat(("bitvector",), (0,))
 
 
+A, B, C = (Access(name, ()) for name in "abc")
+
+
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("a+b*c", Add(Access("a", ()), Mul(Access("b", ()), Access("c", ())))),
-        ("(a+b)*c", Mul(Add(Access("a", ()), Access("b", ())), Access("c", ()))),
-        ("a-b-c", Sub(Sub(Access("a", ()), Access("b", ())), Access("c", ()))),
-        ("a-(b-c)", Sub(Access("a", ()), Sub(Access("b", ()), Access("c", ())))),
-        ("-a*b", Mul(Neg(Access("a", ())), Access("b", ()))),
-        ("a - -b", Sub(Access("a", ()), Neg(Access("b", ())))),
-        ("2*a", Mul(Constant(2.0), Access("a", ()))),
+        ("a+b*c", Call("add", (A, Call("mul", (B, C))))),
+        ("(a+b)*c", Call("mul", (Call("add", (A, B)), C))),
+        ("a-b-c", Call("sub", (Call("sub", (A, B)), C))),
+        ("a-(b-c)", Call("sub", (A, Call("sub", (B, C))))),
+        ("-a*b", Call("mul", (Call("neg", (A,)), B))),
+        ("a - -b", Call("sub", (A, Call("neg", (B,))))),
+        ("2*a", Call("mul", (Constant(2.0), A))),
+        ("-2*a", Call("mul", (Constant(-2.0), A))),
+        ("--2", Call("neg", (Constant(-2.0),))),
         ("1.5e-3", Constant(0.0015)),
-        (".5+3.", Add(Constant(0.5), Constant(3.0))),
-        ("relu(a+b)", Call("relu", (Add(Access("a", ()), Access("b", ())),))),
+        (".5+3.", Call("add", (Constant(0.5), Constant(3.0)))),
+        ("relu(a+b)", Call("relu", (Call("add", (A, B)),))),
         (
             "max(a, min(b,0))",
             Call("max", (Access("a", ()), Call("min", (Access("b", ()), Constant(0))))),
