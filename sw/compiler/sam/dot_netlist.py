@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
-from hw.sam.block_types import ALU_OPERATIONS, FUNCTIONS
+from hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
 from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
 from sw.compiler.sam.dot_write import JOINERS
 
@@ -22,27 +22,10 @@ OPERAND_ORDERS = ("id", "edge")
 
 _ARITHMETIC = frozenset(("add", *ALU_OPERATIONS))
 
-TYPES = frozenset(
-    (
-        "arrayvals",
-        "bitvectorexpand",
-        "broadcast",
-        "crddrop",
-        "crdhold",
-        "fiberlookup",
-        "fiberwrite",
-        "locate",
-        "parallelizer",
-        "reduce",
-        "repeat",
-        "repsiggen",
-        "serializer",
-        "spaccumulator",
-        *_ARITHMETIC,
-        *FUNCTIONS,
-        *JOINERS,
-    )
-)
+_NO_NODES = "root alu function bitvectorlookup valdrop valwrite crdtopoint pointtocrd".split()
+"""Types of blocks that the dialect has other nodes for, or none."""
+
+TYPES = BLOCK_TYPES.keys() - _NO_NODES | {"broadcast"} | _ARITHMETIC | set(FUNCTIONS)
 """Types of nodes that are known."""
 
 Wire = tuple[str, str]

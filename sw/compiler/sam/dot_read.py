@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import networkx as nx
 
 from hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as
-from hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, FUNCTIONS, MAX_LANES
+from hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.describe import describe
@@ -85,6 +86,10 @@ def _formats(syntax: DotGraph, name: str) -> dict[str, TensorFormat]:
     return formats
 
 
+_OF_VALDROP = {"crd": "outer", "val": "inner", "out_crd": "out_outer", "out_val": "out_inner"}
+"""Ports of drops of coordinates, by those of drops of values."""
+
+
 class _Builder:
     """Blocks for nodes, each after those that feed it."""
 
@@ -106,37 +111,93 @@ class _Builder:
             self._netlist.fail(node.line, f"{node.type} {name} feeds itself")
         for name in nx.topological_sort(order):
             node = self._netlist.nodes[name]
-            if node.type != "broadcast":
-                try:
-                    self._rule(node)(node)
-                except ConfigError as error:
-                    self._netlist.fail(node.line, f"{node.type} {name}: {error}")
+            try:
+                self._block(node)
+            except ConfigError as error:
+                self._netlist.fail(node.line, f"{node.type} {name}: {error}")
         return self._blocks
 
-    def _rule(self, node: Node) -> Callable[[Node], None]:
-        if node.type in JOINERS:
-            return self._joiner
-        if node.type == "add" or node.type in ALU_OPERATIONS:
-            return self._alu
-        if node.type in FUNCTIONS:
-            return self._function
-        rule: Callable[[Node], None] = getattr(self, f"_{node.type}")
-        return rule
+    def _block(self, node: Node) -> None:
+        add, value = partial(self._add, node), partial(self._value, node)
+        match node.type:
+            case "broadcast":
+                pass
+            case "fiberlookup":
+                tensor, index, format = value("tensor"), value("index"), value("format")
+                label = f"lookup_{tensor}_{index}" if tensor else f"all_{index}"
+                common: dict[str, Any] = {"tensor": tensor, "index": index}
+                common["level"] = self._level(node)
+                if format == BITVECTOR:
+                    add("bitvectorlookup", label, **common)
+                else:
+                    skip = node.values.get("skip") == "true"
+                    add("fiberlookup", label, **common, format=format, skip=skip)
+            case "bitvectorexpand":
+                index = value("index")
+                add("bitvectorexpand", f"expand_{index}", index=index)
+            case "locate":
+                tensor, index, level = value("tensor"), value("index"), self._level(node)
+                label = f"locate_{tensor}_{index}"
+                add("locate", label, tensor=tensor, index=index, level=level)
+            case "repeat":
+                tensor, index = node.values.get("tensor", ""), value("index")
+                add("repeat", f"repeat_{tensor}_{index}", tensor=tensor, index=index)
+            case "repsiggen":
+                index = value("index")
+                add("repsiggen", f"repsig_{index}", index=index)
+            case "arrayvals":
+                tensor = value("tensor")
+                add("arrayvals", f"vals_{tensor}", tensor=tensor)
+            case "reduce":
+                add("reduce", "reduce", op=node.values.get("op", "add"))
+            case "spaccumulator":
+                full0, full1 = (node.values.get(name) == "true" for name in ("full0", "full1"))
+                order = int(value("order"))
+                add("spaccumulator", "accumulate", order=order, full0=full0, full1=full1)
+            case "parallelizer" | "serializer":
+                label = "deal" if node.type == "parallelizer" else "merge"
+                add(node.type, label, lanes=self._lanes(node))
+            case "crddrop" | "crdhold":
+                outer, inner = value("outer"), value("inner")
+                if node.type == "crddrop" and inner == "vals":
+                    add("valdrop", f"drop_zeros_{outer}", _OF_VALDROP)
+                else:
+                    add(node.type, f"{node.type.removeprefix('crd')}_{outer}_{inner}")
+            case "fiberwrite":
+                tensor = value("tensor")
+                if value("mode") == "vals":
+                    add("valwrite", f"write_{tensor}_vals", tensor=tensor)
+                    return
+                index, level, format = value("index"), self._level(node), value("format")
+                label = f"write_{tensor}_{index}"
+                add("fiberwrite", label, tensor=tensor, index=index, level=level, format=format)
+            case kind if kind in JOINERS:
+                self._joiner(node)
+            case kind if kind in FUNCTIONS:
+                add("function", kind, op=kind)
+            case kind:
+                op = "sub" if kind == "add" and node.values.get("sub") == "1" else kind
+                add("alu", op, op=op)
 
     def _add(
         self,
         node: Node,
         type: str,
         label: str,
-        ports: Mapping[str, str],
-        outputs: Mapping[str, str],
+        names: Mapping[str, str] = {},
         **parameters: Any,
     ) -> None:
-        """A block; ``ports`` and ``outputs`` give the node's port for each of the block's."""
-        inputs = {port: self._stream(node, source) for port, source in ports.items()}
+        """A block whose ports are called as the node's, but for those that ``names`` translates."""
+        kind = BLOCK_TYPES[type]
+        inputs = {
+            port.name: self._stream(node, names.get(port.name, port.name))
+            for port in kind.inputs(parameters)
+            if not port.optional
+        }
         made = self._blocks.add(type, label, inputs, **parameters)
-        for output, wanted in outputs.items():
-            self._streams[node.name, wanted] = getattr(made, output)
+        for port in kind.outputs(parameters):
+            output = getattr(made, port.name)
+            self._streams[node.name, names.get(port.name, port.name)] = output
 
     def _stream(self, node: Node, port: str) -> Stream:
         if port == "ref" and port not in node.inputs:
@@ -182,60 +243,6 @@ class _Builder:
             )
         return level
 
-    def _fiberlookup(self, node: Node) -> None:
-        tensor, index = self._value(node, "tensor"), self._value(node, "index")
-        format = self._value(node, "format")
-        label = f"lookup_{tensor}_{index}" if tensor else f"all_{index}"
-        common: dict[str, Any] = {"tensor": tensor, "index": index, "level": self._level(node)}
-        if format == BITVECTOR:
-            outputs = {"out_bv": "out_bv", "out_ref": "out_ref"}
-            self._add(node, "bitvectorlookup", label, {"ref": "ref"}, outputs, **common)
-            return
-        outputs = {"out_crd": "out_crd", "out_ref": "out_ref"}
-        common |= {"format": format, "skip": node.values.get("skip") == "true"}
-        self._add(node, "fiberlookup", label, {"ref": "ref"}, outputs, **common)
-
-    def _bitvectorexpand(self, node: Node) -> None:
-        index = self._value(node, "index")
-        ports, outputs = {"bv": "bv", "ref": "ref"}, {"out_crd": "out_crd", "out_ref": "out_ref"}
-        self._add(node, "bitvectorexpand", f"expand_{index}", ports, outputs, index=index)
-
-    def _locate(self, node: Node) -> None:
-        tensor, index = self._value(node, "tensor"), self._value(node, "index")
-        self._add(
-            node,
-            "locate",
-            f"locate_{tensor}_{index}",
-            {"crd": "crd", "ref": "ref"},
-            {"out_ref": "out_ref"},
-            tensor=tensor,
-            index=index,
-            level=self._level(node),
-        )
-
-    def _repeat(self, node: Node) -> None:
-        tensor, index = node.values.get("tensor", ""), self._value(node, "index")
-        self._add(
-            node,
-            "repeat",
-            f"repeat_{tensor}_{index}",
-            {"ref": "ref", "repsig": "repsig"},
-            {"out_ref": "out_ref"},
-            tensor=tensor,
-            index=index,
-        )
-
-    def _repsiggen(self, node: Node) -> None:
-        index = self._value(node, "index")
-        self._add(
-            node,
-            "repsiggen",
-            f"repsig_{index}",
-            {"crd": "crd"},
-            {"out_repsig": "out_repsig"},
-            index=index,
-        )
-
     def _joiner(self, node: Node) -> None:
         """Two operands at a time: for each reference so far, a joiner with the next operand."""
         index = self._value(node, "index")
@@ -263,49 +270,6 @@ class _Builder:
         for lane, reference in enumerate(references):
             self._streams[node.name, f"out_ref{lane}"] = reference
 
-    def _arrayvals(self, node: Node) -> None:
-        tensor = self._value(node, "tensor")
-        ports, outputs = {"ref": "ref"}, {"out_val": "out_val"}
-        self._add(node, "arrayvals", f"vals_{tensor}", ports, outputs, tensor=tensor)
-
-    def _alu(self, node: Node) -> None:
-        op = "sub" if node.type == "add" and node.values.get("sub") == "1" else node.type
-        ports, outputs = {"val0": "val0", "val1": "val1"}, {"out_val": "out_val"}
-        self._add(node, "alu", op, ports, outputs, op=op)
-
-    def _function(self, node: Node) -> None:
-        ports, outputs = {"val": "val"}, {"out_val": "out_val"}
-        self._add(node, "function", node.type, ports, outputs, op=node.type)
-
-    def _reduce(self, node: Node) -> None:
-        operation = node.values.get("op", "add")
-        ports, outputs = {"val": "val"}, {"out_val": "out_val"}
-        self._add(node, "reduce", "reduce", ports, outputs, op=operation)
-
-    def _spaccumulator(self, node: Node) -> None:
-        order = int(self._value(node, "order"))
-        full = {name: node.values.get(name) == "true" for name in ("full0", "full1")}
-        outputs = [f"out_crd{place}" for place in range(order)] + ["out_val"]
-        self._add(
-            node,
-            "spaccumulator",
-            "accumulate",
-            {port: port for port in node.inputs},
-            {output: output for output in outputs},
-            order=order,
-            **full,
-        )
-
-    def _parallelizer(self, node: Node) -> None:
-        lanes = self._lanes(node)
-        outputs = {f"o{lane}": f"o{lane}" for lane in range(lanes)}
-        self._add(node, "parallelizer", "deal", {"i": "i"}, outputs, lanes=lanes)
-
-    def _serializer(self, node: Node) -> None:
-        lanes = self._lanes(node)
-        ports = {f"i{lane}": f"i{lane}" for lane in range(lanes)}
-        self._add(node, "serializer", "merge", ports, {"o": "o"}, lanes=lanes)
-
     def _lanes(self, node: Node) -> int:
         lanes = self._value(node, "lanes")
         if not lanes.isdecimal() or not 2 <= int(lanes) <= MAX_LANES:
@@ -313,38 +277,3 @@ class _Builder:
                 node.line, f"{node.type} {node.name}: lanes {lanes} must be 2 to {MAX_LANES}"
             )
         return int(lanes)
-
-    def _crddrop(self, node: Node) -> None:
-        outer, inner = self._value(node, "outer"), self._value(node, "inner")
-        if inner == "vals":
-            ports = {"crd": "outer", "val": "inner"}
-            outputs = {"out_crd": "out_outer", "out_val": "out_inner"}
-            self._add(node, "valdrop", f"drop_zeros_{outer}", ports, outputs)
-            return
-        self._coordinates(node, f"drop_{outer}_{inner}")
-
-    def _crdhold(self, node: Node) -> None:
-        self._coordinates(node, f"hold_{self._value(node, 'outer')}_{self._value(node, 'inner')}")
-
-    def _coordinates(self, node: Node, label: str) -> None:
-        ports = {"outer": "outer", "inner": "inner"}
-        outputs = {"out_outer": "out_outer", "out_inner": "out_inner"}
-        self._add(node, node.type, label, ports, outputs)
-
-    def _fiberwrite(self, node: Node) -> None:
-        tensor = self._value(node, "tensor")
-        if self._value(node, "mode") == "vals":
-            self._add(node, "valwrite", f"write_{tensor}_vals", {"val": "val"}, {}, tensor=tensor)
-            return
-        index = self._value(node, "index")
-        self._add(
-            node,
-            "fiberwrite",
-            f"write_{tensor}_{index}",
-            {"crd": "crd"},
-            {},
-            tensor=tensor,
-            index=index,
-            level=self._level(node),
-            format=self._value(node, "format"),
-        )

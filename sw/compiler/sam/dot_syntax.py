@@ -43,11 +43,11 @@ class DotGraph:
 
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
+    r"(?P<space>^[^\S\n]*#[^\n]*|\s|//[^\n]*|/\*.*?\*/)"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
     r"|(?P<word>[A-Za-z_\x80-\U0010ffff][\w]*|-?(?:\.\d+|\d+(?:\.\d*)?))"
     r"|(?P<sign>->|--|[{}\[\]=;,:+<])",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -78,25 +78,16 @@ class _Parser:
         position, line = 0, 1
         while position < len(text):
             match = _TOKEN.match(text, position)
+            if match is None and text[position] == '"':
+                self._fail(line, "a quote is opened and never closed")
             if match is None:
-                position = self._skip_line(text, position, line)
-                continue
+                self._fail(line, f"unexpected character {text[position]!r}")
             if match.lastgroup != "space":
                 tokens.append(_Token(match.lastgroup or "", match[0], line))
             line += match[0].count("\n")
             position = match.end()
         tokens.append(_Token("end", "the end", line))
         return tokens
-
-    def _skip_line(self, text: str, position: int, line: int) -> int:
-        """Past a line that begins with #, which is a comment; nothing else may stand here."""
-        begin = text.rfind("\n", 0, position) + 1
-        if text[position] == "#" and not text[begin:position].strip():
-            end = text.find("\n", position)
-            return len(text) if end < 0 else end
-        if text[position] == '"':
-            self._fail(line, "a quote is opened and never closed")
-        self._fail(line, f"unexpected character {text[position]!r}")
 
     def graph(self) -> DotGraph:
         if self._peek().text.lower() == "strict":

@@ -176,35 +176,39 @@ class _Writer:
     def _attributes(self, block: Block) -> tuple[dict[str, str], str]:
         """The attributes that the dialect gives a block, and its label."""
         index, tensor = block.parameters.get("index", ""), block.parameters.get("tensor", "")
+        named = {"index": index, "tensor": tensor}
         match block.type:
             case "fiberlookup" | "bitvectorlookup":
                 format = BITVECTOR if block.type == "bitvectorlookup" else block["format"]
                 mode = self._mode(tensor, block["level"])
-                values = {
-                    "type": "fiberlookup",
-                    "index": index,
-                    "tensor": tensor,
-                    "mode": mode,
-                    "format": format,
-                    "src": "true",
-                    "root": self._root(block),
-                }
+                values = {"type": "fiberlookup", **named, "mode": mode, "format": format}
+                values |= {"src": "true", "root": self._root(block)}
                 if format == COMPRESSED:
                     values["skip"] = str(block["skip"]).lower()
                 return values, f"FiberLookup {index}: {tensor}{mode}\\n{format}"
             case "locate":
                 mode = self._mode(tensor, block["level"])
-                values = {"type": "locate", "index": index, "tensor": tensor, "mode": mode}
-                return values, f"Locate {index}: {tensor}{mode}"
+                return {"type": "locate", **named, "mode": mode}, f"Locate {index}: {tensor}{mode}"
             case "fiberwrite":
-                return self._fiberwrite(block)
+                mode, format, level = (
+                    self._mode(tensor, block["level"]),
+                    block["format"],
+                    block["level"],
+                )
+                values = {"type": "fiberwrite", **named, "mode": mode, "format": format}
+                if format == COMPRESSED:
+                    outer = "*".join(self._dimensions(level))
+                    values["segsize"] = f"{outer}+1" if outer else "2"
+                    values["crdsize"] = "*".join(self._dimensions(level + 1))
+                values["sink"] = "true"
+                return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
             case "valwrite":
                 size = "*".join(["1", *self._dimensions(len(self._format(tensor).levels))])
-                values = {"mode": "vals", "tensor": tensor, "size": size, "sink": "true"}
-                return {"type": "fiberwrite", **values}, f"FiberWrite Vals: {tensor}"
+                values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
+                return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
             case "repeat":
-                values = {"index": index, "tensor": tensor, "root": self._root(block)}
-                return {"type": "repeat", **values}, f"Repeat {index}: {tensor}"
+                values = {"type": "repeat", **named, "root": self._root(block)}
+                return values, f"Repeat {index}: {tensor}"
             case "repsiggen":
                 return {"type": "repsiggen", "index": index}, f"RepeatSignalGenerator {index}"
             case "arrayvals":
@@ -232,34 +236,11 @@ class _Writer:
             case "parallelizer" | "serializer":
                 values = {"type": block.type, "lanes": str(block["lanes"])}
                 return values, f"{block.type} {block['lanes']}"
-            case (
-                "bitvectorexpand"
-                | "intersect"
-                | "union"
-                | "bitvectorintersect"
-                | ("bitvectorunion")
-            ):
+            case kind if kind in (*JOINERS, "bitvectorexpand"):
                 return {"type": block.type, "index": index}, f"{block.type} {index}"
         raise WorkloadError(
             f"graph: {block.type} {block.name} has no node in the SAM tools' dialect"
         )
-
-    def _fiberwrite(self, block: Block) -> tuple[dict[str, str], str]:
-        tensor, index, level = block["tensor"], block["index"], block["level"]
-        mode = self._mode(tensor, level)
-        values = {
-            "type": "fiberwrite",
-            "index": index,
-            "tensor": tensor,
-            "mode": mode,
-            "format": block["format"],
-        }
-        if block["format"] == COMPRESSED:
-            outer = "*".join(self._dimensions(level))
-            values["segsize"] = f"{outer}+1" if outer else "2"
-            values["crdsize"] = "*".join(self._dimensions(level + 1))
-        values["sink"] = "true"
-        return values, f"FiberWrite {index}: {tensor}{mode}\\n{block['format']}"
 
     def _accumulator(self, block: Block) -> tuple[dict[str, str], str]:
         order = block["order"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
 
 from hw.sam.block_types import COMPRESSED, DENSE
@@ -148,15 +148,7 @@ def mark_empty_fibers(graph: Graph) -> Graph:
             return True
         return block["level"] == 1 and not _is_dropped(graph, outer)
 
-    return Graph(
-        tuple(
-            Block(block.name, block.type, {**block.parameters, "keep_empty": keeps(block)})
-            if block.type == "fiberwrite"
-            else block
-            for block in graph.blocks
-        ),
-        graph.edges,
-    )
+    return _marked(graph, "fiberwrite", "keep_empty", keeps)
 
 
 def _is_dropped(graph: Graph, writer: Block) -> bool:
@@ -174,17 +166,18 @@ def mark_skips(graph: Graph, skip: bool = True) -> Graph:
 
     Other readers would miss coordinates. With ``skip`` false no lookup skips. O(blocks + edges).
     """
-    return Graph(
-        tuple(
-            Block(
-                block.name, block.type, {**block.parameters, "skip": skip and _skips(graph, block)}
-            )
-            if block.type == "fiberlookup"
-            else block
-            for block in graph.blocks
-        ),
-        graph.edges,
+    return _marked(graph, "fiberlookup", "skip", lambda block: skip and _skips(graph, block))
+
+
+def _marked(graph: Graph, type: str, parameter: str, value: Callable[[Block], bool]) -> Graph:
+    """With this parameter of all blocks of a type as ``value`` says."""
+    blocks = (
+        Block(block.name, type, {**block.parameters, parameter: value(block)})
+        if block.type == type
+        else block
+        for block in graph.blocks
     )
+    return Graph(tuple(blocks), graph.edges)
 
 
 def _skips(graph: Graph, block: Block) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
@@ -53,7 +54,7 @@ def trace(graph: Graph) -> StreamTable:
     tracer = _Tracer(graph)
     for block in graph.topological():
         tracer.visit(block)
-    return StreamTable(tracer.loops, tracer.coordinates)
+    return tracer.table
 
 
 def before_drops(loops: Loops) -> tuple[Hashable, ...]:
@@ -70,16 +71,15 @@ class _Tracer:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._sure: set[Output] = set()  # references that are never missing
-        self.loops: dict[Output, Loops] = {}
-        self.coordinates: dict[Loops, list[Output]] = {}
+        self.table = StreamTable({}, {})
 
     def visit(self, block: Block) -> None:
         rule = getattr(self, f"_{block.type}", None)
         if rule is not None:
             for output, loops in rule(block).items():
-                self.loops[block.name, output] = loops
+                self.table.loops[block.name, output] = loops
                 if block.outputs[output].kinds == (CRD,):
-                    self.coordinates.setdefault(loops, []).append((block.name, output))
+                    self.table.coordinates.setdefault(loops, []).append((block.name, output))
         for output in block.outputs:
             if self._is_sure(block, output):
                 self._sure.add((block.name, output))
@@ -93,8 +93,8 @@ class _Tracer:
         if self._source(block, lane) not in self._sure:
             return False
         if block.type in ("union", "bitvectorunion"):
-            own = self.loops[self._source(block, lane)][-1]
-            return own.origin == self.loops[block.name, output][-1].origin
+            own = self.table.loops[self._source(block, lane)][-1]
+            return own.origin == self.table.loops[block.name, output][-1].origin
         return True
 
     def _source(self, block: Block, port: str) -> Output:
@@ -103,7 +103,7 @@ class _Tracer:
 
     def _in(self, block: Block, port: str, depth: int = 0) -> Loops:
         """Loops of an input, which must be at least ``depth`` deep."""
-        loops = self.loops[self._source(block, port)]
+        loops = self.table.loops[self._source(block, port)]
         if len(loops) < depth:
             source = ".".join(self._source(block, port))
             _fail(
@@ -127,6 +127,14 @@ class _Tracer:
         if index and fibers.index and index != fibers.index:
             _fail(block, port, f"has index {fibers.index}; must have index {index}, as the block")
 
+    def _walked(self, block: Block, port: str, *beside: str) -> Loops:
+        """Loops of an input with coordinates of the block's index, and of those read beside it."""
+        loops = self._in(block, port, 1)
+        for other in beside:
+            self._same(block, port, other, self._in(block, other), loops)
+        self._named(block, port, loops[-1], block["index"])
+        return loops
+
     # One rule for each type of block: from the loops of its inputs to those of its outputs.
 
     def _root(self, block: Block) -> dict[str, Loops]:
@@ -146,21 +154,14 @@ class _Tracer:
         return {"out_bv": inner, "out_ref": inner}
 
     def _bitvectorexpand(self, block: Block) -> dict[str, Loops]:
-        loops = self._in(block, "bv", 1)
-        self._same(block, "bv", "ref", self._in(block, "ref"), loops)
-        self._named(block, "bv", loops[-1], block["index"])
+        loops = self._walked(block, "bv", "ref")
         return {"out_crd": loops, "out_ref": loops}
 
     def _locate(self, block: Block) -> dict[str, Loops]:
-        loops = self._in(block, "crd", 1)
-        self._same(block, "crd", "ref", self._in(block, "ref"), loops)
-        self._named(block, "crd", loops[-1], block["index"])
-        return {"out_ref": loops}
+        return {"out_ref": self._walked(block, "crd", "ref")}
 
     def _repsiggen(self, block: Block) -> dict[str, Loops]:
-        loops = self._in(block, "crd", 1)
-        self._named(block, "crd", loops[-1], block["index"])
-        return {"out_repsig": loops}
+        return {"out_repsig": self._walked(block, "crd")}
 
     def _repeat(self, block: Block) -> dict[str, Loops]:
         loops = self._in(block, "repsig", 1)
@@ -169,12 +170,7 @@ class _Tracer:
         return {"out_ref": loops}
 
     def _join(self, block: Block, kind: str, first: str) -> dict[str, Loops]:
-        lanes = []
-        for lane in "01":
-            loops = self._in(block, f"{first}{lane}", 1)
-            self._same(block, f"{first}{lane}", f"ref{lane}", self._in(block, f"ref{lane}"), loops)
-            self._named(block, f"{first}{lane}", loops[-1], block["index"])
-            lanes.append(loops)
+        lanes = [self._walked(block, f"{first}{lane}", f"ref{lane}") for lane in "01"]
         self._same(block, f"{first}0", f"{first}1", lanes[1][:-1], lanes[0][:-1])
         fibers = Fibers(
             lanes[0][-1].index,
@@ -186,17 +182,10 @@ class _Tracer:
         loops = (*lanes[0][:-1], fibers)
         return {"out_crd": loops, "out_ref0": loops, "out_ref1": loops}
 
-    def _intersect(self, block: Block) -> dict[str, Loops]:
-        return self._join(block, INTERSECT, "crd")
-
-    def _union(self, block: Block) -> dict[str, Loops]:
-        return self._join(block, UNION, "crd")
-
-    def _bitvectorintersect(self, block: Block) -> dict[str, Loops]:
-        return self._join(block, INTERSECT, "bv")
-
-    def _bitvectorunion(self, block: Block) -> dict[str, Loops]:
-        return self._join(block, UNION, "bv")
+    _intersect = partialmethod(_join, kind=INTERSECT, first="crd")
+    _union = partialmethod(_join, kind=UNION, first="crd")
+    _bitvectorintersect = partialmethod(_join, kind=INTERSECT, first="bv")
+    _bitvectorunion = partialmethod(_join, kind=UNION, first="bv")
 
     def _arrayvals(self, block: Block) -> dict[str, Loops]:
         return {"out_val": self._in(block, "ref")}
