@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,13 @@ def real_number(text: str, place: str) -> float:
         raise WorkloadError(f"{place}: {short(text)!r} is not a number") from None
 
 
+READERS: dict[Kind, Callable[[str, str], float]] = {
+    np.int64: whole_number,
+    np.float64: real_number,
+}
+"""What reads a number of each kind."""
+
+
 def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray] | None:
     """A column for each of ``kinds``, if every line but blank ones at the end is a row of them.
 
@@ -66,6 +73,35 @@ def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray
     if len(table) < count or any((column == -(2.0**63)).any() for column in columns):
         return None  # blank lines, or -2**63, which has more than 63 bits
     return columns
+
+
+def read_table(
+    lines: Sequence[str], first: int, kinds: Sequence[Kind], source: str, comment: str, form: str
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """A column for each of ``kinds``, from ``lines[first:]``, and the number of each row's line.
+
+    Blank lines and those that start with ``comment`` are left out. Raises ``WorkloadError`` with
+    the file ``source`` and the line; ``form`` says what a row must be.
+    """
+    table = number_table(lines[first:], kinds)
+    if table is not None:
+        return table, first + 1 + np.arange(len(table[0]))
+    rows, numbers = [], []
+    for number, line in enumerate(lines[first:], first + 1):
+        words, place = line.split(), f"{source}:{number}"
+        if not words or words[0].startswith(comment):
+            continue
+        if len(words) != len(kinds):
+            raise WorkloadError(f"{place}: {len(words)} fields: must be {form}")
+        rows.append([READERS[kind](word, place) for word, kind in zip(words, kinds, strict=True)])
+        numbers.append(number)
+    columns = [np.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
+    return columns, np.array(numbers, np.int64)
+
+
+def first_true(flags: np.ndarray) -> int | None:
+    """Place of the first true one in bool [n], if there is one."""
+    return int(np.argmax(flags)) if flags.any() else None
 
 
 def short(text: str) -> str:

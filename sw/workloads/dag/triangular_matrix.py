@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.matrix_entries import (
-    read_entries,
-    read_header,
-    read_size,
-)
+from sw.workloads.matrix_entries import Entries, read_entries, read_header
+from sw.workloads.text_file import first_true
 
 
 @dataclass(frozen=True)
@@ -58,34 +55,19 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
         raise WorkloadError(
             f"{source}:1: symmetry {header.symmetry!r}: a triangular matrix must be general"
         )
-    size = read_size(lines, header, source)
-    place = f"{source}:{size.line}"
-    if size.rows != size.columns:
-        raise WorkloadError(
-            f"{place}: {size.rows} x {size.columns}: a triangular matrix must be square"
-        )
-    if size.rows < 1:
-        raise WorkloadError(
-            f"{place}: {size.rows} x {size.rows}: a triangular matrix must have at least one row"
-        )
-    entries = read_entries(lines, header, size, source)
-    return _triangle(size.rows, entries.row, entries.column, entries.value, entries.line, source)
-
-
-def _triangle(
-    size: int,
-    row: np.ndarray,
-    column: np.ndarray,
-    value: np.ndarray,
-    line: np.ndarray,
-    source: str,
-) -> TriangularMatrix:
-    _require_one_side(row, column, line, source)
-    order = np.lexsort((line, column, row))
-    row, column, value, line = row[order], column[order], value[order], line[order]
-    repeats = (np.diff(row) == 0) & (np.diff(column) == 0)
-    if repeats.any():
-        at = int(np.argmax(repeats))
+    size, place = header.rows, f"{source}:{header.line}: {header.rows} x {header.columns}"
+    if size != header.columns:
+        raise WorkloadError(f"{place}: a triangular matrix must be square")
+    if size < 1:
+        raise WorkloadError(f"{place}: a triangular matrix must have at least one row")
+    entries = read_entries(lines, header, source)
+    _require_one_side(entries, source)
+    order = np.lexsort((entries.line, entries.column, entries.row))
+    row, column, value, line = (
+        array[order] for array in (entries.row, entries.column, entries.value, entries.line)
+    )
+    at = first_true((np.diff(row) == 0) & (np.diff(column) == 0))
+    if at is not None:
         raise WorkloadError(
             f"{source}:{line[at + 1]}: entry ({row[at] + 1}, {column[at] + 1}) is already given in "
             f"line {line[at]}"
@@ -94,16 +76,16 @@ def _triangle(
     # Ascending and without repeats: the first row missing is the first that isn't its own number.
     given = row[on]
     if len(given) < size:
-        ahead = np.flatnonzero(given != np.arange(len(given)))
-        missing = int(ahead[0]) if len(ahead) else len(given)
+        missing = first_true(np.append(given, size) != np.arange(len(given) + 1))
+        assert missing is not None
         raise WorkloadError(
             f"{source}: row {missing + 1} has no entry on the diagonal: must have one, not zero"
         )
     diagonal, diagonal_line = value[on], line[on]
     with np.errstate(divide="ignore", over="ignore"):
         useless = ~np.isfinite(1 / diagonal)
-    if useless.any():
-        at = int(np.argmax(useless))
+    at = first_true(useless)
+    if at is not None:
         right = "must not be zero" if diagonal[at] == 0 else "its reciprocal must be finite"
         raise WorkloadError(
             f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {diagonal[at]}: {right}"
@@ -120,17 +102,15 @@ def _triangle(
     )
 
 
-def _require_one_side(row: np.ndarray, column: np.ndarray, line: np.ndarray, source: str) -> None:
+def _require_one_side(entries: Entries, source: str) -> None:
     """Names the first entry that stands on the other side of the diagonal than one before it."""
+    row, column, line = entries.row, entries.column, entries.line
     side = np.sign(column - row)
-    strict = np.flatnonzero(side)
-    if len(strict) == 0:
-        return
-    other = strict[side[strict] != side[strict[0]]]
-    if len(other) == 0:
+    first = first_true(side != 0)
+    at = None if first is None else first_true(side == -side[first])
+    if first is None or at is None:
         return
     names = {1: "above", -1: "below"}
-    at, first = int(other[0]), int(strict[0])
     raise WorkloadError(
         f"{source}:{line[at]}: not triangular: entry ({row[at] + 1}, {column[at] + 1}) is "
         f"{names[int(side[at])]} the diagonal, ({row[first] + 1}, {column[first] + 1}) in line "

@@ -26,11 +26,7 @@ import scipy.sparse
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.program.atomic import atomic_path, write_text
-from sw.workloads.matrix_entries import (
-    read_entries,
-    read_header,
-    read_size,
-)
+from sw.workloads.matrix_entries import read_entries, read_header
 from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tns_file import format_tns, parse_tns
@@ -104,12 +100,12 @@ def _read_mtx(path: Path) -> Tensor:
     source = str(path)
     lines = read_text(path).splitlines()
     header = read_header(lines, source)
-    size = read_size(lines, header, source)
-    if size.rows < 0 or size.columns < 0:
+    shape = header.rows, header.columns
+    if min(shape) < 0:
         raise WorkloadError(
-            f"{source}:{size.line}: {size.rows} x {size.columns}: must not be negative"
+            f"{source}:{header.line}: {shape[0]} x {shape[1]}: must not be negative"
         )
-    entries = read_entries(lines, header, size, source)
+    entries = read_entries(lines, header, source)
 
     def repeated(second: int, first: int) -> str:
         # Not in the order of lines where one of them stands in the other triangle.
@@ -118,7 +114,7 @@ def _read_mtx(path: Path) -> Tensor:
         return f"{source}:{later}: entry {place} is already given in line {earlier}"
 
     coordinates = np.stack([entries.row, entries.column], axis=1)
-    return Tensor.from_entries((size.rows, size.columns), coordinates, entries.value, repeated)
+    return Tensor.from_entries(shape, coordinates, entries.value, repeated)
 
 
 def _read_tns(path: Path) -> Tensor:

@@ -9,18 +9,14 @@ Source: Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors 
 
 from __future__ import annotations
 
-import math
 import re
-from array import array
 from collections.abc import Sequence
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import number_table, real_number, short, whole_number
-
-_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+from sw.workloads.text_file import first_true, read_table, short, whole_number
 
 _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 
@@ -32,9 +28,21 @@ def parse_tns(text: str, source: str) -> Tensor:
     """
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if not _is_skipped(line)), len(lines))
-    table = _table(lines, first)
-    shape, shape_place = _shape(lines if table is None else lines[:first], source)
-    coordinates, values, line = table or _entries(lines, first, source)
+    order = len(lines[first].split()) - 1 if first < len(lines) else 0
+    width = f"{order + 1}, as in line {first + 1}"
+    (*indices, values), line = read_table(
+        lines, first, [np.int64] * order + [np.float64], source, "#", width
+    )
+    coordinates = np.stack(indices, axis=1) - 1 if indices else np.zeros((len(line), 0), np.int64)
+    at = first_true((coordinates < 0).any(axis=1) | ~np.isfinite(values))
+    if at is not None:
+        place = f"{source}:{line[at]}"
+        for index in coordinates[at][coordinates[at] < 0] + 1:
+            raise WorkloadError(f"{place}: index {index}: must be at least 1")
+        value = short(lines[line[at] - 1].split()[-1])
+        raise WorkloadError(f"{place}: value {value}: must be finite")
+    commented = text.count("\n", 0, text.rfind("#") + 1) + 1
+    shape, shape_place = _shape(lines[:commented], source)
     if not len(line):
         if shape is None:
             raise WorkloadError(
@@ -78,45 +86,6 @@ def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, s
             place = f"{source}:{number}"
             return tuple(whole_number(size, place) for size in match[1].split()), place
     return None, ""
-
-
-def _table(lines: Sequence[str], first: int) -> _Entries | None:
-    """As ``_entries``, at once; ``None`` for what is wrong, or has comments behind the first."""
-    order = len(lines[first].split()) - 1 if first < len(lines) else 0
-    table = number_table(lines[first:], [np.int64] * order + [np.float64])
-    if table is None:
-        return None
-    values = table.pop()
-    coordinates = np.column_stack([np.zeros((len(values), 0), np.int64), *table]) - 1
-    if (coordinates < 0).any() or not np.isfinite(values).all():
-        return None
-    return coordinates, values, first + 1 + np.arange(len(values))
-
-
-def _entries(lines: Sequence[str], first: int, source: str) -> _Entries:
-    """Coordinates, values and lines of the entries, from the ``first`` one on."""
-    indices, values, line = array("q"), array("d"), array("q")
-    width = len(lines[first].split()) if first < len(lines) else 1
-    for number, content in enumerate(lines[first:], first + 1):
-        if _is_skipped(content):
-            continue
-        words, place = content.split(), f"{source}:{number}"
-        if len(words) != width:
-            raise WorkloadError(
-                f"{place}: {len(words)} fields: must be {width}, as in line {first + 1}"
-            )
-        for word in words[:-1]:
-            index = whole_number(word, place)
-            if index < 1:
-                raise WorkloadError(f"{place}: index {index}: must be at least 1")
-            indices.append(index - 1)
-        value = real_number(words[-1], place)
-        if not math.isfinite(value):
-            raise WorkloadError(f"{place}: value {short(words[-1])}: must be finite")
-        values.append(value)
-        line.append(number)
-    coordinates = np.array(indices, np.int64).reshape(len(line), width - 1)
-    return coordinates, np.array(values, np.float64), np.array(line, np.int64)
 
 
 def _require_shape(

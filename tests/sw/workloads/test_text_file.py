@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hw.lib.errors import WorkloadError
-from sw.workloads import matrix_entries
+from sw.workloads import matrix_entries, text_file
 from sw.workloads.dag.triangular_matrix import parse_matrix
 from sw.workloads.tensor import fibertree_files, tensor_files, tns_file
 from sw.workloads.tensor.tensor import Tensor
@@ -46,11 +46,11 @@ def bodies(draw: st.DrawFn, width: int) -> str:
     )
 
 
-def outcome(read: Any, module: Any, line_by_line: bool) -> object:
+def outcome(read: Any, line_by_line: bool) -> object:
     """What ``read`` gives or refuses, with or without tables read at once."""
     with pytest.MonkeyPatch.context() as patch:
         if line_by_line:
-            patch.setattr(module, "number_table", lambda lines, kinds: None)
+            patch.setattr(text_file, "number_table", lambda lines, kinds: None)
         try:
             found = read()
         except WorkloadError as error:
@@ -60,35 +60,34 @@ def outcome(read: Any, module: Any, line_by_line: bool) -> object:
     return found.row.tolist(), found.column.tolist(), found.line.tolist(), repr(found.value)
 
 
-def check(read: Any, module: Any) -> None:
-    assert outcome(read, module, False) == outcome(read, module, True)
+def check(read: Any) -> None:
+    assert outcome(read, False) == outcome(read, True)
 
 
 @given(st.data())
 def test_matrices_are_the_same_at_once_and_line_by_line(data: st.DataObject) -> None:
-    header = data.draw(st.sampled_from(HEADERS))
-    width = 1 if "array" in header else 2 if "pattern" in header else 3
+    first = data.draw(st.sampled_from(HEADERS))
+    width = 1 if "array" in first else 2 if "pattern" in first else 3
     body = data.draw(bodies(width))
     rows = data.draw(st.integers(0, 3))
-    columns = rows if "symmetric" in header else data.draw(st.integers(0, 3))
+    columns = rows if "symmetric" in first else data.draw(st.integers(0, 3))
     count = data.draw(st.sampled_from([len(body.split("\n")) - 1, len(body.split("\n")), 2]))
     sizes = f"{rows} {columns}" if width == 1 else f"{rows} {columns} {count}"
-    text = f"{header}\n% comment\n{sizes}\n{body}"
+    text = f"{first}\n% comment\n{sizes}\n{body}"
     lines = text.splitlines()
 
     def read() -> matrix_entries.Entries:
-        found = matrix_entries.read_header(lines, "m.mtx")
-        size = matrix_entries.read_size(lines, found, "m.mtx")
-        return matrix_entries.read_entries(lines, found, size, "m.mtx")
+        header = matrix_entries.read_header(lines, "m.mtx")
+        return matrix_entries.read_entries(lines, header, "m.mtx")
 
-    check(read, matrix_entries)
+    check(read)
 
 
 @given(st.integers(0, 3), st.data())
 def test_tns_is_the_same_at_once_and_line_by_line(order: int, data: st.DataObject) -> None:
     heading = data.draw(st.sampled_from(["", "# shape 3 3\n", "\n# x\n", "# shape 2\n# shape 4\n"]))
     text = heading + data.draw(bodies(order + 1))
-    check(lambda: tns_file.parse_tns(text, "t.tns"), tns_file)
+    check(lambda: tns_file.parse_tns(text, "t.tns"))
 
 
 @given(bodies(1))
@@ -106,13 +105,9 @@ def test_good_files_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*arguments: object) -> None:
         raise AssertionError("read line by line")
 
-    for module, names in (
-        (matrix_entries, ["real_number"]),
-        (tns_file, ["real_number"]),
-        (fibertree_files, ["real_number", "whole_number"]),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, refuse)
+    monkeypatch.setattr(text_file, "READERS", dict.fromkeys((np.int64, np.float64), refuse))
+    for name in ("real_number", "whole_number"):
+        monkeypatch.setattr(fibertree_files, name, refuse)
     tensor = Tensor.from_any(np.array([[0, 1.5, 0], [0, 0, -2]]))
     for name in ("m.mtx", "m.tns"):
         tensor_files.save_tensor(tmp_path / name, tensor)

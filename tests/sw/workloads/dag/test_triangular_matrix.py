@@ -66,7 +66,7 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
             "f:1: field 'pattern': must be real or integer",
         ),
         (
-            "%%MatrixMarket matrix coordinate real symmetric\n",
+            "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n",
             "f:1: symmetry 'symmetric': a triangular matrix must be general",
         ),
         (HEADER + "% no size\n", "f: the file ends before the line 'ROWS COLUMNS ENTRIES'"),
