@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from hw.lib.errors import GnarlError
@@ -13,6 +13,11 @@ class Pass(NamedTuple):
 
     name: str
     does: str
+
+
+def text_of(lines: Iterable[str]) -> str:
+    """The lines of a dump, each with its end."""
+    return "".join(f"{line}\n" for line in lines)
 
 
 class PassError(GnarlError):

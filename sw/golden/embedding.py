@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse
 
-from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel
+from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
 
 # What is worked on at a time: look-ups, and elements of tables.
 _LOOKUPS = 1 << 20
@@ -36,34 +36,18 @@ def embedding_bags(
     ``tables`` has one [rows, dim] for each feature, of its table type.
     """
     return [
-        pool(
-            table,
-            inputs.indices,
-            inputs.offsets,
-            inputs.weights,
-            feature.pooling,
-            feature.output_type,
-        )
+        pool(table, inputs, feature.pooling, feature.output_type)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
     ]
 
 
-def pool(
-    table: np.ndarray,
-    indices: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray | None,
-    pooling: str,
-    output_type: str,
-) -> np.ndarray:
+def pool(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
     """[batch, dim] of ``output_type``, a name of ``TABLE_TYPES``.
 
     table
         [rows, dim] of a type of ``TABLE_TYPES``.
-    indices, offsets
-        Integers [values], [batch + 1]; all indices are rows of the table.
-    weights
-        float32 [values], or None for ones; None with ``max``.
+    inputs
+        All indices are rows of the table; no weights with ``max``.
     pooling
         One of ``POOLINGS``.
 
@@ -71,36 +55,23 @@ def pool(
     than a million used rows one of their columns.
     """
     if pooling == "max":
-        totals = _maxima(table, indices, offsets)
+        totals = _maxima(table, inputs)
     else:
-        totals = _sums(table, indices, offsets, weights)
-    return _finished(totals, np.diff(offsets), pooling, output_type)
+        totals = _sums(table, inputs)
+    return _finished(totals, np.diff(inputs.offsets), pooling, output_type)
 
 
-def pool_float64(
-    table: np.ndarray,
-    indices: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray | None,
-    pooling: str,
-) -> np.ndarray:
+def pool_float64(table: np.ndarray, inputs: FeatureInputs, pooling: str) -> np.ndarray:
     """As ``pool``, but in float64 to the end: [batch, dim]."""
     if pooling == "max":
-        return _maxima(table, indices, offsets)
-    sums = _sums(table, indices, offsets, weights)
+        return _maxima(table, inputs)
+    sums = _sums(table, inputs)
     if pooling == "mean":
-        sums /= np.maximum(np.diff(offsets), 1)[:, None]
+        sums /= np.maximum(np.diff(inputs.offsets), 1)[:, None]
     return sums
 
 
-def bound(
-    table: np.ndarray,
-    indices: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray | None,
-    pooling: str,
-    output_type: str,
-) -> np.ndarray:
+def bound(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
     """How far a kernel's output may be off ``pool``'s, float64 [batch, dim]; arguments are its.
 
     It holds for a kernel that adds in float32, in any order, products being rounded or fused with
@@ -114,21 +85,21 @@ def bound(
 
     Infinite where the output may overflow; an output that equals ``pool``'s is always in order.
     """
-    golden = pool(table, indices, offsets, weights, pooling, output_type).astype(np.float64)
+    golden = pool(table, inputs, pooling, output_type).astype(np.float64)
     if pooling == "max":
         return np.zeros(golden.shape)
-    counts = np.diff(offsets)
+    counts = np.diff(inputs.offsets)
     terms = counts.astype(np.float64)
-    sums = _sums(table, indices, offsets, weights)
-    magnitudes = _sums(table, indices, offsets, weights, absolute=True)
-    roundings = np.maximum(terms - 1, 0) if weights is None else terms
+    sums = _sums(table, inputs)
+    magnitudes = _sums(table, inputs, absolute=True)
+    roundings = np.maximum(terms - 1, 0) if inputs.weights is None else terms
     # Besides, what the float64 sums here are off, generously.
     factors = (_gamma(roundings) + terms * 2.0**-52 * (terms > 1)) * (1 + terms * 2.0**-50)
     with np.errstate(invalid="ignore"):
         radii = np.where(magnitudes == 0, 0.0, factors[:, None] * magnitudes)
     # Partial sums may overflow where the whole does not.
     radii[magnitudes + radii >= np.finfo(np.float32).max] = np.inf
-    if weights is not None:
+    if inputs.weights is not None:
         radii += (2 * terms * _UNDERFLOW)[:, None]
     exact = radii == 0
     with np.errstate(all="ignore"):
@@ -143,13 +114,7 @@ def bound(
     return np.where(np.isnan(off), np.inf, off)
 
 
-def exact_in_any_order(
-    table: np.ndarray,
-    indices: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray | None,
-    pooling: str,
-) -> bool:
+def exact_in_any_order(table: np.ndarray, inputs: FeatureInputs, pooling: str) -> bool:
     """Whether float32 sums of these bags give ``pool``'s numbers in whatever order they are taken.
 
     So it is if all terms are multiples of one power of two g and no bag's magnitudes can add up
@@ -157,11 +122,11 @@ def exact_in_any_order(
     2^24 g, all of which float32 has. May say no where an order of additions is exact by luck;
     never says yes wrongly. Signs of zeroes are not looked at.
     """
-    if pooling == "max" or not len(indices):
+    if pooling == "max" or not len(inputs.indices):
         return True
-    given = np.ones(1, np.float32) if weights is None else weights
-    elements = max(float(np.abs(rows).max()) for *_, rows, _ in _pieces(table, indices, offsets))
-    total = float(np.diff(offsets).max()) * elements * float(np.abs(given).max())
+    given = np.ones(1, np.float32) if inputs.weights is None else inputs.weights
+    elements = max(float(np.abs(rows).max()) for *_, rows, _ in _pieces(table, inputs))
+    total = float(np.diff(inputs.offsets).max()) * elements * float(np.abs(given).max())
     if not total < 2.0**127:
         return False
     if total == 0:
@@ -172,9 +137,7 @@ def exact_in_any_order(
     scale = _step(given) / step
     return all(
         np.array_equal(multiples, np.rint(multiples))
-        for multiples in (
-            rows.astype(np.float64) * scale for *_, rows, _ in _pieces(table, indices, offsets)
-        )
+        for multiples in (rows.astype(np.float64) * scale for *_, rows, _ in _pieces(table, inputs))
     )
 
 
@@ -187,16 +150,11 @@ def _finished(totals: np.ndarray, counts: np.ndarray, pooling: str, output_type:
         return finished.astype(TABLE_TYPES[output_type])
 
 
-def _sums(
-    table: np.ndarray,
-    indices: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray | None,
-    absolute: bool = False,
-) -> np.ndarray:
+def _sums(table: np.ndarray, inputs: FeatureInputs, absolute: bool = False) -> np.ndarray:
     """float64 [batch, dim]: sums of terms, or their magnitudes, in the order of the indices."""
+    offsets, weights = inputs.offsets, inputs.weights
     sums = np.zeros((len(offsets) - 1, table.shape[1]))
-    for samples, lookups, columns, rows, at in _pieces(table, indices, offsets):
+    for samples, lookups, columns, rows, at in _pieces(table, inputs):
         factors = np.ones(len(at)) if weights is None else weights[lookups].astype(np.float64)
         begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
         elements = rows.astype(np.float64)
@@ -209,10 +167,11 @@ def _sums(
     return sums
 
 
-def _maxima(table: np.ndarray, indices: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _maxima(table: np.ndarray, inputs: FeatureInputs) -> np.ndarray:
     """float64 [batch, dim]; zeroes for empty bags."""
+    offsets = inputs.offsets
     maxima = np.zeros((len(offsets) - 1, table.shape[1]))
-    for samples, _, columns, rows, at in _pieces(table, indices, offsets):
+    for samples, _, columns, rows, at in _pieces(table, inputs):
         begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
         filled = np.flatnonzero(np.diff(begins))
         # reduceat has no empty runs; those that have indices follow one another without gaps.
@@ -222,13 +181,13 @@ def _maxima(table: np.ndarray, indices: np.ndarray, offsets: np.ndarray) -> np.n
 
 
 def _pieces(
-    table: np.ndarray, indices: np.ndarray, offsets: np.ndarray
+    table: np.ndarray, inputs: FeatureInputs
 ) -> Iterator[tuple[slice, slice, slice, np.ndarray, np.ndarray]]:
     """Cuts the work in pieces that are not too large: samples, their look-ups and columns.
 
     Each comes with those columns of the rows that it uses, and where among them its look-ups are.
     """
-    first = 0
+    offsets, first = inputs.offsets, 0
     while first < len(offsets) - 1:
         end = int(np.searchsorted(offsets, offsets[first] + _LOOKUPS, side="right")) - 1
         samples = slice(first, max(end, first + 1))
@@ -236,7 +195,7 @@ def _pieces(
         first = samples.stop
         if lookups.start == lookups.stop:
             continue
-        rows, at = _used_rows(table, indices[lookups])
+        rows, at = _used_rows(table, inputs.indices[lookups])
         width = max(1, _ELEMENTS // max(len(rows), len(at)))
         for column in range(0, table.shape[1], width):
             columns = slice(column, column + width)

@@ -107,24 +107,12 @@ def _within(x: Reals, reach: int) -> Reals:
     return np.where(magnitude < 2.0**reach, magnitude, 0.0)
 
 
-def _relu(format: FloatFormat, x: Reals) -> Reals:
-    return np.where(np.isnan(x) | (x > 0), x, 0.0)
-
-
 def _exp(format: FloatFormat, x: Reals) -> Reals:
     reach = numerics.exponential(format).reach
     exponent, significand = _power_of_e(format, _within(x, reach), np.signbit(x))
     value = _scaled(format, significand, numerics.unit_bits(format), exponent)
     value = np.where(x >= 2.0**reach, np.inf, np.where(x <= -(2.0**reach), 0.0, value))
     return np.where(np.isnan(x), x, value)
-
-
-def _reciprocal(format: FloatFormat, x: Reals) -> Reals:
-    return 1 / x
-
-
-def _sqrt(format: FloatFormat, x: Reals) -> Reals:
-    return np.sqrt(x)
 
 
 def _gelu(format: FloatFormat, x: Reals) -> Reals:
@@ -184,10 +172,10 @@ def _tanh(format: FloatFormat, x: Reals) -> Reals:
 
 
 _FUNCTIONS: dict[int, Callable[[FloatFormat, Reals], Reals]] = {
-    Function.RELU: _relu,
+    Function.RELU: lambda format, x: np.where(np.isnan(x) | (x > 0), x, 0.0),
     Function.EXP: _exp,
-    Function.RECIPROCAL: _reciprocal,
-    Function.SQRT: _sqrt,
+    Function.RECIPROCAL: lambda format, x: 1 / x,
+    Function.SQRT: lambda format, x: np.sqrt(x),
     Function.GELU: _gelu,
     Function.SIGMOID: _sigmoid,
     Function.TANH: _tanh,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -43,28 +43,13 @@ def evaluate(
 
 def reference(statement: Statement, tensors: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
     """As ``evaluate``, with all numbers in float64 [n]."""
-    return _Evaluation(statement, tensors, _Reals()).result()
-
-
-class _Numbers(Protocol):
-    """Arrays of numbers of a kind, 0 as ``np.zeros`` makes it."""
-
-    dtype: Any
-
-    def of(self, values: np.ndarray) -> np.ndarray:
-        """Numbers from float64."""
-
-    def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """``operation`` is add, sub, mul, max or min."""
-
-    def call(self, function: str, numbers: np.ndarray) -> np.ndarray:
-        """A function of one number."""
-
-    def sums(self, numbers: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Sums of runs of numbers, each in order; ``lengths`` are at least 1."""
+    with np.errstate(all="ignore"):
+        return _Evaluation(statement, tensors, _Reals()).result()
 
 
 class _Words:
+    """Arithmetic of words of a format, uint32, as the hardware's."""
+
     dtype = np.uint32
 
     def __init__(self, format: str) -> None:
@@ -72,14 +57,17 @@ class _Words:
         self._unit = arithmetic(format)
 
     def of(self, values: np.ndarray) -> np.ndarray:
+        """Numbers from float64."""
         return to_words(values, self._format)
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``operation`` is add, sub, mul, max or min."""
         unit = self._unit
         operator = Operation[operation.upper()]
         return unit.words(unit.apply(operator, unit.numbers(left), unit.numbers(right)))
 
     def call(self, function: str, numbers: np.ndarray) -> np.ndarray:
+        """A function of one number."""
         # Its tables are made on import, and few statements need them.
         from hw.lib.function import Function
         from sw.golden import functions
@@ -87,10 +75,13 @@ class _Words:
         return functions.apply(Function[function.upper()], numbers, self._format)  # type: ignore
 
     def sums(self, numbers: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Sums of runs of numbers, each in order; ``lengths`` are at least 1."""
         return run_totals(numbers, lengths, "add", self._format)
 
 
 class _Reals:
+    """The same with float64."""
+
     dtype = np.float64
 
     _OPERATIONS: Mapping[str, np.ufunc] = {
@@ -105,11 +96,10 @@ class _Reals:
         return values
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return self._OPERATIONS[operation](left, right)
+        return self._OPERATIONS[operation](left, right)
 
     def call(self, function: str, numbers: np.ndarray) -> np.ndarray:
-        from scipy.special import erfc, expit
+        from scipy.special import erfc, expit  # takes long, and few statements need it
 
         functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {
             "relu": lambda x: np.maximum(x, 0.0),
@@ -120,14 +110,12 @@ class _Reals:
             "sigmoid": expit,
             "tanh": np.tanh,
         }
-        with np.errstate(all="ignore"):
-            return functions[function](numbers)
+        return functions[function](numbers)
 
     def sums(self, numbers: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         if not len(lengths):
             return np.zeros(0)
-        with np.errstate(all="ignore"):
-            return np.add.reduceat(numbers, np.cumsum(lengths) - lengths)
+        return np.add.reduceat(numbers, np.cumsum(lengths) - lengths)
 
 
 @dataclass(frozen=True)
@@ -155,7 +143,7 @@ _Formula: TypeAlias = "_Relation | Constant | Call[_Formula]"
 
 class _Evaluation:
     def __init__(
-        self, statement: Statement, tensors: Mapping[str, Tensor], numbers: _Numbers
+        self, statement: Statement, tensors: Mapping[str, Tensor], numbers: _Words | _Reals
     ) -> None:
         self._statement = statement
         self._tensors = tensors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype, parse_format
+from hw.lib.formats import FloatFormat, float_dtype, parse_format
 
 
 class RangeError(ValueError):
@@ -44,28 +44,18 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
 
 def from_words(words: np.ndarray, format: str) -> np.ndarray:
     """The numbers (float64, exact) that ``words`` (uint32) stand for; any shape."""
-    kind = parse_format(format)
-    bits = words.astype(np.int64)
-    if not isinstance(kind, FloatFormat):
-        sign = 1 << (kind.width - 1)
-        return np.ldexp(((bits ^ sign) - sign).astype(np.float64), -kind.fraction)
-    exponent = bits >> kind.fraction & (1 << kind.exponent) - 1
-    fraction = bits & (1 << kind.fraction) - 1
-    hidden = np.where(exponent > 0, 1 << kind.fraction, 0)
-    scale = np.maximum(exponent, 1) - kind.bias - kind.fraction
-    magnitude = np.ldexp((hidden + fraction).astype(np.float64), scale)
-    special = np.where(fraction == 0, np.inf, np.nan)
-    magnitude = np.where(exponent == (1 << kind.exponent) - 1, special, magnitude)
-    negative = (bits >> (kind.width - 1)).astype(bool)
-    return np.where(negative, -magnitude, magnitude)
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        return typed(words, format).astype(np.float64)
 
 
 def typed(words: np.ndarray, format: str) -> np.ndarray:
     """As ``from_words``, in the format's own NumPy type; float64 where it has none."""
-    if format not in FLOAT_FORMATS:
-        return from_words(words, format)
-    dtype = float_dtype(format)
-    return words.astype(f"u{dtype.itemsize}").view(dtype)
+    kind = parse_format(format)
+    if isinstance(kind, FloatFormat):
+        dtype = float_dtype(format)
+        return words.astype(f"u{dtype.itemsize}").view(dtype)
+    sign = 1 << (kind.width - 1)
+    return np.ldexp(((words.astype(np.int64) ^ sign) - sign).astype(np.float64), -kind.fraction)
 
 
 def float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:

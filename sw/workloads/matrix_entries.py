@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.text_file import Kind, first_true, read_table, short, whole_number
+from sw.workloads.refusals import first_true
+from sw.workloads.text_file import Kind, read_table, short, whole_number
 
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern")

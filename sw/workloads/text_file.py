@@ -99,11 +99,6 @@ def read_table(
     return columns, np.array(numbers, np.int64)
 
 
-def first_true(flags: np.ndarray) -> int | None:
-    """Place of the first true one in bool [n], if there is one."""
-    return int(np.argmax(flags)) if flags.any() else None
-
-
 def short(text: str) -> str:
     """The text as error texts quote it: its beginning, where it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -192,7 +192,7 @@ class Bench:
             buffer = run.outputs[feature.output_type]
             got = buffer[:, column : column + feature.dim]
             inputs = batch.features[number]
-            arguments = (self.tables[number], inputs.indices, inputs.offsets, inputs.weights)
+            arguments = (self.tables[number], inputs)
             want = pool(*arguments, feature.pooling, feature.output_type)
             if self.exact:
                 wrong = got.view(np.uint8) != want.view(np.uint8)

@@ -17,7 +17,7 @@ from sw.compiler.cuda.block_estimates import block_times, cold_share, estimate
 from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, spread
+from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, schedule_set
 from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
@@ -98,7 +98,9 @@ def choose_for_groups(
     best = _best(config, groups, _choose)
     if best is None:
         raise _no_room(groups, config.arch, min(config.occupancies))
-    return _schedule_set(model, config, groups, best, "cost model")
+    return schedule_set(
+        model, config, groups, best.of_group, best.blocks_per_sm, origin="cost model"
+    )
 
 
 def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:
@@ -132,7 +134,9 @@ def choose_uniform(
 
     groups = group_features(model, config.block_threads, None, batch, widest)
     best = _best(config, groups, _choose_uniform)
-    return None if best is None else _schedule_set(model, config, groups, best, origin)
+    if best is None:
+        return None
+    return schedule_set(model, config, groups, best.of_group, best.blocks_per_sm, origin)
 
 
 def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
@@ -149,23 +153,6 @@ def _best(
     found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
     choices = [choice for choice in found if choice is not None]
     return min(choices, key=lambda choice: choice.latency, default=None)
-
-
-def _schedule_set(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    groups: list[FeatureGroup],
-    choice: _Choice,
-    origin: str,
-) -> ScheduleSet:
-    return ScheduleSet.of(
-        spread(groups, choice.of_group),
-        model=model.digest,
-        arch=config.arch,
-        block_threads=config.block_threads,
-        blocks_per_sm=choice.blocks_per_sm,
-        origin=origin,
-    )
 
 
 def _choose_uniform(

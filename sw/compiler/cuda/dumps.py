@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sw.compiler.cuda.feature_groups import FeatureGroup
 from sw.compiler.cuda.schedule import ScheduleSet
+from sw.compiler.passes import text_of
 from sw.workloads.embedding.model import EmbeddingModel
 
 
@@ -22,7 +23,7 @@ def group_texts(model: EmbeddingModel, groups: Sequence[FeatureGroup]) -> dict[s
             f"  features {' '.join(model.features[at].name for at in group.features)}",
             *(f"  candidate {schedule}" for schedule in group.estimates.candidates),
         ]
-    return {"txt": _joined(lines)}
+    return {"txt": text_of(lines)}
 
 
 def schedule_texts(model: EmbeddingModel, chosen: ScheduleSet) -> dict[str, str]:
@@ -32,8 +33,4 @@ def schedule_texts(model: EmbeddingModel, chosen: ScheduleSet) -> dict[str, str]
         f"multiprocessor: {chosen.origin}"
     )
     lines = [f"{f.name}: {chosen.schedule(number)}" for number, f in enumerate(model.features)]
-    return {"txt": _joined([header, *lines])}
-
-
-def _joined(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return {"txt": text_of([header, *lines])}

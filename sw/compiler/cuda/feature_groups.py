@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
-from sw.compiler.cuda.schedule import Schedule
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
@@ -98,11 +99,25 @@ def _rounded(statistics: FeatureStatistics) -> tuple[int | None, ...]:
     return tuple(round(math.log(value, _STEP)) if value > 0 else None for value in values)
 
 
-def spread(groups: Sequence[FeatureGroup], schedules: Sequence[Schedule]) -> list[Schedule]:
-    """A schedule for each feature, from one for each group."""
+def schedule_set(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    groups: Sequence[FeatureGroup],
+    of_group: Sequence[Schedule],
+    blocks_per_sm: int,
+    origin: str,
+) -> ScheduleSet:
+    """For the whole model, from a schedule for each group."""
     of_feature = {
         number: schedule
-        for group, schedule in zip(groups, schedules, strict=True)
+        for group, schedule in zip(groups, of_group, strict=True)
         for number in group.features
     }
-    return [of_feature[number] for number in range(len(of_feature))]
+    return ScheduleSet.of(
+        [of_feature[number] for number in range(len(of_feature))],
+        model=model.digest,
+        arch=config.arch,
+        block_threads=config.block_threads,
+        blocks_per_sm=blocks_per_sm,
+        origin=origin,
+    )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,17 +50,6 @@ class CompiledKernel:
     arch: str
     log: str
     cached: bool
-
-
-@dataclass(frozen=True)
-class CompileRequest:
-    """What ``compile_many`` compiles: arguments of ``compile_kernel``."""
-
-    source: str
-    arch: str
-    include: Sequence[Path] = ()
-    defines: Mapping[str, str] = field(default_factory=dict)
-    kernel: str = KERNEL
 
 
 def nvrtc_version() -> tuple[int, int]:
@@ -128,38 +116,6 @@ def compile_kernel(
     return CompiledKernel(
         cubin.read_bytes(), *_figures(text, kernel), arch=arch, log=text, cached=not compiled
     )
-
-
-def compile_many(
-    requests: Sequence[CompileRequest],
-    jobs: int | None = None,
-    progress: Callable[[float], None] = lambda share: None,
-) -> list[CompiledKernel]:
-    """Compiles on ``jobs`` cores, on all that there are unless given; results in requests' order.
-
-    In threads: NVRTC runs without Python's lock (two threads take half the time of one).
-    ``progress`` is called with the share that is done. Raises the first ``NvrtcError`` of any of
-    them; requests not begun by then are dropped.
-    """
-    pool = ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
-    try:
-        futures = [
-            pool.submit(
-                compile_kernel,
-                request.source,
-                request.arch,
-                include=request.include,
-                defines=request.defines,
-                kernel=request.kernel,
-            )
-            for request in requests
-        ]
-        for done, future in enumerate(as_completed(futures), 1):
-            future.result()
-            progress(done / len(futures))
-        return [future.result() for future in futures]
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _compile(source: str, arch: str, options: Sequence[str], name: str) -> tuple[bytes, str]:

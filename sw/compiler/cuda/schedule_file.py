@@ -22,16 +22,14 @@ from sw.workloads.text_file import read_text, short
 VERSION = 1
 """Of the format; rises when a field changes its meaning or goes."""
 
-_FIELDS: dict[str, type] = {
-    "version": int,
+_PLAIN: dict[str, type] = {
     "model": str,
     "arch": str,
     "block_threads": int,
     "blocks_per_sm": int,
     "origin": str,
-    "schedules": list,
-    "of_feature": list,
 }
+_FIELDS = {"version": int, **_PLAIN, "schedules": list, "of_feature": list}
 _KINDS = {int: "a whole number", str: "a text", list: "a list", dict: "an object"}
 
 
@@ -46,14 +44,7 @@ def load(path: str | Path, model: EmbeddingModel, config: CudaConfig) -> Schedul
 
 
 def to_text(schedules: ScheduleSet) -> str:
-    fields = {
-        "version": VERSION,
-        "model": schedules.model,
-        "arch": schedules.arch,
-        "block_threads": schedules.block_threads,
-        "blocks_per_sm": schedules.blocks_per_sm,
-        "origin": schedules.origin,
-    }
+    fields = {"version": VERSION, **{name: getattr(schedules, name) for name in _PLAIN}}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in fields.items()]
     entries = [
         json.dumps({"template": schedule.template, "parameters": dict(schedule.parameters)})
@@ -90,13 +81,9 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
                 raise WorkloadError(f"{place}: schedules[{at}]: duplicates schedules[{first}]")
         _check_features(data["of_feature"], list(schedules), model, config, place)
     return ScheduleSet(
-        model=data["model"],
-        arch=data["arch"],
-        block_threads=data["block_threads"],
-        blocks_per_sm=data["blocks_per_sm"],
         schedules=tuple(schedules),
         of_feature=tuple(data["of_feature"]),
-        origin=data["origin"],
+        **{name: data[name] for name in _PLAIN},
     )
 
 

@@ -13,6 +13,7 @@ from sw.compiler.dpu.binarise import BinaryDag
 from sw.compiler.dpu.memory import MemoryLayout
 from sw.compiler.dpu.schedule import Schedule
 from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE
+from sw.compiler.passes import text_of
 from sw.workloads.dag.dag import Dag, Op
 
 _MEMORY = {MEMORY_LOAD: "load", MEMORY_RELOAD: "reload", MEMORY_STORE: "store"}
@@ -35,7 +36,7 @@ def dag_texts(dag: Dag) -> dict[str, str]:
         lines.append(" ".join([f"{dag.name(node)} = {Op(op).name.lower()}", *words]) + mark)
         edges += [(at, node, minus) for at, minus in zip(operands, signs, strict=True)]
     names = [f"{Op(op).name.lower()}\\n{dag.name(node)}" for node, op in enumerate(dag.op.tolist())]
-    return {"txt": _joined(lines), "dot": _dot(names, edges)}
+    return {"txt": text_of(lines), "dot": _dot(names, edges)}
 
 
 def binary_texts(binary: BinaryDag) -> dict[str, str]:
@@ -56,7 +57,7 @@ def binary_texts(binary: BinaryDag) -> dict[str, str]:
         edges += [(left, value, False), (right, value, False)]
     outputs = " ".join(f"v{value}" for value in binary.outputs.tolist())
     header = [f"leaves v0 to v{binary.leaves - 1}", f"outputs {outputs}"]
-    return {"txt": _joined([*header, *lines]), "dot": _dot(names, edges)}
+    return {"txt": text_of([*header, *lines]), "dot": _dot(names, edges)}
 
 
 def schedule_texts(schedule: Schedule) -> dict[str, str]:
@@ -75,7 +76,7 @@ def schedule_texts(schedule: Schedule) -> dict[str, str]:
         lines.append(
             f"{cycle}: {' + '.join(kinds) or 'nop'}, {inputs} tree inputs, writes banks {writes}"
         )
-    return {"txt": _joined(lines)}
+    return {"txt": text_of(lines)}
 
 
 def memory_texts(layout: MemoryLayout) -> dict[str, str]:
@@ -86,21 +87,17 @@ def memory_texts(layout: MemoryLayout) -> dict[str, str]:
     for number, (row, bank) in enumerate(zip(layout.output_row, layout.output_bank, strict=True)):
         place = f"row {row}, bank {bank}" if row >= 0 else f"leaf v{bank}"
         lines.append(f"output {number}: {place}")
-    return {"txt": _joined(lines)}
+    return {"txt": text_of(lines)}
 
 
 def instruction_texts(config: DpuConfig, stream: np.ndarray) -> Mapping[str, str]:
-    return {"txt": _joined(list(listing(config, stream)))}
-
-
-def _joined(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return {"txt": text_of(listing(config, stream))}
 
 
 def _dot(names: list[str], edges: list[tuple[int, int, bool]]) -> str:
     nodes = [f'  {at} [label="{_escaped(name)}"];' for at, name in enumerate(names)]
     arrows = [f"  {a} -> {b}{' [style=dashed]' if minus else ''};" for a, b, minus in edges]
-    return _joined(["digraph {", *nodes, *arrows, "}"])
+    return text_of(["digraph {", *nodes, *arrows, "}"])
 
 
 def _escaped(name: str) -> str:

@@ -21,6 +21,7 @@ from sw.program.schema import Schema, Section, Sections
 from sw.program.tensor_spec import Labelled, Labels, TensorSpec
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.refusals import refuse_first
 
 _VALUES = ("inputs", "constants", "operations")
 
@@ -50,32 +51,23 @@ SECTIONS = (
     Section("dag_outputs", np.int64, ("outputs",), 0, ("nodes",)),
     Section("dag_reassociate", np.bool_, ()),
 )
+_DAG_SECTIONS = [section for section in SECTIONS if section.name.startswith("dag_")]
 
 
 def dag_sections(dag: Dag) -> dict[str, np.ndarray]:
     """The sections that hold the source DAG; names are left to the manifest."""
     return {
-        "dag_op": dag.op.astype(np.uint8),
-        "dag_offsets": dag.offsets.astype(np.int64),
-        "dag_operands": dag.operands.astype(np.int32),
-        "dag_negative": dag.negative.astype(np.bool_),
-        "dag_constants": dag.constants.astype(np.float64),
-        "dag_outputs": dag.outputs.astype(np.int64),
-        "dag_reassociate": np.array(dag.reassociate, np.bool_),
+        section.name: np.asarray(getattr(dag, section.name.removeprefix("dag_")), section.dtype)
+        for section in _DAG_SECTIONS
     }
 
 
 def dag_of(sections: Sections) -> Dag:
     """The source DAG; inverse of ``dag_sections``."""
-    return Dag(
-        op=sections["dag_op"],
-        offsets=sections["dag_offsets"],
-        operands=sections["dag_operands"],
-        negative=sections["dag_negative"],
-        constants=sections["dag_constants"],
-        outputs=sections["dag_outputs"],
-        reassociate=bool(sections["dag_reassociate"]),
-    )
+    found: dict[str, Any] = {
+        one.name.removeprefix("dag_"): sections[one.name] for one in _DAG_SECTIONS
+    }
+    return Dag(**{**found, "reassociate": bool(found["reassociate"])})
 
 
 INPUTS, OUTPUTS = "inputs", "outputs"
@@ -158,9 +150,9 @@ def _refuse_first(
     name: str, values: np.ndarray, wrong: np.ndarray, allowed: str, first: int = 0
 ) -> None:
     """``first`` is the index of ``values[0]`` in its section."""
-    if wrong.any():
-        index = int(np.argmax(wrong))
-        raise ProgramError(f"{name}[{index + first}] = {values[index]}: must be {allowed}")
+    refuse_first(
+        wrong, lambda at: f"{name}[{at + first}] = {values[at]}: must be {allowed}", ProgramError
+    )
 
 
 STATISTICS = (

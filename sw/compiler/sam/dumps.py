@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.sam.graph import Block, Graph
+from sw.compiler.passes import text_of
 
 
 def graph_texts(graph: Graph) -> dict[str, str]:
     """By file ending. The DOT is for drawing; ``dot_write`` has the dialect of the SAM tools."""
-    return {
-        "txt": "".join(f"{line}\n" for line in listing(graph)),
-        "dot": "".join(f"{line}\n" for line in _drawing(graph)),
-    }
+    return {"txt": text_of(listing(graph)), "dot": text_of(_drawing(graph))}
 
 
 def listing(graph: Graph) -> Iterator[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.topology import numbering
+from sw.workloads.refusals import refuse_first
 
 _CYCLE_NAMES = 8
 """At most this many nodes of a cycle are spelt out."""
@@ -167,9 +168,7 @@ def check(dag: Dag, source: str = "") -> None:
     prefix = f"{source}: " if source else ""
 
     def refuse(wrong: np.ndarray, text: Callable[[int], str]) -> None:
-        if wrong.any():
-            node = int(np.argmax(wrong))
-            raise WorkloadError(f"{prefix}node {dag.name(node)}: {text(node)}")
+        refuse_first(wrong, lambda node: f"{prefix}node {dag.name(node)}: {text(node)}")
 
     size = dag.size
     if size == 0:
@@ -196,13 +195,13 @@ def check(dag: Dag, source: str = "") -> None:
     )
     _require_valid_operands(size, dag.offsets, dag.operands, dag.name, prefix)
     user = np.repeat(np.arange(size), counts)
-    late = dag.operands >= user
-    if late.any():
-        at = int(np.argmax(late))
-        raise WorkloadError(
-            f"{prefix}node {dag.name(int(user[at]))}: operand {dag.name(int(dag.operands[at]))} "
-            "does not come before it"
-        )
+    refuse_first(
+        dag.operands >= user,
+        lambda at: (
+            f"{prefix}node {dag.name(int(user[at]))}: operand "
+            f"{dag.name(int(dag.operands[at]))} does not come before it"
+        ),
+    )
     negatives = np.bincount(user[dag.negative], minlength=size)
     refuse(
         (dag.op != Op.ADD) & (negatives > 0),
@@ -248,8 +247,7 @@ def _require_outputs(dag: Dag, prefix: str) -> None:
         raise WorkloadError(f"{prefix}the DAG has no outputs: it must have at least one")
     _require_valid_outputs(dag.size, outputs, prefix)
     seen = np.bincount(outputs, minlength=dag.size)
-    if seen.max() > 1:
-        raise WorkloadError(f"{prefix}node {dag.name(int(np.argmax(seen)))}: is a duplicate output")
+    refuse_first(seen > 1, lambda node: f"{prefix}node {dag.name(node)}: is a duplicate output")
 
 
 def _require_valid_operands(
@@ -259,23 +257,20 @@ def _require_valid_operands(
     name: Callable[[int], str],
     prefix: str,
 ) -> None:
-    outside = (operands < 0) | (operands >= size)
-    if outside.any():
-        at = int(np.argmax(outside))
-        node = int(np.searchsorted(offsets, at, side="right")) - 1
-        raise WorkloadError(
-            f"{prefix}node {name(node)}: operand {operands[at]} is out of range: "
-            f"nodes are 0 to {size - 1}"
-        )
+    refuse_first(
+        (operands < 0) | (operands >= size),
+        lambda at: (
+            f"{prefix}node {name(int(np.searchsorted(offsets, at, side='right')) - 1)}: "
+            f"operand {operands[at]} is out of range: nodes are 0 to {size - 1}"
+        ),
+    )
 
 
 def _require_valid_outputs(size: int, outputs: np.ndarray, prefix: str) -> None:
-    outside = (outputs < 0) | (outputs >= size)
-    if outside.any():
-        raise WorkloadError(
-            f"{prefix}output {outputs[np.argmax(outside)]} is out of range: "
-            f"nodes are 0 to {size - 1}"
-        )
+    refuse_first(
+        (outputs < 0) | (outputs >= size),
+        lambda at: f"{prefix}output {outputs[at]} is out of range: nodes are 0 to {size - 1}",
+    )
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:

@@ -20,10 +20,12 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.refusals import refuse_first
 from sw.workloads.text_file import real_number, whole_number
 
 KINDS = "LTD"
@@ -85,20 +87,18 @@ def parse_psdd(text: str, source: str) -> PsddNodes:
     return parser.finish()
 
 
+_CODES = dict(kind="B", id="q", line="q", label="q", probability="d", elements="q") | dict(
+    prime="q", sub="q", theta="d"
+)
+"""Type codes of ``array.array`` for the fields of ``PsddNodes``."""
+
+
 class _Parser:
     def __init__(self, source: str) -> None:
         self.source = source
         self.header = False
         self.position: dict[int, int] = {}
-        self.kind = array("B")
-        self.id = array("q")
-        self.line = array("q")
-        self.label = array("q")
-        self.probability = array("d")
-        self.elements = array("q")
-        self.prime = array("q")
-        self.sub = array("q")
-        self.theta = array("d")
+        self.columns: dict[str, array[Any]] = {name: array(code) for name, code in _CODES.items()}
 
     def add(self, fields: list[str], line: int) -> None:
         """Takes the fields of one line."""
@@ -127,15 +127,18 @@ class _Parser:
             raise WorkloadError(f"{place}: unknown node type {kind!r}: must be L, T or D")
         node = whole_number(fields[1], place)
         if node in self.position:
-            first = self.line[self.position[node]]
+            first = self.columns["line"][self.position[node]]
             raise WorkloadError(f"{place}: node {node} is already defined in line {first}")
-        self.position[node] = len(self.id)
-        self.kind.append(KINDS.index(kind))
-        self.id.append(node)
-        self.line.append(line)
-        self.label.append(label)
-        self.probability.append(probability)
-        self.elements.append(elements)
+        self.position[node] = len(self.position)
+        for name, value in (
+            ("kind", KINDS.index(kind)),
+            ("id", node),
+            ("line", line),
+            ("label", label),
+            ("probability", probability),
+            ("elements", elements),
+        ):
+            self.columns[name].append(value)
 
     def _decision(self, fields: list[str], place: str) -> int:
         """Takes the elements of a ``D`` line; their number."""
@@ -148,7 +151,7 @@ class _Parser:
                 f"{place}: {len(fields)} fields: a decision with {count} elements must have "
                 f"{4 + 3 * count}"
             )
-        for target, texts in ((self.prime, fields[4::3]), (self.sub, fields[5::3])):
+        for name, texts in (("prime", fields[4::3]), ("sub", fields[5::3])):
             for text in texts:
                 node = self.position.get(whole_number(text, place))
                 if node is None:
@@ -156,14 +159,14 @@ class _Parser:
                         f"{place}: node {text} is not defined above: children must come before "
                         "parents"
                     )
-                target.append(node)
+                self.columns[name].append(node)
         thetas = [_probability(text, place) for text in fields[6::3]]
         if count == 1 and thetas[0] != 1.0:
             raise WorkloadError(
                 f"{place}: the only element of a decision has log-probability {fields[6]}: "
                 "must be 0 (probability 1)"
             )
-        self.theta.extend(thetas)
+        self.columns["theta"].extend(thetas)
         return count
 
     def finish(self) -> PsddNodes:
@@ -171,24 +174,14 @@ class _Parser:
             raise WorkloadError(f"{self.source}: the file is empty: must start with 'psdd COUNT'")
         if not self.position:
             raise WorkloadError(f"{self.source}: the file has no nodes: must have at least one")
-        nodes = PsddNodes(
-            kind=np.array(self.kind, np.uint8),
-            id=np.array(self.id, np.int64),
-            line=np.array(self.line, np.int64),
-            label=np.array(self.label, np.int64),
-            probability=np.array(self.probability, np.float64),
-            elements=np.array(self.elements, np.int64),
-            prime=np.array(self.prime, np.int64),
-            sub=np.array(self.sub, np.int64),
-            theta=np.array(self.theta, np.float64),
+        nodes = PsddNodes(**{name: np.array(column) for name, column in self.columns.items()})
+        refuse_first(
+            (nodes.kind == DECISION) & ~nodes.used,
+            lambda at: (
+                f"{self.source}:{nodes.line[at]}: decision {nodes.id[at]} is used by no "
+                "other: only the root, the last node, may be; is the file truncated?"
+            ),
         )
-        unused = (nodes.kind == DECISION) & ~nodes.used
-        if unused.any():
-            at = int(np.argmax(unused))
-            raise WorkloadError(
-                f"{self.source}:{nodes.line[at]}: decision {nodes.id[at]} is used by no other: "
-                "only the root, the last node, may be; is the file truncated?"
-            )
         return nodes
 
 

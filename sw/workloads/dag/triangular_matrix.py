@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.matrix_entries import Entries, read_entries, read_header
-from sw.workloads.text_file import first_true
+from sw.workloads.refusals import first_true, refuse_first
 
 
 @dataclass(frozen=True)
@@ -66,30 +66,30 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
     row, column, value, line = (
         array[order] for array in (entries.row, entries.column, entries.value, entries.line)
     )
-    at = first_true((np.diff(row) == 0) & (np.diff(column) == 0))
-    if at is not None:
-        raise WorkloadError(
-            f"{source}:{line[at + 1]}: entry ({row[at] + 1}, {column[at] + 1}) is already given in "
-            f"line {line[at]}"
-        )
+    refuse_first(
+        (np.diff(row) == 0) & (np.diff(column) == 0),
+        lambda at: (
+            f"{source}:{line[at + 1]}: entry ({row[at] + 1}, {column[at] + 1}) is already "
+            f"given in line {line[at]}"
+        ),
+    )
     on = row == column
     # Ascending and without repeats: the first row missing is the first that isn't its own number.
     given = row[on]
-    if len(given) < size:
-        missing = first_true(np.append(given, size) != np.arange(len(given) + 1))
-        assert missing is not None
-        raise WorkloadError(
-            f"{source}: row {missing + 1} has no entry on the diagonal: must have one, not zero"
-        )
+    refuse_first(
+        np.append(given, -1)[:size] != np.arange(min(size, len(given) + 1)),
+        lambda at: f"{source}: row {at + 1} has no entry on the diagonal: must have one, not zero",
+    )
     diagonal, diagonal_line = value[on], line[on]
     with np.errstate(divide="ignore", over="ignore"):
         useless = ~np.isfinite(1 / diagonal)
-    at = first_true(useless)
-    if at is not None:
-        right = "must not be zero" if diagonal[at] == 0 else "its reciprocal must be finite"
-        raise WorkloadError(
-            f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {diagonal[at]}: {right}"
-        )
+    refuse_first(
+        useless,
+        lambda at: (
+            f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {diagonal[at]}: "
+            + ("its reciprocal must be finite" if diagonal[at] else "must not be zero")
+        ),
+    )
     return TriangularMatrix(
         size=size,
         upper=bool((column > row).any()),

@@ -25,6 +25,7 @@ from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.refusals import refuse_first
 from sw.workloads.text_file import read_text
 
 
@@ -189,29 +190,27 @@ def _new_entries(
     _require_finite(value, lambda at: f"{name}: entry ({own.row[at] + 1}, {own.column[at] + 1})")
     with np.errstate(divide="ignore", over="ignore"):
         usable = np.isfinite(diagonal) & np.isfinite(1 / diagonal)
-    if not usable.all():
-        at = int(np.argmin(usable))
-        raise WorkloadError(
-            f"{name}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be finite and have a "
-            "finite reciprocal"
-        )
+    refuse_first(
+        ~usable,
+        lambda at: (
+            f"{name}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be finite and have "
+            "a finite reciprocal"
+        ),
+    )
     if unit:
         _require_ones(diagonal, lambda at: name)
     return value, diagonal
 
 
 def _require_ones(diagonal: np.ndarray, place: Callable[[int], str]) -> None:
-    other = diagonal != 1
-    if other.any():
-        at = int(np.argmax(other))
-        raise WorkloadError(
+    refuse_first(
+        diagonal != 1,
+        lambda at: (
             f"{place(at)}: entry ({at + 1}, {at + 1}) is {diagonal[at]}: must be 1, as the "
             "diagonal is all ones by structure"
-        )
+        ),
+    )
 
 
 def _require_finite(values: np.ndarray, place: Callable[[int], str]) -> None:
-    finite = np.isfinite(values)
-    if not finite.all():
-        at = int(np.argmin(finite))
-        raise WorkloadError(f"{place(at)} is {values[at]}: must be finite")
+    refuse_first(~np.isfinite(values), lambda at: f"{place(at)} is {values[at]}: must be finite")

@@ -31,6 +31,7 @@ from sw.workloads.embedding.model import (
     PoolingFactors,
 )
 from sw.workloads.embedding.truncated_normal import TruncatedNormal
+from sw.workloads.refusals import refuse_first
 
 LARGEST_QUERY = 512
 """Samples of the largest batch (RecFlex, VI-D); serving systems split larger queries."""
@@ -252,12 +253,13 @@ def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
         raise WorkloadError(f"{name}: {len(offsets)} values: must be {size + 1} for {size} samples")
     if offsets[0] != 0:
         raise WorkloadError(f"{name}[0] = {offsets[0]}: must be 0")
-    falls = offsets[1:] < offsets[:-1]
-    if falls.any():
-        at = int(np.argmax(falls)) + 1
-        raise WorkloadError(
-            f"{name}[{at}] = {offsets[at]}: must be at least {offsets[at - 1]}, as the one before"
-        )
+    refuse_first(
+        offsets[1:] < offsets[:-1],
+        lambda at: (
+            f"{name}[{at + 1}] = {offsets[at + 1]}: must be at least {offsets[at]}, as the "
+            "one before"
+        ),
+    )
     if offsets[-1] != len(inputs.indices):
         raise WorkloadError(
             f"{name}[{size}] = {offsets[-1]}: must be {len(inputs.indices)}, the number of indices"
@@ -267,7 +269,10 @@ def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
 def _check_indices(feature: Feature, inputs: FeatureInputs) -> None:
     indices = inputs.indices
     if len(indices) and (indices.min() < 0 or indices.max() >= feature.rows):
-        at = int(np.argmax((indices < 0) | (indices >= feature.rows)))
-        raise WorkloadError(
-            f"indices of {feature.name}[{at}] = {indices[at]}: must be from 0 to {feature.rows - 1}"
+        refuse_first(
+            (indices < 0) | (indices >= feature.rows),
+            lambda at: (
+                f"indices of {feature.name}[{at}] = {indices[at]}: must be from 0 to "
+                f"{feature.rows - 1}"
+            ),
         )

@@ -19,6 +19,7 @@ from sw.workloads.embedding.model import (
     Feature,
     FeatureInputs,
 )
+from sw.workloads.refusals import refuse_first
 
 PARTS = ("indices", "offsets", "weights", "table")
 
@@ -103,11 +104,10 @@ def _whole(name: str, array: np.ndarray, feature: Feature) -> np.ndarray:
             f"{name}: is {array.dtype} {list(array.shape)}: must be whole numbers in one dimension"
         )
     converted = array.astype(INDEX_TYPES[feature.index_type], copy=False)
-    wrong = np.flatnonzero(converted != array)
-    if len(wrong):
-        raise WorkloadError(
-            f"{name}[{wrong[0]}] = {array[wrong[0]]}: must be a value of {feature.index_type}"
-        )
+    refuse_first(
+        converted != array,
+        lambda at: f"{name}[{at}] = {array[at]}: must be a value of {feature.index_type}",
+    )
     return np.ascontiguousarray(converted)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
 import ml_dtypes
@@ -160,14 +160,7 @@ class Feature:
 
     @property
     def kind(self) -> FeatureKind:
-        return FeatureKind(
-            self.dim,
-            self.pooling,
-            self.table_type,
-            self.output_type,
-            self.index_type,
-            self.weighted,
-        )
+        return FeatureKind(*(getattr(self, field.name) for field in fields(FeatureKind)))
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,16 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.program.atomic import write_text
+from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,
     Level,
     Storage,
+    StorageError,
     TensorFormat,
-    compressed_faults,
+    check_compressed,
     restore,
 )
 from sw.workloads.tensor.tensor import Tensor
@@ -165,10 +167,9 @@ def _whole_numbers(path: Path) -> np.ndarray:
 
 def _values(path: Path) -> np.ndarray:
     values = _numbers(path, np.float64, real_number)
-    finite = np.isfinite(values)
-    if not finite.all():
-        at = int(np.argmin(finite))
-        raise WorkloadError(f"{path}:{at + 1}: value {values[at]}: must be finite")
+    refuse_first(
+        ~np.isfinite(values), lambda at: f"{path}:{at + 1}: value {values[at]}: must be finite"
+    )
     return values
 
 
@@ -185,9 +186,7 @@ def _shape(folder: Path, name: str) -> tuple[int, ...]:
     shape = _whole_numbers(path)
     if len(shape) > _MAX_ORDER:
         raise WorkloadError(f"{path}: {len(shape)} dimensions: must be at most {_MAX_ORDER}")
-    if (shape < 0).any():
-        at = int(np.argmax(shape < 0))
-        raise WorkloadError(f"{path}:{at + 1}: size {shape[at]}: must not be negative")
+    refuse_first(shape < 0, lambda at: f"{path}:{at + 1}: size {shape[at]}: must not be negative")
     for mode, file in stored:
         if mode >= len(shape):
             raise WorkloadError(f"{file}: {path.name} has only {len(shape)} dimensions")
@@ -209,10 +208,11 @@ def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
     if len(segments) > 1 and segments[-1] == len(coordinates) + 1:
         segments[-1] -= 1
     level = CompressedLevel(max(size, int(coordinates.max(initial=-1)) + 1), segments, coordinates)
-    for fault in compressed_faults(level, mode, len(segments) - 1):
-        array = fault.array or "segments"
-        line = (fault.index or 0) + 1
-        raise WorkloadError(f"{files[array]}:{line}: the {array.removesuffix('s')} {fault.text}")
+    try:
+        check_compressed(level, mode, len(segments) - 1)
+    except StorageError as error:
+        place = f"{files[error.array]}:{(error.index or 0) + 1}"
+        raise WorkloadError(f"{place}: the {error.array.removesuffix('s')} {error.text}") from None
     return level
 
 

@@ -8,13 +8,13 @@ Compilers", OOPSLA 2018; Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
+from sw.workloads.refusals import first_true
 from sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor, ascending_order
 
 LEVEL_FORMATS = {"d": DENSE, "s": COMPRESSED, "b": BITVECTOR}
@@ -132,29 +132,23 @@ class Storage:
     values: np.ndarray
 
 
-@dataclass(frozen=True)
-class Fault:
+class StorageError(WorkloadError):
     """Something in a storage that is invalid.
 
     level
         its number, or None for the values.
     array, index
-        the array's name and a place in it; None for what concerns the level or array as a whole.
+        the array's name and a place in it; "" and None for what concerns the level or array as a
+        whole.
     text
         what is wrong, and what would be right.
     """
 
-    level: int | None
-    array: str | None
-    index: int | None
-    text: str
-
-    def __str__(self) -> str:
-        place = "" if self.level is None else f"level {self.level}: "
-        if self.array is None:
-            return f"{place}{self.text}"
-        index = "" if self.index is None else f"[{self.index}]"
-        return f"{place}{self.array}{index} {self.text}"
+    def __init__(self, level: int | None, array: str, index: int | None, text: str) -> None:
+        self.array, self.index, self.text = array, index, text
+        place = "" if level is None else f"level {level}: "
+        where = array + ("" if index is None else f"[{index}]")
+        super().__init__(place + " ".join(filter(None, [where, text])))
 
 
 def store(
@@ -245,91 +239,63 @@ def restore(storage: Storage) -> Tensor:
 
 
 def check(storage: Storage) -> None:
-    """Raises ``WorkloadError`` naming level, array and index of the first fault.
+    """Raises ``StorageError`` naming level, array and index of the first fault.
 
     Empty fibers are allowed anywhere. O(positions).
     """
-    fault = next(faults(storage), None)
-    if fault is not None:
-        raise WorkloadError(str(fault))
-
-
-def faults(storage: Storage) -> Iterator[Fault]:
-    """What is wrong with a storage, outermost level first; only the first one can be relied on."""
     format, shape = storage.format, storage.shape
     if len(shape) != format.order or len(storage.levels) != format.order:
-        yield Fault(
-            None,
-            None,
-            None,
+        raise WorkloadError(
             f"format {format} with {len(storage.levels)} levels and {len(shape)} dimensions: must "
-            f"have {format.order} of each",
+            f"have {format.order} of each"
         )
-        return
     fibers = 1
     for number, (level, kind, mode) in enumerate(
         zip(storage.levels, format.levels, format.modes, strict=True)
     ):
         if not isinstance(level, _CLASSES[kind]):
             name = type(level).__name__
-            yield Fault(number, None, None, f"{name} in format {format}: must be {kind}")
-            return
+            raise StorageError(number, "", None, f"{name} in format {format}: must be {kind}")
         if level.size != shape[mode] or level.size < 0:
             right = f"must be that of dimension {mode}, {shape[mode]}, and not negative"
-            yield Fault(number, None, None, f"size {level.size}: {right}")
-            return
+            raise StorageError(number, "", None, f"size {level.size}: {right}")
         match level:
             case DenseLevel():
                 fibers *= level.size
             case CompressedLevel():
-                yield from compressed_faults(level, number, fibers)
+                check_compressed(level, number, fibers)
                 fibers = len(level.coordinates)
             case BitvectorLevel():
-                yield from _bitvector_faults(level, number, fibers)
+                _check_bitvector(level, number, fibers)
                 fibers = len(_ones(level)[0])
-    yield from _array_faults(None, "values", storage.values, np.float64, fibers)
+    _check_array(None, "values", storage.values, np.float64, fibers)
 
 
-def compressed_faults(level: CompressedLevel, number: int, fibers: int) -> Iterator[Fault]:
-    """What is wrong with one level that is to have so many fibers; rest as ``faults``."""
+def check_compressed(level: CompressedLevel, number: int, fibers: int) -> None:
+    """As ``check``, for one level that is to have so many fibers."""
     segments, coordinates = level.segments, level.coordinates
-    yield from _array_faults(number, "segments", segments, np.int64, fibers + 1)
-    yield from _array_faults(number, "coordinates", coordinates, np.int64, None)
+    _check_array(number, "segments", segments, np.int64, fibers + 1)
+    _check_array(number, "coordinates", coordinates, np.int64, None)
     if segments[0] != 0:
-        yield Fault(number, "segments", 0, f"is {segments[0]}: must be 0")
-    descends = np.flatnonzero(segments[1:] < segments[:-1])
-    if len(descends):
-        at = int(descends[0])
-        yield Fault(
-            number,
-            "segments",
-            at + 1,
-            f"is {segments[at + 1]}, below {segments[at]} before it: must not descend",
-        )
+        raise StorageError(number, "segments", 0, f"is {segments[0]}: must be 0")
+    at = first_true(segments[1:] < segments[:-1])
+    if at is not None:
+        text = f"is {segments[at + 1]}, below {segments[at]} before it: must not descend"
+        raise StorageError(number, "segments", at + 1, text)
     if segments[-1] != len(coordinates):
-        yield Fault(
-            number,
-            "segments",
-            len(segments) - 1,
-            f"is {segments[-1]}: must be {len(coordinates)}, the number of coordinates",
-        )
-    outside = (coordinates < 0) | (coordinates >= level.size)
-    if outside.any():
-        at = int(np.argmax(outside))
-        yield Fault(
-            number, "coordinates", at, f"is {coordinates[at]}: must be 0 to {level.size - 1}"
-        )
-    ascends = coordinates[1:] > coordinates[:-1]
+        text = f"is {segments[-1]}: must be {len(coordinates)}, the number of coordinates"
+        raise StorageError(number, "segments", fibers, text)
+    at = first_true((coordinates < 0) | (coordinates >= level.size))
+    if at is not None:
+        text = f"is {coordinates[at]}: must be 0 to {level.size - 1}"
+        raise StorageError(number, "coordinates", at, text)
+    falls = coordinates[1:] <= coordinates[:-1]
     starts = segments[1:-1]
-    ascends[starts[(starts > 0) & (starts < len(coordinates))] - 1] = True
-    if not ascends.all():
-        at = int(np.argmin(ascends))
-        yield Fault(
-            number,
-            "coordinates",
-            at + 1,
-            f"is {coordinates[at + 1]} after {coordinates[at]} in the same fiber: must ascend",
-        )
+    falls[starts[(starts > 0) & (starts < len(coordinates))] - 1] = False
+    at = first_true(falls)
+    if at is not None:
+        text = f"is {coordinates[at + 1]} after {coordinates[at]} in the same fiber: must ascend"
+        raise StorageError(number, "coordinates", at + 1, text)
 
 
 def _require_capacity(fibers: int, width: int, has: str, what: str) -> None:
@@ -360,36 +326,28 @@ def _ones(level: BitvectorLevel) -> tuple[np.ndarray, np.ndarray]:
     return fiber, offset * level.word_bits + bit
 
 
-def _array_faults(
+def _check_array(
     level: int | None, name: str, array: np.ndarray, kind: type[np.generic], length: int | None
-) -> Iterator[Fault]:
+) -> None:
     if array.dtype != kind or array.ndim != 1:
-        yield Fault(
-            level,
-            name,
-            None,
-            f"are {array.dtype} of {array.ndim} dimensions: must be {np.dtype(kind)} of one",
-        )
-    elif length is not None and len(array) != length:
-        yield Fault(level, name, None, f"are {len(array)}: must be {length}")
+        given = f"are {array.dtype} of {array.ndim} dimensions"
+        raise StorageError(level, name, None, f"{given}: must be {np.dtype(kind)} of one")
+    if length is not None and len(array) != length:
+        raise StorageError(level, name, None, f"are {len(array)}: must be {length}")
 
 
-def _bitvector_faults(level: BitvectorLevel, number: int, fibers: int) -> Iterator[Fault]:
+def _check_bitvector(level: BitvectorLevel, number: int, fibers: int) -> None:
     if not 1 <= level.word_bits <= 32:
-        yield Fault(number, None, None, f"words of {level.word_bits} bits: must be 1 to 32")
+        text = f"words of {level.word_bits} bits: must be 1 to 32"
+        raise StorageError(number, "", None, text)
     words = level.words
-    yield from _array_faults(number, "words", words, np.uint32, fibers * level.words_per_fiber)
+    _check_array(number, "words", words, np.uint32, fibers * level.words_per_fiber)
     if not len(words):
         return
     last = level.size - (level.words_per_fiber - 1) * level.word_bits
     allowed = np.full(level.words_per_fiber, 2**level.word_bits - 1, np.uint32)
     allowed[-1] = 2**last - 1
-    beyond = (words.reshape(-1, level.words_per_fiber) & ~allowed).ravel() != 0
-    if beyond.any():
-        at = int(np.argmax(beyond))
-        yield Fault(
-            number,
-            "words",
-            at,
-            f"is {words[at]:#x}: must have no bit for a coordinate from {level.size} on",
-        )
+    at = first_true((words.reshape(-1, level.words_per_fiber) & ~allowed).ravel() != 0)
+    if at is not None:
+        text = f"is {words[at]:#x}: must have no bit for a coordinate from {level.size} on"
+        raise StorageError(number, "words", at, text)

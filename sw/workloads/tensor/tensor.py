@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from hw.lib.errors import CapacityError, WorkloadError
+from sw.workloads.refusals import refuse_first
 
 DENSE_LIMIT = 2**28
 """At most this many values are held in memory for a tensor, or a level of it, that is dense."""
@@ -118,13 +119,13 @@ class Tensor:
 
     def require_finite(self) -> None:
         """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
-        finite = np.isfinite(self.values.astype(np.float64))
-        if not finite.all():
-            at = int(np.argmin(finite))
-            raise WorkloadError(
-                f"entry {at}: the value at {_tuple(self.coordinates[at])} is {self.values[at]}: "
-                "must be a finite number"
-            )
+        refuse_first(
+            ~np.isfinite(self.values.astype(np.float64)),
+            lambda at: (
+                f"entry {at}: the value at {_tuple(self.coordinates[at])} is "
+                f"{self.values[at]}: must be a finite number"
+            ),
+        )
 
     def to_dense(self) -> np.ndarray:
         """All values, float64 of the tensor's shape. Raises ``CapacityError`` if too many."""

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.refusals import first_true
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import first_true, read_table, short, whole_number
+from sw.workloads.text_file import read_table, short, whole_number
 
 _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 

@@ -21,6 +21,7 @@ from sw.workloads.embedding.model import (
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
+    FeatureInputs,
     PoolingFactors,
 )
 
@@ -37,8 +38,8 @@ class Case:
     output_type: str = "float32"
 
     @property
-    def lookup(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, str]:
-        return self.table, self.indices, self.offsets, self.weights, self.pooling
+    def lookup(self) -> tuple[np.ndarray, FeatureInputs, str]:
+        return self.table, FeatureInputs(self.indices, self.offsets, self.weights), self.pooling
 
     def terms(self, sample: int, column: int) -> tuple[list[float], list[float]]:
         """Elements of one bag's rows in a column, and their weights."""

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import (
-    mean_length,
-    mean_samples,
-    pool_instructions,
-    sample_sectors,
-    store_instructions,
-)
+from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.template import (
     BlockCount,
     Parameter,
@@ -132,23 +126,23 @@ class BlockSamples(Template):
     ) -> Work:
         vector, unroll, stage = schedule["vector"], schedule["unroll"], schedule["stage"]
         geometry = _geometry(schedule, feature, block_threads)
-        samples = mean_samples(schedule["samples"], batch)
-        mean = mean_length(batch, values)
+        samples = costs.mean_samples(schedule["samples"], batch)
+        mean = costs.mean_length(batch, values)
         index = (1 + feature.weighted) * (4 if stage == 0 else 2)  # global addresses take two more
-        row = index + pool_instructions(feature, vector, geometry.chunks)
+        row = index + costs.pool_instructions(feature, vector, geometry.chunks)
         tiles = math.ceil(mean / geometry.team) if stage else 0
         of_warp = (
             20
             + geometry.rounds(mean, unroll) * (unroll * row + 5)
             + tiles * (20 + 6 * feature.weighted)
             + vector * (2 * geometry.shuffles + 2 * geometry.partials)
-            + store_instructions(vector, geometry.chunks)
+            + costs.store_instructions(vector, geometry.chunks)
         )
         of_longest = math.ceil(longest / geometry.team) if stage else 0
         return Work(
             warp_loads=geometry.rounds(longest, unroll),
             instructions=samples * geometry.team / WARP_THREADS * of_warp,
-            sectors=samples * sample_sectors(feature, batch, values),
+            sectors=samples * costs.sample_sectors(feature, batch, values),
             barriers=bool(stage) + of_longest + (geometry.partials > 1),
         )
 

@@ -6,12 +6,7 @@ import math
 
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import (
-    mean_samples,
-    pool_instructions,
-    sample_sectors,
-    store_instructions,
-)
+from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.template import (
     BlockCount,
     Parameter,
@@ -60,15 +55,15 @@ class OneHot(Template):
         longest: float,
     ) -> Work:
         vector, of_thread = schedule["vector"], schedule["samples_per_thread"]
-        samples = mean_samples(self._samples(schedule, feature, block_threads), batch)
+        samples = costs.mean_samples(self._samples(schedule, feature, block_threads), batch)
         warps = block_threads / WARP_THREADS
         turns = math.ceil(longest)
-        turn = of_thread * (6 + 2 * feature.weighted + pool_instructions(feature, vector)) + 4
-        sample = 12 + store_instructions(vector)
+        turn = of_thread * (6 + 2 * feature.weighted + costs.pool_instructions(feature, vector)) + 4
+        sample = 12 + costs.store_instructions(vector)
         return Work(
             warp_loads=max(0, 2 * turns - 1),  # indices are not loaded ahead
             instructions=warps * (of_thread * sample + turns * turn),
-            sectors=samples * sample_sectors(feature, batch, values),
+            sectors=samples * costs.sample_sectors(feature, batch, values),
             barriers=0,
         )
 

@@ -6,12 +6,7 @@ import math
 
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import (
-    combine_instructions,
-    pool_instructions,
-    sample_sectors,
-    store_instructions,
-)
+from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
     BlockCount,
@@ -88,22 +83,22 @@ class ReduceByKey(Template):
         crosses = tiles > 1  # of most tiles a bag crosses the end
         searches = math.ceil(math.log(samples, block_threads)) if crosses else 0
         # From shared memory come a row, whether a bag ends there, and a weight.
-        row = 4 + feature.weighted + pool_instructions(feature, vector)
+        row = 4 + feature.weighted + costs.pool_instructions(feature, vector)
         scans = (WARP_THREADS // lanes.lanes).bit_length() - 1
         of_warp = (
             80
             + tile / block_threads * (14 + 5 * feature.weighted)
             + lanes.tiles * run / unroll * (unroll * row + 5)
             + lanes.tiles * (vector + 1) * (3 * scans + 2 * warps + 2)
-            + crosses * (30 + lanes.tiles * combine_instructions(vector, lanes.lanes))
+            + crosses * (30 + lanes.tiles * costs.combine_instructions(vector, lanes.lanes))
         )
-        of_bag = 20 / WARP_THREADS + lanes.tiles * store_instructions(vector)
+        of_bag = 20 / WARP_THREADS + lanes.tiles * costs.store_instructions(vector)
         partials = crosses * (4 + 6 * sectors(lanes.partial_bytes()))
         return Work(
             warp_loads=searches + lanes.tiles * math.ceil(min(run, rows) / unroll) + crosses,
             instructions=warps * of_warp + bags * of_bag,
             sectors=(
-                bags * sample_sectors(feature, batch, values)
+                bags * costs.sample_sectors(feature, batch, values)
                 + searches * min(samples, block_threads)
                 + partials
             ),

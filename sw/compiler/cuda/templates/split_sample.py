@@ -6,13 +6,7 @@ import math
 
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import (
-    combine_instructions,
-    mean_length,
-    round_instructions,
-    sample_sectors,
-    store_instructions,
-)
+from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import (
     BlockCount,
@@ -75,21 +69,21 @@ class SplitSample(Template):
         round_rows = block_threads // lanes.lanes * unroll
         split = self._parts(schedule, longest, round_rows)
         # A sample has `parts` blocks, of which the mean bag keeps so many busy.
-        mean = mean_length(batch, values)
+        mean = costs.mean_length(batch, values)
         parts = self._parts(schedule, mean, round_rows)
         busy, shared = parts / schedule["parts"], parts > 1
         of_tile = (
-            math.ceil(mean / parts / round_rows) * round_instructions(feature, vector, unroll)
-            + combine_instructions(vector, lanes.lanes)
+            math.ceil(mean / parts / round_rows) * costs.round_instructions(feature, vector, unroll)
+            + costs.combine_instructions(vector, lanes.lanes)
             + 2 * vector
         )
         of_busy = warps * (40 + lanes.tiles * of_tile + 20 * shared)
-        of_sample = lanes.tiles * (store_instructions(vector) + shared * parts * (5 + vector))
+        of_sample = lanes.tiles * (costs.store_instructions(vector) + shared * parts * (5 + vector))
         return Work(
             warp_loads=lanes.tiles * math.ceil(longest / split / round_rows) + (split > 1),
             instructions=busy * of_busy + (1 - busy) * warps * 20 + of_sample / schedule["parts"],
             sectors=(
-                sample_sectors(feature, batch, values) / schedule["parts"]
+                costs.sample_sectors(feature, batch, values) / schedule["parts"]
                 + busy * shared * (2 + 3 * sectors(lanes.partial_bytes()))
             ),
             barriers=busy * ((warps > 1) * 2 * lanes.tiles + 2 * shared),

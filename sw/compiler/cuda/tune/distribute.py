@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sw.compiler.cuda.tune.measurer import DeviceFailure, Job, JobFailure, LocalJob, Measurer
 
@@ -65,27 +65,20 @@ def distribute(
         raise DeviceFailure(f"no GPU to measure {len(shared.waiting)} kernels on: {failures}")
 
 
+@dataclass
 class _Shared:
     """What the threads have in common."""
 
-    def __init__(
-        self,
-        waiting: deque[Job],
-        measurer: Measurer,
-        finished: Callable[[Job, Outcome], None],
-        lost: dict[int, str],
-        note: Callable[[str], None],
-    ) -> None:
-        self.waiting = waiting
-        self.error: BaseException | None = None
-        self._measurer = measurer
-        self._finished = finished
-        self._lost = lost
-        self._note = note
-        self._under_way = 0
-        self._stopped = False
-        self._closed = False
-        self._changed = threading.Condition()
+    waiting: deque[Job]
+    measurer: Measurer
+    finished: Callable[[Job, Outcome], None]
+    lost: dict[int, str]
+    note: Callable[[str], None]
+    error: BaseException | None = None
+    under_way: int = 0
+    stopped: bool = False
+    closed: bool = False
+    changed: threading.Condition = field(default_factory=threading.Condition)
 
     def work(self, device: int) -> None:
         while (job := self._take()) is not None:
@@ -94,53 +87,53 @@ class _Shared:
                 outcome = self._measure(device, job)
             except BaseException as error:
                 self._fail(error)
-            with self._changed:
-                self._under_way -= 1
+            with self.changed:
+                self.under_way -= 1
                 if outcome is None:
                     self.waiting.appendleft(job)
-                elif not self._closed:
+                elif not self.closed:
                     try:
-                        self._finished(job, outcome)
+                        self.finished(job, outcome)
                     except BaseException as error:
-                        self._closed = True
+                        self.closed = True
                         self._fail(error)
-                self._changed.notify_all()
+                self.changed.notify_all()
             if outcome is None:
                 return
 
     def stop(self) -> None:
         """No thread takes another job."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
 
     def close(self) -> None:
         """Nor does any tell an outcome: the caller was interrupted, and waits for none of them."""
-        with self._changed:
-            self._closed = True
+        with self.changed:
+            self.closed = True
         self.stop()
 
     def _take(self) -> Job | None:
         """The next job; waits while a device that may fail still works on one."""
-        with self._changed:
-            while not self._stopped and not self.waiting and self._under_way:
-                self._changed.wait()
-            if self._stopped or not self.waiting:
+        with self.changed:
+            while not self.stopped and not self.waiting and self.under_way:
+                self.changed.wait()
+            if self.stopped or not self.waiting:
                 return None
-            self._under_way += 1
+            self.under_way += 1
             return self.waiting.popleft()
 
     def _measure(self, device: int, job: Job) -> Outcome | None:
         """``None`` where the device fails."""
         try:
             if isinstance(job, LocalJob):
-                return Outcome(tuple(self._measurer.local(device, job)))
-            return Outcome((self._measurer.fused(device, job),))
+                return Outcome(tuple(self.measurer.local(device, job)))
+            return Outcome((self.measurer.fused(device, job),))
         except JobFailure as failure:
             return Outcome((), str(failure))
         except DeviceFailure as failure:
-            self._lost[device] = str(failure)
-            self._note(f"GPU {device}: {failure}")
+            self.lost[device] = str(failure)
+            self.note(f"GPU {device}: {failure}")
             return None
 
     def _fail(self, error: BaseException) -> None:

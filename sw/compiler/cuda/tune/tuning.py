@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.feature_groups import FeatureGroup, spread
+from sw.compiler.cuda.feature_groups import FeatureGroup, schedule_set
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
@@ -67,14 +67,7 @@ class Tuning:
         self, of_group: Sequence[Schedule], blocks_per_sm: int, origin: str = ""
     ) -> ScheduleSet:
         """For the whole model."""
-        return ScheduleSet.of(
-            spread(self.groups, of_group),
-            model=self.model.digest,
-            arch=self.config.arch,
-            block_threads=self.config.block_threads,
-            blocks_per_sm=blocks_per_sm,
-            origin=origin,
-        )
+        return schedule_set(self.model, self.config, self.groups, of_group, blocks_per_sm, origin)
 
     def final_origin(self) -> str:
         """How the schedules were found, with what went wrong."""

@@ -17,10 +17,8 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, fuse
 from sw.compiler.cuda.nvrtc import (
     CompiledKernel,
-    CompileRequest,
     NvrtcError,
     compile_kernel,
-    compile_many,
     nvrtc_version,
     supported_architectures,
 )
@@ -167,9 +165,11 @@ def test_processes_that_compile_at_once_share_one_entry(cache: Path) -> None:
 
 def test_threads_may_be_the_first_to_import_nvrtc() -> None:
     script = f"""
-from sw.compiler.cuda.nvrtc import CompileRequest, compile_many
-one = CompileRequest({SMALL!r}, "sm_80", (), {{"NUMBER": "7"}}, "small")
-print(len(compile_many([one] * 8, jobs=8)))
+from concurrent.futures import ThreadPoolExecutor
+from sw.compiler.cuda.nvrtc import compile_kernel
+def one(_):
+    return compile_kernel({SMALL!r}, "sm_80", defines={{"NUMBER": "7"}}, kernel="small")
+print(len(list(ThreadPoolExecutor(8).map(one, range(8)))))
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -178,31 +178,6 @@ print(len(compile_many([one] * 8, jobs=8)))
         text=True,
     )
     assert done.stdout == "8\n", done.stderr
-
-
-def test_many() -> None:
-    shares: list[float] = []
-    requests = [
-        CompileRequest(SMALL, arch, (), {"NUMBER": str(number)}, "small")
-        for arch in ("sm_75", "sm_80")
-        for number in (1, 2, 2)
-    ]
-    found = compile_many(requests, progress=shares.append)
-    assert [one.arch for one in found] == ["sm_75"] * 3 + ["sm_80"] * 3
-    assert [one.cubin for one in found[3:]] == [small(number).cubin for number in (1, 2, 2)]
-    assert sum(one.cached for one in found) == 2
-    assert shares == [1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1]
-    assert compile_many([]) == []
-
-
-def test_the_first_failure_of_many_is_raised_and_the_rest_is_left() -> None:
-    requests = [CompileRequest("nonsense", "sm_80", kernel="small")]
-    requests += [
-        CompileRequest(SMALL, "sm_80", (), {"NUMBER": str(number)}, "small") for number in range(50)
-    ]
-    with pytest.raises(NvrtcError, match=r"^NVRTC for sm_80: small\(1\): error: "):
-        compile_many(requests, jobs=1)
-    assert not small(49).cached
 
 
 def raises(text: str) -> pytest.RaisesExc[NvrtcError]:

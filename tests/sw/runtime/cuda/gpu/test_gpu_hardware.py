@@ -57,11 +57,7 @@ def assert_golden(
     ):
         column = layout.columns[number]
         got = outputs[feature.output_type][:, column : column + feature.dim]
-        want = pool(
-            table,
-            *(inputs.indices, inputs.offsets, inputs.weights),
-            *(feature.pooling, feature.output_type),
-        )
+        want = pool(table, inputs, feature.pooling, feature.output_type)
         same = np.array_equal(
             np.ascontiguousarray(got).view(np.uint8), np.ascontiguousarray(want).view(np.uint8)
         )

@@ -98,11 +98,7 @@ def test_the_kernel_finds_all_of_it(size: int):
     ):
         column = PROGRAM.outputs.columns[at]
         got = outputs[feature.output_type][:, column : column + feature.dim]
-        want = pool(
-            table.array,
-            *(inputs.indices, inputs.offsets, inputs.weights),
-            *(feature.pooling, feature.output_type),
-        )
+        want = pool(table.array, inputs, feature.pooling, feature.output_type)
         np.testing.assert_array_equal(got, want, feature.name)
 
 

@@ -1,0 +1,23 @@
+"""Names the first wrong element of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hw.lib.errors import GnarlError, WorkloadError
+
+
+def first_true(flags: np.ndarray) -> int | None:
+    """Place of the first true one in bool [n], if there is one."""
+    return int(np.argmax(flags)) if flags.any() else None
+
+
+def refuse_first(
+    wrong: np.ndarray, text: Callable[[int], str], error: type[GnarlError] = WorkloadError
+) -> None:
+    """Raises ``error`` with the ``text`` of the first true place in bool [n], if there is one."""
+    at = first_true(wrong)
+    if at is not None:
+        raise error(text(at))
