@@ -278,9 +278,7 @@ def test_the_order_of_indices_hardly_matters(given: Case, seed: int) -> None:
     outputs = pool(*given.lookup, given.output_type).astype(np.float64)
     other = pool(
         given.table,
-        given.indices[order],
-        given.offsets,
-        weights,
+        FeatureInputs(given.indices[order], given.offsets, weights),
         given.pooling,
         given.output_type,
     ).astype(np.float64)
