@@ -8,7 +8,6 @@ wrap, products are rounded to nearest even and wrap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -16,28 +15,9 @@ from hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
 from hw.lib.operation import Operation
 
 
-class Arithmetic(Protocol):
+class _FloatArithmetic:
     """Operations on arrays of ``numbers``, a NumPy type of the format's own."""
 
-    def numbers(self, words: np.ndarray) -> np.ndarray:
-        """From raw bits (uint32)."""
-
-    def words(self, numbers: np.ndarray) -> np.ndarray:
-        """To raw bits (uint32), NaNs made canonical."""
-
-    def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """``left operation right``, an ``Operation``; a NaN may have any payload."""
-
-
-def arithmetic(format: str) -> Arithmetic:
-    """Arithmetic of the format called so; ``ValueError`` if there is none."""
-    kind = parse_format(format)
-    if isinstance(kind, FloatFormat):
-        return _FloatArithmetic(kind, float_dtype(format))
-    return _FixedArithmetic(kind)
-
-
-class _FloatArithmetic:
     def __init__(self, format: FloatFormat, dtype: np.dtype) -> None:
         self._format = format
         self._dtype = dtype
@@ -51,13 +31,16 @@ class _FloatArithmetic:
         }
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
+        """From raw bits (uint32)."""
         return words.astype(self._bits).view(self._dtype)
 
     def words(self, numbers: np.ndarray) -> np.ndarray:
+        """To raw bits (uint32), NaNs made canonical."""
         bits = numbers.view(self._bits).astype(np.uint32)
         return np.where(self._is_nan(numbers), np.uint32(self._format.canonical_nan), bits)
 
     def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``left operation right``, an ``Operation``; a NaN may have any payload."""
         with np.errstate(all="ignore"):
             return self._operations[operation](left, right)
 
@@ -83,7 +66,7 @@ class _FloatArithmetic:
 
 
 class _FixedArithmetic:
-    """Numbers are int64, in units of the last place."""
+    """The same on int64, in units of the last place."""
 
     def __init__(self, format: FixedFormat) -> None:
         self._format = format
@@ -116,3 +99,14 @@ class _FixedArithmetic:
         down = products >> places
         # Half a unit rounds up only if that makes the result even.
         return down + ((products & (1 << places) - 1) + (down & 1) > 1 << (places - 1))
+
+
+Arithmetic = _FloatArithmetic | _FixedArithmetic
+
+
+def arithmetic(format: str) -> Arithmetic:
+    """Arithmetic of the format called so; ``ValueError`` if there is none."""
+    kind = parse_format(format)
+    if isinstance(kind, FloatFormat):
+        return _FloatArithmetic(kind, float_dtype(format))
+    return _FixedArithmetic(kind)

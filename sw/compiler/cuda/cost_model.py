@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.block_estimates import block_times, cold_share, estimate
+from sw.compiler.cuda.block_estimates import block_times
 from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
@@ -46,29 +46,14 @@ class _Choice:
     of_group: list[Schedule]
 
 
-def rank(
-    feature: Feature,
-    candidates: Sequence[Schedule],
-    statistics: FeatureStatistics,
-    arch: str,
-    block_threads: int,
-    blocks_per_sm: int,
-    batch: int = 256,
-) -> list[tuple[float, Schedule]]:
-    """The candidates with their cost in ns, least first; of equals the earlier first.
-
-    Those that need more shared memory than the occupancy leaves are left out.
-    """
-    estimates = estimate(feature, candidates, statistics, block_threads, batch)
-    cold = cold_share(feature, statistics, batch)
-    group = FeatureGroup((0,), feature, statistics, estimates, cold)
-    return rank_group(group, arch, block_threads, blocks_per_sm)
-
-
 def rank_group(
     group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm: int
 ) -> list[tuple[float, Schedule]]:
-    """As ``rank``, of a group's candidates; a cost is that of all its features together."""
+    """A group's candidates with their cost in ns, least first; of equals the earlier first.
+
+    A cost is that of all its features together. Those that need more shared memory than the
+    occupancy leaves are left out.
+    """
     costs = _costs(group, arch, block_threads, blocks_per_sm, blocks_per_sm).latency
     order = [at for at in np.argsort(costs, kind="stable") if np.isfinite(costs[at])]
     return [(float(costs[at]), group.estimates.candidates[at]) for at in order]

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.tensor.expression import Access, Statement
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
-
-_LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
+from sw.workloads.tensor.storage import TensorFormat
 
 
 def stored_indices(access: Access, format: TensorFormat) -> tuple[str, ...]:
@@ -90,6 +88,6 @@ def _transposed(access: Access, format: TensorFormat, place: Mapping[str, int]) 
     """The option for the same kinds of levels, in the order of the loops."""
     indices = stored_indices(access, format)
     order = sorted(range(len(format.levels)), key=lambda level: place[indices[level]])
-    levels = "".join(_LETTERS[format.levels[level]] for level in order)
-    modes = ",".join(str(format.modes[level]) for level in order)
-    return f"-f={access.tensor}:{levels}:{modes}"
+    levels = tuple(format.levels[level] for level in order)
+    modes = tuple(format.modes[level] for level in order)
+    return TensorFormat(levels, modes).option(access.tensor)

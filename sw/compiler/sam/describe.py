@@ -11,9 +11,8 @@ from hw.lib.errors import WorkloadError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
 from sw.compiler.sam.streams import trace
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from sw.workloads.tensor.storage import TensorFormat
 
-_LETTERS = {name: letter for letter, name in LEVEL_FORMATS.items()}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 _SUM, _PRODUCT, _ATOM = 0, 1, 2
 _MINUS = "(-1.0)"
@@ -56,8 +55,7 @@ class _Reader:
         parts = [f"{access}={expression.text}"]
         for tensor, format in self._formats.items():
             if format.levels:
-                letters = "".join(_LETTERS[level] for level in format.levels)
-                parts.append(f"-f={tensor}:{letters}:{','.join(map(str, format.modes))}")
+                parts.append(format.option(tensor))
         order = self._order()
         if order:
             parts.append(f"-s=reorder({','.join(order)})")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sw.compiler.cuda.config import require_cuda
-from sw.compiler.cuda.tune import measures, tune_to_file
+from sw.compiler.cuda.tune import measures
+from sw.compiler.cuda.tune import tune as find_schedules
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
 from sw.runtime.cuda.options import OPTIONS
@@ -50,12 +51,12 @@ def tune(
     with stages("tune") as advance:
         measurer = find_measurer(model, config, history) if measures(strategy) else None
         with measurer or nullcontext():
-            found = tune_to_file(
+            found = find_schedules(
                 model,
                 config,
                 history,
                 measurer,
-                output,
+                output=output,
                 strategy=strategy,
                 candidates=candidates,
                 seed=seed,

@@ -73,12 +73,6 @@ class ProbabilisticCircuit(DagWorkload):
         of_true = np.select([observed > 0, observed < 0], [p, 1 - p], 1.0)
         return np.select([self.literal == 0, self.is_literal], [p, of_literal], of_true)
 
-    def partial_evidence(self, seed: int, share: float = 0.5) -> dict[int, bool]:
-        """Random values for about ``share`` of the variables."""
-        random = np.random.default_rng(seed)
-        chosen = self.variables[random.random(len(self.variables)) < share]
-        return dict(zip(chosen.tolist(), (random.random(len(chosen)) < 0.5).tolist(), strict=True))
-
 
 def read_psdd(path: str | Path, evidence: Mapping[int, bool] | None = None) -> ProbabilisticCircuit:
     """Reads a file; no variable is observed unless ``evidence`` says so.

@@ -35,7 +35,6 @@ class Constant:
     """A number: a scalar whose name is the number."""
 
     value: float
-    column: int = field(default=1, compare=False)
 
     @property
     def tensor(self) -> str:
@@ -49,7 +48,6 @@ class Call(Generic[Part]):
 
     function: str
     arguments: tuple[Part, ...]
-    column: int = field(default=1, compare=False)
 
 
 Expression: TypeAlias = "Access | Constant | Call[Expression]"

@@ -269,7 +269,7 @@ class _Parser:
             self._pop()
             value = self._signed()
             if isinstance(value, Constant) and math.copysign(1, value.value) > 0:
-                value = Constant(-value.value, value.column)
+                value = Constant(-value.value)
             else:
                 value = Call("neg", (value,))
         else:
@@ -286,7 +286,7 @@ class _Parser:
             number = float(token.text)
             if math.isinf(number):
                 _fail(token.column, "a number is too large; it must be finite in float64")
-            return Constant(number, token.column)
+            return Constant(number)
         if token.text == "(":
             value = self._sum()
             self._expect(")", ("+", "-", "*", ")"))
@@ -310,7 +310,7 @@ class _Parser:
                 name.column,
                 f"{name.text} has {_count(len(arguments), 'argument')} and must have {wanted}",
             )
-        return Call(name.text, tuple(arguments), name.column)
+        return Call(name.text, tuple(arguments))
 
     def _access(self, name: _Token) -> Access:
         if self._rest[-1].text != "(":

@@ -56,10 +56,17 @@ class TensorFormat:
         """Number of levels."""
         return len(self.levels)
 
+    @property
+    def letters(self) -> str:
+        """A letter for each level."""
+        return "".join(_LETTERS[level] for level in self.levels)
+
+    def option(self, tensor: str) -> str:
+        """What gives a tensor the format on the command line."""
+        return f"-f={tensor}:{self.letters}:{','.join(map(str, self.modes))}"
+
     def __str__(self) -> str:
-        if not self.levels:
-            return "none"
-        return "".join(_LETTERS[level] for level in self.levels) + "".join(map(str, self.modes))
+        return self.letters + "".join(map(str, self.modes)) if self.levels else "none"
 
 
 @dataclass(frozen=True, eq=False)

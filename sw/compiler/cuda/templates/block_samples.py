@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import INDEX_TYPES, Feature
 
 _MOST_IN_FLIGHT = 32
@@ -83,7 +76,7 @@ class BlockSamples(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector, samples, unroll = schedule["vector"], schedule["samples"], schedule["unroll"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         if samples * WARP_THREADS > block_threads:
             return f"samples = {samples}: must be at most {block_threads // WARP_THREADS}"
@@ -145,6 +138,3 @@ class BlockSamples(Template):
             sectors=samples * costs.sample_sectors(feature, batch, values),
             barriers=bool(stage) + of_longest + (geometry.partials > 1),
         )
-
-
-register(BlockSamples())

@@ -7,14 +7,7 @@ import math
 from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import Feature
 
 
@@ -36,7 +29,7 @@ class OneHot(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector = schedule["vector"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         if feature.dim // vector > block_threads:
             return f"vector = {vector}: dim {feature.dim} needs more than {block_threads} threads"
@@ -71,6 +64,3 @@ class OneHot(Template):
     def _samples(schedule: Schedule, feature: Feature, block_threads: int) -> int:
         groups = block_threads // (feature.dim // schedule["vector"])
         return groups * schedule["samples_per_thread"]
-
-
-register(OneHot())

@@ -8,14 +8,7 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import Feature
 
 
@@ -40,7 +33,7 @@ class ReduceByKey(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector, values = schedule["vector"], schedule["values_per_block"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         least = block_threads // RowLanes(feature, vector).lanes * schedule["unroll"]
         if values < least:
@@ -104,6 +97,3 @@ class ReduceByKey(Template):
             ),
             barriers=3 + searches + (warps > 1) * (2 * lanes.tiles - 1) + 4 * crosses,
         )
-
-
-register(ReduceByKey())

@@ -8,14 +8,7 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import Feature
 
 
@@ -39,7 +32,7 @@ class SplitSample(Template):
     )
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
-        return vector_refusal(feature, schedule["vector"])
+        return self.vector_refusal(feature, schedule["vector"])
 
     def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:
         return BlockCount("samples", schedule["parts"])
@@ -93,6 +86,3 @@ class SplitSample(Template):
     def _parts(schedule: Schedule, length: float, round_rows: int) -> int:
         """Blocks that pool a bag of so many indices."""
         return max(1, min(schedule["parts"], int(length) // round_rows))
-
-
-register(SplitSample())

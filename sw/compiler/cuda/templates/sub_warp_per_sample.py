@@ -8,14 +8,7 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
 from sw.compiler.cuda.templates.lane_group import LaneGroup
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import Feature
 
 _MOST_VECTORS = 4
@@ -41,7 +34,7 @@ class SubWarpPerSample(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector, threads = schedule["vector"], schedule["threads"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         most = _MOST_VECTORS * threads * vector
         if feature.dim > most:
@@ -72,6 +65,3 @@ class SubWarpPerSample(Template):
             sectors=samples * sample_sectors(feature, batch, values),
             barriers=0,
         )
-
-
-register(SubWarpPerSample())

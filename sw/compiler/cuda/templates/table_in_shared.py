@@ -15,14 +15,7 @@ from sw.compiler.cuda.templates.costs import (
     store_instructions,
 )
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import TABLE_TYPES, Feature
 
 _KIB = 1024
@@ -63,7 +56,7 @@ class TableInShared(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector, threads = schedule["vector"], schedule["threads"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         capacities = self.parameters[0].values
         table = _table_bytes(feature)
@@ -134,6 +127,3 @@ class TableInShared(Template):
 
 def _table_bytes(feature: Feature) -> int:
     return feature.rows * feature.dim * TABLE_TYPES[feature.table_type].itemsize
-
-
-register(TableInShared())

@@ -140,14 +140,13 @@ class Template(ABC):
             if not self.refusal(schedule, feature, block_threads):
                 yield schedule
 
-
-def vector_refusal(feature: Feature, vector: int) -> str:
-    """Why rows cannot be loaded in vectors of so many elements, or empty."""
-    if feature.dim % vector:
-        return f"vector = {vector}: must divide dim {feature.dim}"
-    if vector * TABLE_TYPES[feature.table_type].itemsize > MAXIMUM_VECTOR_BYTES:
-        return f"vector = {vector}: must be at most {MAXIMUM_VECTOR_BYTES} bytes"
-    return ""
+    def vector_refusal(self, feature: Feature, vector: int) -> str:
+        """Why rows cannot be loaded in vectors of so many elements, or empty."""
+        if feature.dim % vector:
+            return f"vector = {vector}: must divide dim {feature.dim}"
+        if vector * TABLE_TYPES[feature.table_type].itemsize > MAXIMUM_VECTOR_BYTES:
+            return f"vector = {vector}: must be at most {MAXIMUM_VECTOR_BYTES} bytes"
+        return ""
 
 
 _TEMPLATES: dict[str, Template] = {}

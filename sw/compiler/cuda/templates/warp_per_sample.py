@@ -6,14 +6,7 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.costs import mean_length, mean_samples, sample_sectors
 from sw.compiler.cuda.templates.lane_group import LaneGroup
-from sw.compiler.cuda.templates.template import (
-    BlockCount,
-    Parameter,
-    Template,
-    Work,
-    register,
-    vector_refusal,
-)
+from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
 from sw.workloads.embedding.model import Feature
 
 
@@ -37,7 +30,7 @@ class WarpPerSample(Template):
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
         vector, rows = schedule["vector"], schedule["rows"]
-        if reason := vector_refusal(feature, vector):
+        if reason := self.vector_refusal(feature, vector):
             return reason
         lanes, needed = WARP_THREADS // rows, feature.dim // vector
         if rows > 1 and needed > lanes:
@@ -67,6 +60,3 @@ class WarpPerSample(Template):
             sectors=samples * sample_sectors(feature, batch, values),
             barriers=0,
         )
-
-
-register(WarpPerSample())

@@ -45,7 +45,7 @@ def tune(
     strategy: str = STRATEGIES[0],
     candidates: int = 8,
     seed: int = 0,
-    journal: Path | None = None,
+    output: Path | None = None,
     progress: Progress = _quiet,
     note: Callable[[str], None] = _quiet,
 ) -> ScheduleSet:
@@ -59,9 +59,10 @@ def tune(
         schedules of each feature to measure, the best by the cost model.
     seed
         of the batches; a journal is that of one seed.
-    journal
-        file that keeps what has been measured, so that a later call resumes where this one was
-        interrupted. It is left for the caller to remove.
+    output
+        file for the result, which appears whole or not at all. Until then what has been measured
+        is in a file with ``.journal`` behind its name, so that a later call resumes where this one
+        was interrupted.
     note
         called with a line about each device that fails; others go on.
 
@@ -76,63 +77,37 @@ def tune(
     size = round(float(np.mean([batch.size for batch in batches if batch.size])))
     groups = group_features(model, config.block_threads, from_batches(model, batches), size)
     history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
-    if measurer is None or not _measures(strategy, measurer):
-        reason = f"; there was no GPU for {strategy} tuning" if strategy in _MEASURING else ""
-        chosen = choose_for_groups(model, config, groups)
-        return replace(chosen, origin=f"cost model, {history}{reason}")
+    if measurer is None or not measures(strategy) or not measurer.devices():
+        reason = f"; there was no GPU for {strategy} tuning" if measures(strategy) else ""
+        found = choose_for_groups(model, config, groups)
+        found = replace(found, origin=f"cost model, {history}{reason}")
+        if output is not None:
+            schedule_file.save(output, found)
+        return found
     identity = _identity(model, config, batches, strategy, candidates, seed)
     identity["GPUs"] = measurer.products()
-    with nullcontext() if journal is None else Journal(journal, identity) as opened:
-        return _MEASURING[strategy](
-            Tuning(
-                model=model,
-                config=config,
-                groups=groups,
-                candidates=candidates,
-                origin=f"{strategy} tuning of {candidates} candidates on {history}",
-                measurer=measurer,
-                journal=opened,
-                progress=progress,
-                note=note,
-            )
-        )
-
-
-def tune_to_file(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    batches: Sequence[Batch],
-    measurer: Measurer | None,
-    output: Path,
-    *,
-    strategy: str = STRATEGIES[0],
-    candidates: int = 8,
-    seed: int = 0,
-    progress: Progress = _quiet,
-    note: Callable[[str], None] = _quiet,
-) -> ScheduleSet:
-    """As ``tune``, with the result in a file that appears whole or not at all.
-
-    What has been measured is in ``output`` with ``.journal`` behind its name until then.
-    """
-    journal = journal_path(output)
+    journal = None if output is None else journal_path(output)
     try:
-        found = tune(
-            model,
-            config,
-            batches,
-            measurer,
-            strategy=strategy,
-            candidates=candidates,
-            seed=seed,
-            journal=journal,
-            progress=progress,
-            note=note,
-        )
+        with nullcontext() if journal is None else Journal(journal, identity) as opened:
+            found = _MEASURING[strategy](
+                Tuning(
+                    model=model,
+                    config=config,
+                    groups=groups,
+                    candidates=candidates,
+                    origin=f"{strategy} tuning of {candidates} candidates on {history}",
+                    measurer=measurer,
+                    journal=opened,
+                    progress=progress,
+                    note=note,
+                )
+            )
     except DeviceFailure as failure:
+        if journal is None:
+            raise
         raise DeviceFailure(f"{failure}; the same command resumes from {journal}") from failure
-    schedule_file.save(output, found)
-    if _measures(strategy, measurer):
+    if output is not None and journal is not None:
+        schedule_file.save(output, found)
         journal.unlink()
     return found
 
@@ -140,10 +115,6 @@ def tune_to_file(
 def measures(strategy: str) -> bool:
     """Whether the strategy of that name has a use for a measurer."""
     return strategy in _MEASURING
-
-
-def _measures(strategy: str, measurer: Measurer | None) -> bool:
-    return measures(strategy) and measurer is not None and measurer.devices() > 0
 
 
 def _identity(

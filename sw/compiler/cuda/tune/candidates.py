@@ -26,9 +26,13 @@ _Filler = tuple[int, Schedule, int]
 """A feature, its schedule, and the blocks that it has."""
 
 
+Ranked = list[tuple[float, Schedule]]
+"""Schedules with their costs, the best ones first."""
+
+
 def best_candidates(
     group: FeatureGroup, config: CudaConfig, blocks_per_sm: int, count: int
-) -> list[tuple[float, Schedule]]:
+) -> Ranked:
     """The ``count`` that the cost model ranks first at an occupancy, with their costs.
 
     The first of each template, where it may be the best if the cost model is wrong about it, comes

@@ -12,7 +12,6 @@ from sw.compiler.cuda.code_sharing import Options, share_codes
 from sw.compiler.cuda.cost_model import choose_for_groups
 from sw.compiler.cuda.feature_groups import FeatureGroup
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.candidates import best_candidates
 from sw.compiler.cuda.tune.interference import select
 from sw.compiler.cuda.tune.measurer import FusedJob
 from sw.compiler.cuda.tune.tuning import Tuning
@@ -25,10 +24,7 @@ def separate(tuning: Tuning) -> ScheduleSet:
     """
     chosen = choose_for_groups(tuning.model, tuning.config, tuning.groups)
     blocks_per_sm = chosen.blocks_per_sm
-    ranked = [
-        best_candidates(group, tuning.config, blocks_per_sm, tuning.candidates)
-        for group in tuning.groups
-    ]
+    ranked = tuning.ranked(blocks_per_sm)
     jobs = [
         _alone(tuning, group, schedule, blocks_per_sm)
         for group, candidates in zip(tuning.groups, ranked, strict=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.feature_groups import FeatureGroup, schedule_set
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.tune.candidates import Ranked, best_candidates
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
 from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key
@@ -48,6 +49,13 @@ class Tuning:
         """How many the strategy measures in all; called before any is."""
         self._total = kernels
         self._begin = time.monotonic()
+
+    def ranked(self, blocks_per_sm: int) -> list[Ranked]:
+        """What to measure of each group at an occupancy."""
+        return [
+            best_candidates(group, self.config, blocks_per_sm, self.candidates)
+            for group in self.groups
+        ]
 
     def measure(self, jobs: Sequence[Job]) -> list[Outcome]:
         """In the jobs' order; those that the journal has are not measured again."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sw.compiler.cuda.code_sharing import Options, share_codes
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.candidates import best_candidates, padding
+from sw.compiler.cuda.schedule import ScheduleSet
+from sw.compiler.cuda.tune.candidates import Ranked, padding
 from sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
 from sw.compiler.cuda.tune.tuning import Tuning
-
-Ranked = list[tuple[float, Schedule]]
 
 
 def two_stage(tuning: Tuning) -> ScheduleSet:
@@ -26,7 +24,7 @@ def two_stage(tuning: Tuning) -> ScheduleSet:
     ranked = {
         blocks_per_sm: candidates
         for blocks_per_sm in tuning.config.occupancies
-        if all(candidates := _ranked(tuning, blocks_per_sm))
+        if all(candidates := tuning.ranked(blocks_per_sm))
     }
     assert ranked, "some schedule of every feature needs no shared memory"
     tuning.expect(len(ranked) * (len(tuning.groups) + 1))
@@ -39,14 +37,6 @@ def two_stage(tuning: Tuning) -> ScheduleSet:
     if not measured:
         raise JobFailure(f"no fused kernel can be measured: {outcomes[0].failure}")
     return replace(sets[min(measured)[1]], origin=tuning.final_origin())
-
-
-def _ranked(tuning: Tuning, blocks_per_sm: int) -> list[Ranked]:
-    """Of each group, at an occupancy."""
-    return [
-        best_candidates(group, tuning.config, blocks_per_sm, tuning.candidates)
-        for group in tuning.groups
-    ]
 
 
 def _local_stage(tuning: Tuning, ranked: dict[int, list[Ranked]]) -> list[ScheduleSet]:

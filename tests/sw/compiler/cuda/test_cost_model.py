@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 
@@ -11,12 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.block_estimates import cold_share, longest_bag
+from sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
 from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, rank, uniform_schedules
+from sw.compiler.cuda.cost_model import (
+    choose_schedules,
+    choose_uniform,
+    rank_group,
+    uniform_schedules,
+)
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import feature_candidates, group_features
+from sw.compiler.cuda.feature_groups import FeatureGroup, feature_candidates, group_features
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
@@ -47,6 +53,22 @@ def chosen(feature: Feature, batch: int = 256, beside: int = 0) -> Schedule:
     """Of a feature, one of so many more that are alike."""
     alike = [replace(feature, name=f"f{number}") for number in range(1 + beside)]
     return choose_schedules(model(*alike), CONFIG, batch=batch).schedule(0)
+
+
+def rank(
+    feature: Feature,
+    candidates: Sequence[Schedule],
+    statistics: FeatureStatistics,
+    arch: str,
+    block_threads: int,
+    blocks_per_sm: int,
+    batch: int = 256,
+) -> list[tuple[float, Schedule]]:
+    """The candidates of one feature with their costs."""
+    estimates = estimate(feature, candidates, statistics, block_threads, batch)
+    cold = cold_share(feature, statistics, batch)
+    group = FeatureGroup((0,), feature, statistics, estimates, cold)
+    return rank_group(group, arch, block_threads, blocks_per_sm)
 
 
 def recflex(name: str) -> EmbeddingModel:

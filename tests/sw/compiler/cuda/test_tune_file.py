@@ -13,7 +13,7 @@ import pytest
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.occupancy import occupancies
-from sw.compiler.cuda.tune import tune, tune_to_file
+from sw.compiler.cuda.tune import tune
 from sw.compiler.cuda.tune.journal import journal_path
 from sw.compiler.cuda.tune.measurer import DeviceFailure, LocalJob
 from tests.support.errors import refused
@@ -43,7 +43,7 @@ def interrupting(after: int) -> SimulatedGpus:
 
 
 def run(output: Path, gpus: SimulatedGpus, **options):
-    return tune_to_file(MODEL, CONFIG, BATCHES, gpus, output, **options)
+    return tune(MODEL, CONFIG, BATCHES, gpus, output=output, **options)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_a_tuning_on_other_batches_is_another(tmp_path):
     with pytest.raises(Interrupted):
         run(output, interrupting(3))
     with pytest.raises(Exception, match="line 1: batches = "):
-        tune_to_file(MODEL, CONFIG, batches(MODEL, seed=1), SimulatedGpus(MODEL), output)
+        tune(MODEL, CONFIG, batches(MODEL, seed=1), SimulatedGpus(MODEL), output=output)
 
 
 def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monkeypatch):
