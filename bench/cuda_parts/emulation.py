@@ -14,6 +14,7 @@ from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.measure import OURS, UNIFORM, our_schedules
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import traffic
+from bench.cuda_parts.uniform import uniform_schedules
 from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
@@ -21,7 +22,6 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import uniform_schedules
 from sw.compiler.cuda.program import build_program
 from sw.golden import embedding as golden
 from sw.runtime.configuration import load_configuration

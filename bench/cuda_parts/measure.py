@@ -15,10 +15,11 @@ from bench.cuda_parts.contenders import Contender, Fused, equal
 from bench.cuda_parts.memory import ColdCache, copy_bandwidth
 from bench.cuda_parts.torch_contenders import TorchContender, embedding_bags, first_line, torchrec
 from bench.cuda_parts.traffic import traffic
+from bench.cuda_parts.uniform import choose_uniform, uniform_schedules
 from bench.lib.records import Metric, Setting
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, choose_uniform, uniform_schedules
+from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates

@@ -53,11 +53,6 @@ class Trace:
         self._only = only
         self._stop_after = stop_after
 
-    @property
-    def observed(self) -> bool:
-        """Whether results of passes are kept."""
-        return self._write is not None
-
     def after(
         self,
         name: str,

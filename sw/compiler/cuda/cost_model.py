@@ -6,8 +6,7 @@ times of its blocks, over the blocks that the device runs at a time.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +16,15 @@ from sw.compiler.cuda.block_estimates import block_times
 from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, schedule_set
+from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, schedule_set
 from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.statistics import FeatureStatistics
 
 
 @dataclass(frozen=True)
-class _Costs:
+class Costs:
     """Of a group's candidates, ns [candidates].
 
     latency
@@ -40,7 +38,9 @@ class _Costs:
 
 
 @dataclass(frozen=True)
-class _Choice:
+class Choice:
+    """A schedule for each group at an occupancy; ns that the fused kernel takes."""
+
     latency: float
     blocks_per_sm: int
     of_group: list[Schedule]
@@ -80,7 +80,7 @@ def choose_for_groups(
     model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup]
 ) -> ScheduleSet:
     """As ``choose_schedules``, for the groups that ``group_features`` made of the model."""
-    best = _best(config, groups, _choose)
+    best = best_choice(config, groups, _choose)
     if best is None:
         raise _no_room(groups, config.arch, min(config.occupancies))
     return schedule_set(
@@ -88,88 +88,20 @@ def choose_for_groups(
     )
 
 
-def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:
-    """One schedule for all features in the manner of TorchRec: a warp for each sample.
-
-    A warp takes one row at a time; otherwise as ``choose_uniform``.
-    """
-    found = choose_uniform(
-        model, config, _one_row_of_a_warp, "uniform: a warp for each sample", batch
-    )
-    assert found is not None, "a warp goes through rows of any length, without shared memory"
-    return found
-
-
-def choose_uniform(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    candidates_of: CandidatesOf,
-    origin: str,
-    batch: int = 256,
-) -> ScheduleSet | None:
-    """One of the candidates for all features, but for its vectors, as wide as each feature allows.
-
-    It is the one, with the occupancy, that the cost model finds best for all features together.
-    ``None`` where no candidate suits all of them.
-    """
-
-    def widest(feature: Feature, block_threads: int) -> Iterable[Schedule]:
-        narrow_first = sorted(candidates_of(feature, block_threads), key=_vector)
-        return {_but_vector(each): each for each in narrow_first}.values()
-
-    groups = group_features(model, config.block_threads, None, batch, widest)
-    best = _best(config, groups, _choose_uniform)
-    if best is None:
-        return None
-    return schedule_set(model, config, groups, best.of_group, best.blocks_per_sm, origin)
-
-
-def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
-    kind = template("warp_per_sample")
-    return (each for each in kind.candidates(feature, block_threads) if each["rows"] == 1)
-
-
-def _best(
+def best_choice(
     config: CudaConfig,
     groups: list[FeatureGroup],
-    choose: Callable[[list[FeatureGroup], CudaConfig, int], _Choice | None],
-) -> _Choice | None:
+    choose: Callable[[list[FeatureGroup], CudaConfig, int], Choice | None],
+) -> Choice | None:
     """At the configuration's occupancy, or at that of the least latency."""
     found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
     choices = [choice for choice in found if choice is not None]
     return min(choices, key=lambda choice: choice.latency, default=None)
 
 
-def _choose_uniform(
-    groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int
-) -> _Choice | None:
-    """What is left to choose, chosen for all features alike."""
-    costs = _costs_of(groups, config, blocks_per_sm, blocks_per_sm)
-    schedules_of = [
-        {_but_vector(each): each for each in group.estimates.candidates} for group in groups
-    ]
-    choices = []
-    for rest in schedules_of[0]:
-        if not all(rest in known for known in schedules_of):
-            continue
-        schedules = [known[rest] for known in schedules_of]
-        choices.append(_Choice(_latency(groups, costs, schedules), blocks_per_sm, schedules))
-    best = min(choices, key=lambda choice: choice.latency, default=None)
-    return best if best is not None and math.isfinite(best.latency) else None
-
-
-def _vector(schedule: Schedule) -> int:
-    """1 for schedules of a template that has no such parameter."""
-    return dict(schedule.parameters).get("vector", 1)
-
-
-def _but_vector(schedule: Schedule) -> tuple[tuple[str, int], ...]:
-    return tuple(each for each in schedule.parameters if each[0] != "vector")
-
-
-def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) -> _Choice | None:
+def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) -> Choice | None:
     """The best schedules at an occupancy; ``None`` where a group has none that fits."""
-    costs = _costs_of(groups, config, blocks_per_sm, blocks_per_sm)
+    costs = group_costs(groups, config, blocks_per_sm, blocks_per_sm)
     limit = _longest_block(costs)
     if limit is None:
         return None
@@ -180,17 +112,17 @@ def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) 
     )
     resident = max(1.0, blocks / RATES[config.arch].multiprocessors)
     if resident < blocks_per_sm:  # the grid does not fill the device
-        costs = _costs_of(groups, config, blocks_per_sm, resident)
+        costs = group_costs(groups, config, blocks_per_sm, resident)
         limit = _longest_block(costs)
     assert limit is not None, "what fits does not depend on how full the device is"
     schedules = share_codes(
         [_affordable(group, each, limit) for group, each in zip(groups, costs, strict=True)]
     )
-    return _Choice(_latency(groups, costs, schedules), blocks_per_sm, schedules)
+    return Choice(kernel_latency(groups, costs, schedules), blocks_per_sm, schedules)
 
 
-def _latency(
-    groups: list[FeatureGroup], costs: list[_Costs], schedules: Sequence[Schedule]
+def kernel_latency(
+    groups: list[FeatureGroup], costs: list[Costs], schedules: Sequence[Schedule]
 ) -> float:
     """ns, of the fused kernel: all blocks' load, and the longest block; see ``_longest_block``."""
     picks = [
@@ -201,9 +133,10 @@ def _latency(
     return load + max(float(each.longest[pick]) for each, pick in zip(costs, picks, strict=True))
 
 
-def _costs_of(
+def group_costs(
     groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int, resident: float
-) -> list[_Costs]:
+) -> list[Costs]:
+    """Where so many blocks are resident of the ``blocks_per_sm`` that there is room for."""
     return [
         _costs(group, config.arch, config.block_threads, blocks_per_sm, resident)
         for group in groups
@@ -212,7 +145,7 @@ def _costs_of(
 
 def _costs(
     group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm: int, resident: float
-) -> _Costs:
+) -> Costs:
     """Infinite for candidates whose shared memory does not fit so many times."""
     rates = RATES[arch]
     estimates = group.estimates
@@ -231,10 +164,10 @@ def _costs(
     parallel = rates.multiprocessors * resident
     latency = len(group.features) * estimates.blocks * average / parallel
     fits = estimates.shared_bytes <= shared_limit(arch, blocks_per_sm)
-    return _Costs(np.where(fits, latency, np.inf), np.where(fits, longest, np.inf))
+    return Costs(np.where(fits, latency, np.inf), np.where(fits, longest, np.inf))
 
 
-def _longest_block(costs: list[_Costs]) -> float | None:
+def _longest_block(costs: list[Costs]) -> float | None:
     """How long a block may take so that the kernel's latency is least; ns.
 
     A device that gives free places to the next block takes at most the blocks' mean load and the
@@ -261,11 +194,11 @@ def _longest_block(costs: list[_Costs]) -> float | None:
     return float(limit[last][np.argmin(total[last])])
 
 
-def _cheapest(costs: _Costs, limit: float) -> int:
+def _cheapest(costs: Costs, limit: float) -> int:
     return int(np.argmin(np.where(costs.longest <= limit, costs.latency, np.inf)))
 
 
-def _affordable(group: FeatureGroup, costs: _Costs, limit: float) -> Options:
+def _affordable(group: FeatureGroup, costs: Costs, limit: float) -> Options:
     """Schedules whose blocks keep to the limit; of those none that code is ever shared for."""
     latency = np.where(costs.longest <= limit, costs.latency, np.inf)
     fitting = np.flatnonzero(latency <= (1 + TOLERANCES[-1]) * latency.min())

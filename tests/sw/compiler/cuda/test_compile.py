@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.cuda_parts.uniform import uniform_schedules
 from hw.lib.errors import ProgramError, WorkloadError
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.compile import PASSES, compile
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, uniform_schedules
+from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.sections import decode
 from sw.compiler.passes import PassError, StoppedError, Trace
 from sw.program.archive import read_archive, write_archive

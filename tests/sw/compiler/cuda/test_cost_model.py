@@ -11,16 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.cuda_parts.uniform import choose_uniform, uniform_schedules
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
 from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import (
-    choose_schedules,
-    choose_uniform,
-    rank_group,
-    uniform_schedules,
-)
+from sw.compiler.cuda.cost_model import choose_schedules, rank_group
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import FeatureGroup, feature_candidates, group_features
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from bench.cuda_parts.uniform import uniform_schedules
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, uniform_schedules
+from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.templates import templates
 from sw.golden.embedding import pool

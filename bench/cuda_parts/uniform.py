@@ -1,0 +1,81 @@
+"""One schedule for all features of a model: what fused kernels are compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import Choice, best_choice, group_costs, kernel_latency
+from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, schedule_set
+from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.templates import template
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+
+
+def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:
+    """One schedule for all features in the manner of TorchRec: a warp for each sample.
+
+    A warp takes one row at a time; otherwise as ``choose_uniform``.
+    """
+    found = choose_uniform(
+        model, config, _one_row_of_a_warp, "uniform: a warp for each sample", batch
+    )
+    assert found is not None, "a warp goes through rows of any length, without shared memory"
+    return found
+
+
+def choose_uniform(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    candidates_of: CandidatesOf,
+    origin: str,
+    batch: int = 256,
+) -> ScheduleSet | None:
+    """One of the candidates for all features, but for its vectors, as wide as each feature allows.
+
+    It is the one, with the occupancy, that the cost model finds best for all features together.
+    ``None`` where no candidate suits all of them.
+    """
+
+    def widest(feature: Feature, block_threads: int) -> Iterable[Schedule]:
+        narrow_first = sorted(candidates_of(feature, block_threads), key=_vector)
+        return {_but_vector(each): each for each in narrow_first}.values()
+
+    groups = group_features(model, config.block_threads, None, batch, widest)
+    best = best_choice(config, groups, _choose_uniform)
+    if best is None:
+        return None
+    return schedule_set(model, config, groups, best.of_group, best.blocks_per_sm, origin)
+
+
+def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
+    kind = template("warp_per_sample")
+    return (each for each in kind.candidates(feature, block_threads) if each["rows"] == 1)
+
+
+def _choose_uniform(
+    groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int
+) -> Choice | None:
+    """What is left to choose, chosen for all features alike."""
+    costs = group_costs(groups, config, blocks_per_sm, blocks_per_sm)
+    schedules_of = [
+        {_but_vector(each): each for each in group.estimates.candidates} for group in groups
+    ]
+    choices = []
+    for rest in schedules_of[0]:
+        if not all(rest in known for known in schedules_of):
+            continue
+        schedules = [known[rest] for known in schedules_of]
+        choices.append(Choice(kernel_latency(groups, costs, schedules), blocks_per_sm, schedules))
+    best = min(choices, key=lambda choice: choice.latency, default=None)
+    return best if best is not None and math.isfinite(best.latency) else None
+
+
+def _vector(schedule: Schedule) -> int:
+    """1 for schedules of a template that has no such parameter."""
+    return dict(schedule.parameters).get("vector", 1)
+
+
+def _but_vector(schedule: Schedule) -> tuple[tuple[str, int], ...]:
+    return tuple(each for each in schedule.parameters if each[0] != "vector")
