@@ -8,6 +8,7 @@ wrap, products are rounded to nearest even and wrap.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class _FloatArithmetic:
             Operation.ADD: np.add,
             Operation.SUB: np.subtract,
             Operation.MUL: np.multiply,
-            Operation.MAX: self._maximum,
-            Operation.MIN: self._minimum,
+            Operation.MAX: partial(self._select, takes_left=np.greater_equal),
+            Operation.MIN: partial(self._select, takes_left=np.less_equal),
         }
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
@@ -44,15 +45,9 @@ class _FloatArithmetic:
         with np.errstate(all="ignore"):
             return self._operations[operation](left, right)
 
-    def _maximum(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return self._select(left, right, self._rank(left) >= self._rank(right))
-
-    def _minimum(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return self._select(left, right, self._rank(left) <= self._rank(right))
-
-    def _select(self, left: np.ndarray, right: np.ndarray, takes_left: np.ndarray) -> np.ndarray:
-        takes_left = self._is_nan(left) | takes_left & ~self._is_nan(right)
-        return np.where(takes_left, left, right)
+    def _select(self, left: np.ndarray, right: np.ndarray, takes_left: np.ufunc) -> np.ndarray:
+        better = takes_left(self._rank(left), self._rank(right))
+        return np.where(self._is_nan(left) | better & ~self._is_nan(right), left, right)
 
     def _is_nan(self, numbers: np.ndarray) -> np.ndarray:
         bits = numbers.view(self._bits)

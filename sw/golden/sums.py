@@ -8,8 +8,6 @@ from hw.lib.formats import FloatFormat, parse_format
 from hw.lib.operation import Operation
 from sw.golden.arithmetic import Arithmetic, arithmetic
 
-_OPERATIONS = {"add": Operation.ADD, "max": Operation.MAX}
-
 # With as many runs or fewer left, each is finished by itself.
 _FEW = 32
 
@@ -23,7 +21,7 @@ def run_totals(words: np.ndarray, lengths: np.ndarray, operation: str, format: s
     runs while there are many.
     """
     unit = arithmetic(format)
-    operator = _OPERATIONS[operation]
+    operator = Operation[operation.upper()]
     totals = np.zeros(len(lengths), np.uint32)
     by_length = np.argsort(-lengths, kind="stable")
     by_length = by_length[: np.count_nonzero(lengths)]

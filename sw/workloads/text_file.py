@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,25 @@ def read_text(path: str | Path) -> str:
         raise WorkloadError(f"{path}: byte {error.start} is not valid UTF-8") from None
     except OSError as error:
         raise WorkloadError(f"{path}: {error.strerror}") from None
+
+
+def parse_json(text: str, place: str) -> Any:
+    """What the JSON text says; ``WorkloadError`` naming the line, also for a repeated key."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise WorkloadError(f"{place}: duplicate key {repeated!r} in one object")
+        return result
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise WorkloadError(
+            f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
+        ) from None
 
 
 def whole_number(text: str, place: str) -> int:

@@ -17,7 +17,7 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template, templates
 from sw.program.atomic import write_text
 from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.text_file import read_text, short
+from sw.workloads.text_file import parse_json, read_text, short
 
 VERSION = 1
 """Of the format; rises when a field changes its meaning or goes."""
@@ -71,7 +71,9 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
     and for a schedule that cannot compute its feature, with the reason.
     """
     with damaged_as(WorkloadError, place):
-        data = _parse(text, place)
+        data = parse_json(text, place)
+        if not isinstance(data, dict):
+            raise WorkloadError(f"{place}: must be a JSON object, as gnarl tune writes it")
         _check_fields(data, place)
         _check_target(data, model, config, place)
         schedules: dict[Schedule, int] = {}
@@ -90,18 +92,6 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
 def check(schedules: ScheduleSet, model: EmbeddingModel, config: CudaConfig) -> None:
     """Raises ``WorkloadError`` for schedules that no file may have, as ``from_text`` does."""
     from_text(to_text(schedules), model, config, "schedules")
-
-
-def _parse(text: str, place: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise WorkloadError(
-            f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
-        ) from None
-    if not isinstance(data, dict):
-        raise WorkloadError(f"{place}: must be a JSON object, as gnarl tune writes it")
-    return data
 
 
 def _check_fields(data: dict[str, Any], place: str) -> None:

@@ -22,7 +22,6 @@ edge list
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ import networkx as nx
 from hw.lib.errors import WorkloadError
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import read_text
+from sw.workloads.text_file import parse_json, read_text
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -69,29 +68,10 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
 
 def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:
     """The workload of a node-link JSON file; ``WorkloadError`` naming line, entry or node."""
-    data = read_json(path)
+    data = parse_json(read_text(path), str(path))
     if not is_node_link(data):
         raise WorkloadError(f"{path}: not a node-link graph: must be an object with a list 'nodes'")
     return from_networkx(_node_link(data, str(path)), Path(path).stem, source=str(path), seed=seed)
-
-
-def read_json(path: str | Path) -> Any:
-    """What a JSON file holds; ``WorkloadError`` naming the line, also for a repeated key."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise WorkloadError(f"{path}: duplicate key {repeated!r} in one object")
-        return result
-
-    try:
-        return json.loads(read_text(path), object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise WorkloadError(
-            f"{path}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
-        ) from None
 
 
 def is_node_link(data: Any) -> bool:

@@ -11,10 +11,11 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.workloads.dag.dag import Dag
-from sw.workloads.dag.graph_files import is_node_link, read_json
+from sw.workloads.dag.graph_files import is_node_link
 from sw.workloads.dag.load import load
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.text_file import parse_json, read_text
 
 _SHOWN = 3
 """At most this many names in one error text."""
@@ -42,7 +43,7 @@ def values_from_file(
     """
     if Path(path).suffix.lower() == ".json":
         with damaged_as(WorkloadError, path):
-            data = read_json(path)
+            data = parse_json(read_text(path), str(path))
             if not is_node_link(data):
                 return _from_names(data, str(path), input_names, defaults)
     if Path(path).suffix.lower() == ".mtx":

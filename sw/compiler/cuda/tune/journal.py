@@ -12,8 +12,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
@@ -27,7 +26,7 @@ def journal_path(output: Path) -> Path:
     return output.with_name(output.name + ".journal")
 
 
-class Journal:
+class Journal(ExitStack):
     """Outcomes of jobs by their keys, to be used in a ``with`` block.
 
     tuning
@@ -39,13 +38,14 @@ class Journal:
     """
 
     def __init__(self, path: Path, tuning: Mapping[str, str]) -> None:
+        super().__init__()
         self._path = path
         # Not of the journal itself: some versions of filelock truncate or remove what they lock.
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
         self._header = {"journal": _VERSION, **tuning}
         self.outcomes: dict[str, Outcome] = {}
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         with ExitStack() as entered:
             # First: filelock would make folders that are missing.
             self._file = entered.enter_context(open(self._path, "a+b"))
@@ -58,16 +58,8 @@ class Journal:
             # Removed while locked, which others notice; one left by a killed process does no harm.
             entered.callback(Path(self._lock.lock_file).unlink, missing_ok=True)
             self._read()
-            self._entered = entered.pop_all()
+            self.push(entered.pop_all())
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.close()
 
     def add(self, key: str, outcome: Outcome) -> None:
         """On disk when this returns."""

@@ -14,10 +14,10 @@ from sw.workloads.dag.graph_files import (
     read_edge_list,
     read_gml,
     read_graphml,
-    read_json,
     read_node_link,
 )
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.text_file import parse_json
 from tests.support.dags import evaluate
 from tests.support.errors import refused
 
@@ -317,14 +317,14 @@ def test_json_that_breaks_off_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "g.json"
     path.write_text('{"nodes": [\n  {"id": 1},')
     with refused(f"{path}:2: invalid JSON at column 13: Expecting value"):
-        read_json(path)
+        parse_json(path.read_text(), str(path))
 
 
 def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "g.json"
     path.write_text('{"x": 1, "y": 2, "x": 3}')
     with refused(f"{path}: duplicate key 'x' in one object"):
-        read_json(path)
+        parse_json(path.read_text(), str(path))
 
 
 # Edge lists
