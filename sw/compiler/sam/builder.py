@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from hw.sam.graph import Block, Edge, Graph
@@ -27,6 +28,10 @@ class Node:
         return Stream(self.name, output)
 
 
+Lane = tuple[Stream, Stream]
+"""Coordinates, or words of a bitvector, and the references or values that go with them."""
+
+
 class GraphBuilder:
     """Collects blocks and the streams that they read."""
 
@@ -44,6 +49,18 @@ class GraphBuilder:
         for port, stream in inputs.items():
             self._edges.append(Edge(stream.block, stream.output, name, port))
         return Node(name)
+
+    @cached_property
+    def root(self) -> Stream:
+        """Reference 0, outside of all loops."""
+        return self.add("root", "root", {}).out_ref
+
+    def join(self, type: str, index: str, one: Lane, other: Lane) -> Node:
+        """A joiner, such as ``union`` or ``bitvectorunion``, of two lanes."""
+        label = type.removeprefix("bitvector")
+        kind = "crd" if label == type else "bv"
+        inputs = {f"{kind}0": one[0], "ref0": one[1], f"{kind}1": other[0], "ref1": other[1]}
+        return self.add(type, f"{label}_{index}", inputs, index=index)
 
     def graph(self) -> Graph:
         return Graph(tuple(self._blocks.values()), tuple(self._edges))

@@ -98,7 +98,6 @@ class _Builder:
         self._formats = formats
         self._blocks = GraphBuilder()
         self._streams: dict[tuple[str, str], Stream] = {}
-        self._root: Stream | None = None
 
     def blocks(self) -> GraphBuilder:
         order: nx.DiGraph = nx.DiGraph()
@@ -203,9 +202,7 @@ class _Builder:
         if port == "ref" and port not in node.inputs:
             rooted = node.values.get("root", "true" if node.type == "arrayvals" else "false")
             if rooted == "true":
-                if self._root is None:
-                    self._root = self._blocks.add("root", "root", {}).out_ref
-                return self._root
+                return self._blocks.root
         source, output = self._netlist.wire(node, port)
         stream = self._streams.get((source, output))
         if stream is None:
@@ -256,12 +253,7 @@ class _Builder:
         for lane in range(1, len(node.lanes)):
             other, reference = self._stream(node, f"{kind}{lane}"), self._stream(node, f"ref{lane}")
             joined = [
-                self._blocks.add(
-                    node.type,
-                    f"{node.type.removeprefix('bitvector')}_{index}",
-                    {f"{kind}0": crd, "ref0": one, f"{kind}1": other, "ref1": reference},
-                    index=index,
-                )
+                self._blocks.join(node.type, index, (crd, one), (other, reference))
                 for one in references
             ]
             crd = joined[0].out_crd

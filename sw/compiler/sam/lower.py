@@ -16,7 +16,7 @@ from hw.lib.errors import WorkloadError
 from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from hw.sam.graph import Graph
 from sw.compiler.passes import Trace
-from sw.compiler.sam.builder import GraphBuilder, Node, Stream
+from sw.compiler.sam.builder import GraphBuilder, Stream
 from sw.compiler.sam.check import check_order, stored_indices
 from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.iteration import (
@@ -235,8 +235,8 @@ class _Lowering:
             assert order == 1, "loops around accumulators of two complete indices are complete"
             index = kept[0].index
             every = self._walker.every(around, index)
-            union = self._union(
-                index, (node.out_crd0, node.out_val), (every.out_crd, every.out_ref)
+            union = self._builder.join(
+                "union", index, (node.out_crd0, node.out_val), (every.out_crd, every.out_ref)
             )
             return (Loop(index, union.out_crd, True, True),), union.out_ref0
         loops = tuple(
@@ -281,7 +281,9 @@ class _Lowering:
         first, second = one.loops[-1], other.loops[-1]
         if first.full and second.full:
             return one.loops, [one.val, other.val]
-        node = self._union(first.index, (first.crd, one.val), (second.crd, other.val))
+        node = self._builder.join(
+            "union", first.index, (first.crd, one.val), (second.crd, other.val)
+        )
         joined = Loop(
             first.index,
             node.out_crd,
@@ -289,11 +291,6 @@ class _Lowering:
             first.never_empty or second.never_empty,
         )
         return (*one.loops[:-1], joined), [node.out_ref0, node.out_ref1]
-
-    def _union(self, index: str, one: tuple[Stream, Stream], other: tuple[Stream, Stream]) -> Node:
-        """Joins coordinates, each with what lies at them."""
-        inputs = {"crd0": one[0], "ref0": one[1], "crd1": other[0], "ref1": other[1]}
-        return self._builder.add("union", f"union_{index}", inputs, index=index)
 
     # The result.
 

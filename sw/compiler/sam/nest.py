@@ -70,7 +70,6 @@ class Walker:
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._builder = builder
-        self._root: Stream | None = None
         self._signals: dict[Stream, Stream] = {}
         self._repeats: dict[tuple[Stream, Stream], Stream] = {}
         self._values: dict[tuple[str, Stream], Stream] = {}
@@ -82,9 +81,7 @@ class Walker:
     def root(self, loops: tuple[Loop, ...], label: str) -> Stream:
         """Reference 0 in the innermost of ``loops``."""
         if not loops:
-            if self._root is None:
-                self._root = self._builder.add("root", "root", {}).out_ref
-            return self._root
+            return self._builder.root
         return self.repeat(self.root(loops[:-1], label), loops[-1], label)
 
     def repeat(self, stream: Stream, loop: Loop, label: str) -> Stream:
@@ -228,16 +225,11 @@ class Walker:
         lanes = []
         for one, other in zip(paired[::2], paired[1::2], strict=True):
             first, second = self._words(nest, index, one), self._words(nest, index, other)
-            node = self._builder.add(
+            node = self._builder.join(
                 f"bitvector{kind}",
-                f"{kind}_{index}",
-                {
-                    "bv0": first.crd,
-                    "ref0": first.references[one.operand.number],
-                    "bv1": second.crd,
-                    "ref1": second.references[other.operand.number],
-                },
-                index=index,
+                index,
+                (first.crd, first.references[one.operand.number]),
+                (second.crd, second.references[other.operand.number]),
             )
             references = {one.operand.number: node.out_ref0, other.operand.number: node.out_ref1}
             lanes.append(_Lane(node.out_crd, references))
@@ -252,12 +244,7 @@ class Walker:
         crd = None
         for place in range(count):
             first, second = ones[min(place, len(ones) - 1)], others[min(place, len(others) - 1)]
-            node = self._builder.add(
-                kind,
-                f"{kind}_{index}",
-                {"crd0": one.crd, "ref0": first[1], "crd1": other.crd, "ref1": second[1]},
-                index=index,
-            )
+            node = self._builder.join(kind, index, (one.crd, first[1]), (other.crd, second[1]))
             crd = crd or node.out_crd
             references.setdefault(first[0], node.out_ref0)
             references.setdefault(second[0], node.out_ref1)

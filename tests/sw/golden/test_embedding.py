@@ -438,4 +438,4 @@ def test_synthesised_sums_are_exact(table_type: str, weighted: bool) -> None:
     model = EmbeddingModel("m", (feature,))
     (table,), batch = synthesise_tables(model), synthesise_batch(model, 9)
     (inputs,) = batch.features
-    assert exact_in_any_order(table, inputs.indices, inputs.offsets, inputs.weights, "sum")
+    assert exact_in_any_order(table, inputs, "sum")
