@@ -253,26 +253,13 @@ class _Evaluation:
             covered = set(points.columns)
             told = [factor for factor in left if _indices(factor) <= covered]
             for factor in told:
-                points = points.at(self._is_at(factor, points))
+                points = points.at(self._values(factor, points)[1])
             left = [factor for factor in left if not any(factor is one for one in told)]
             if left:
                 joined = [factor for factor in left if _indices(factor) & covered] or left
                 points = _joined(points, self._points(joined[0]))
                 left = [factor for factor in left if factor is not joined[0]]
         return points
-
-    def _is_at(self, formula: _Formula, points: _Points) -> np.ndarray:
-        """At which points, which have all its indices, the formula is."""
-        match formula:
-            case _Relation():
-                return _found(formula, points)[0]
-            case Constant():
-                return np.ones(points.count, bool)
-        if self._is_everywhere(formula):
-            return np.ones(points.count, bool)
-        parts = [self._is_at(part, points) for part in formula.arguments]
-        combine = np.logical_and if formula.function == "mul" else np.logical_or
-        return combine.reduce(parts)
 
     def _estimate(self, formula: _Formula) -> float:
         """About how many points there are, at most."""

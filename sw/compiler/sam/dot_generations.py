@@ -29,7 +29,7 @@ def modernise(netlist: Netlist) -> None:
 def _take_streams(netlist: Netlist, node: Node) -> None:
     order = node.values.get("order", "1")
     if order not in ("1", "2"):
-        netlist.fail(node.line, f"spaccumulator {node.name}: order {order} must be 1 or 2")
+        netlist.refuse(node, f": order {order} must be 1 or 2")
     count = int(order)
     crds = {
         port.removeprefix("in "): _unheld(netlist, wire)
@@ -40,9 +40,9 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
     summed = [index for index in crds if index not in named] or named[count:]
     missing = [index for index in named if index not in crds]
     if len(named) < count or len(summed) != 1 or summed[0] not in crds or missing:
-        netlist.fail(
-            node.line,
-            f"spaccumulator {node.name}: edges bring the coordinates of "
+        netlist.refuse(
+            node,
+            f": edges bring the coordinates of "
             f"{', '.join(crds) or 'nothing'}; must be those of {', '.join(named) or 'in0'} and of "
             "the one index that is summed",
         )
@@ -71,7 +71,7 @@ def _unheld(netlist: Netlist, wire: Wire) -> Wire:
     seen = set()
     while (node := netlist.nodes[wire[0]]).type == "crdhold":
         if wire in seen:
-            netlist.fail(node.line, f"crdhold {node.name} feeds itself")
+            netlist.refuse(node, " feeds itself")
         seen.add(wire)
         wire = netlist.wire(node, wire[1].removeprefix("out_"))
     return wire
@@ -96,7 +96,7 @@ def _depth(netlist: Netlist, wire: Wire, seen: tuple[Wire, ...] = ()) -> int:
     """Loops around a stream."""
     node = netlist.nodes[wire[0]]
     if wire in seen:
-        netlist.fail(node.line, f"{node.type} {node.name} feeds itself")
+        netlist.refuse(node, " feeds itself")
     seen = (*seen, wire)
     match node.type:
         case "spaccumulator":

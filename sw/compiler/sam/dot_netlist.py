@@ -106,6 +106,10 @@ class Netlist:
     def fail(self, line: int, problem: str) -> NoReturn:
         raise WorkloadError(f"{self._file}, line {line}: {problem}")
 
+    def refuse(self, node: Node, problem: str) -> NoReturn:
+        """Fails with the node's line, type and name, and the problem behind them."""
+        self.fail(node.line, f"{node.type} {node.name}{problem}")
+
     # Edges.
 
     def _links(self, syntax: DotGraph) -> list[_Link]:
@@ -157,9 +161,9 @@ class Netlist:
             sources = [int(link.source) for link in entering] if unnumbered is None else []
             given = self._operand_order is not None or len(node.free) < 2
             if node.subtracts and not given and sources != sorted(sources):
-                self.fail(
-                    node.line,
-                    f"{node.type} {name} subtracts: the order of its operands is ambiguous: "
+                self.refuse(
+                    node,
+                    " subtracts: the order of its operands is ambiguous: "
                     'comment="in-0" on the edge of the first one gives it, or '
                     'operand_order="id" or "edge" in the digraph',
                 )
@@ -246,7 +250,7 @@ class Netlist:
     def wire(self, node: Node, port: str) -> Wire:
         """What feeds an input."""
         if port not in node.inputs:
-            self.fail(node.line, f"{node.type} {node.name}: no edge into its input {port}")
+            self.refuse(node, f": no edge into its input {port}")
         return node.inputs[port]
 
     def replace(self, old: Wire, new: Wire) -> None:

@@ -107,13 +107,13 @@ class _Builder:
         if not nx.is_directed_acyclic_graph(order):
             name = nx.find_cycle(order)[0][0]
             node = self._netlist.nodes[name]
-            self._netlist.fail(node.line, f"{node.type} {name} feeds itself")
+            self._netlist.refuse(node, " feeds itself")
         for name in nx.topological_sort(order):
             node = self._netlist.nodes[name]
             try:
                 self._block(node)
             except ConfigError as error:
-                self._netlist.fail(node.line, f"{node.type} {name}: {error}")
+                self._netlist.refuse(node, f": {error}")
         return self._blocks
 
     def _block(self, node: Node) -> None:
@@ -207,14 +207,12 @@ class _Builder:
         stream = self._streams.get((source, output))
         if stream is None:
             kind = self._netlist.nodes[source].type
-            self._netlist.fail(
-                node.line, f"{node.type} {node.name}: {kind} {source} has no output for {port}"
-            )
+            self._netlist.refuse(node, f": {kind} {source} has no output for {port}")
         return stream
 
     def _value(self, node: Node, key: str) -> str:
         if key not in node.values:
-            self._netlist.fail(node.line, f"{node.type} {node.name} must have attribute {key}")
+            self._netlist.refuse(node, f" must have attribute {key}")
         return node.values[key]
 
     def _level(self, node: Node) -> int:
@@ -226,16 +224,14 @@ class _Builder:
         modes = () if format is None else format.modes
         if mode not in map(str, modes):
             known = "is not among the formats" if format is None else f"has format {format}"
-            self._netlist.fail(
-                node.line, f"{node.type} {node.name}: mode {mode} of {tensor}, which {known}"
-            )
+            self._netlist.refuse(node, f": mode {mode} of {tensor}, which {known}")
         assert format is not None
         level = modes.index(int(mode))
         kind = node.values.get("format", format.levels[level])
         if kind != format.levels[level]:
-            self._netlist.fail(
-                node.line,
-                f"{node.type} {node.name}: format {kind}, but mode {mode} of {tensor} is "
+            self._netlist.refuse(
+                node,
+                f": format {kind}, but mode {mode} of {tensor} is "
                 f"{format.levels[level]} in {format}",
             )
         return level
@@ -244,9 +240,7 @@ class _Builder:
         """Two operands at a time: for each reference so far, a joiner with the next operand."""
         index = self._value(node, "index")
         if len(node.lanes) < 2:
-            self._netlist.fail(
-                node.line, f"{node.type} {node.name} joins {len(node.lanes)} operands; at least 2"
-            )
+            self._netlist.refuse(node, f" joins {len(node.lanes)} operands; at least 2")
         kind = "bv" if node.type.startswith("bitvector") else "crd"
         crd = self._stream(node, f"{kind}0")
         references = [self._stream(node, "ref0")]
@@ -265,7 +259,5 @@ class _Builder:
     def _lanes(self, node: Node) -> int:
         lanes = self._value(node, "lanes")
         if not lanes.isdecimal() or not 2 <= int(lanes) <= MAX_LANES:
-            self._netlist.fail(
-                node.line, f"{node.type} {node.name}: lanes {lanes} must be 2 to {MAX_LANES}"
-            )
+            self._netlist.refuse(node, f": lanes {lanes} must be 2 to {MAX_LANES}")
         return int(lanes)

@@ -7,7 +7,7 @@ are located. Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -197,13 +197,3 @@ def visited(found: Coordinates, present: Presence) -> Presence:
                     known |= visited(part, present)
             return known
     return frozenset()
-
-
-def walked(found: Coordinates) -> Collection[Operand]:
-    """The operands whose levels the set is made of, left to right."""
-    match found:
-        case Level(operand):
-            return (operand,)
-        case Intersection(parts) | Union(parts):
-            return tuple(operand for part in parts for operand in walked(part))
-    return ()

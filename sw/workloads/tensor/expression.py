@@ -81,10 +81,3 @@ def accesses(expression: Expression) -> Iterator[Access]:
         case Call(_, arguments):
             for argument in arguments:
                 yield from accesses(argument)
-
-
-def index_variables(expression: Expression) -> tuple[str, ...]:
-    """Index variables in order of appearance, each once."""
-    return tuple(
-        dict.fromkeys(index for access in accesses(expression) for index in access.indices)
-    )

@@ -118,20 +118,18 @@ def _load(folder: Path, name: str, modes: Sequence[int] | None) -> Tensor:
         )
     if any(isinstance(level, CompressedLevel) for level in levels) and _is_empty(levels, values):
         return Tensor(shape, np.zeros((0, len(shape)), np.int64), values)
-    orders = [tuple(modes)] if modes is not None else list(islice(_orders(levels), _COMPARED))
-    orders = [order for order in orders if _positions(levels, order) is not None]
+    orders = dict(islice(_orders(levels, modes), _COMPARED))
     if not orders:
         wanted = "no order of its modes fits" if modes is None else f"modes {tuple(modes)} misfit"
         raise WorkloadError(
             f"{folder}: tensor {name}: {wanted}: {_sizes(levels)}; the outermost level must have "
             "one fiber, each further one a fiber for each position of the level above"
         )
-    fitting = [order for order in orders if _positions(levels, order) == len(values)]
+    fitting = [order for order, positions in orders.items() if positions == len(values)]
     if not fitting:
-        raise WorkloadError(
-            f"{_file(folder, name, 'vals')}: {len(values)} values: must be "
-            f"{_positions(levels, orders[0])}"
-        )
+        wanted = str(next(iter(orders.values())))
+        path = _file(folder, name, "vals")
+        raise WorkloadError(f"{path}: {len(values)} values: must be {wanted}")
     tensors = [_tensor(shape, levels, order, values) for order in fitting]
     for order, tensor in zip(fitting[1:], tensors[1:], strict=True):
         if not _same(tensor, tensors[0]):
@@ -223,40 +221,29 @@ def _is_empty(levels: Sequence[_FileLevel], values: np.ndarray) -> bool:
     )
 
 
-def _orders(levels: Sequence[_FileLevel]) -> Iterator[tuple[int, ...]]:
-    """Orders of modes that the lengths of levels allow, natural ones first."""
+def _orders(
+    levels: Sequence[_FileLevel], modes: Sequence[int] | None
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Orders of modes that the lengths of levels allow, natural ones first, or the one given.
 
-    def extend(order: tuple[int, ...], positions: int) -> Iterator[tuple[int, ...]]:
+    Each with the positions of its last level.
+    """
+
+    def extend(order: tuple[int, ...], positions: int) -> Iterator[tuple[tuple[int, ...], int]]:
         rest = [mode for mode in range(len(levels)) if mode not in order]
         if not rest:
-            yield order
+            yield order, positions
         dense = False
-        for mode in rest:
-            if isinstance(levels[mode], DenseLevel):
-                if dense:
-                    continue
+        for mode in rest if modes is None else modes[len(order) :][:1]:
+            level = levels[mode]
+            if isinstance(level, DenseLevel):
+                if not dense:
+                    yield from extend((*order, mode), positions * level.size)
                 dense = True
-            below = _below(levels[mode], positions)
-            if below is not None:
-                yield from extend((*order, mode), below)
+            elif len(level.segments) == positions + 1:
+                yield from extend((*order, mode), len(level.coordinates))
 
     return extend((), 1)
-
-
-def _below(level: _FileLevel, fibers: int) -> int | None:
-    """Positions of a level that is to have so many fibers; None if it hasn't."""
-    if isinstance(level, DenseLevel):
-        return fibers * level.size
-    return len(level.coordinates) if len(level.segments) == fibers + 1 else None
-
-
-def _positions(levels: Sequence[_FileLevel], order: Sequence[int]) -> int | None:
-    """Positions of the last level, None if the levels do not fit in this order."""
-    positions: int | None = 1
-    for mode in order:
-        if positions is not None:
-            positions = _below(levels[mode], positions)
-    return positions
 
 
 def _sizes(levels: Sequence[_FileLevel]) -> str:

@@ -25,7 +25,6 @@ from sw.workloads.tensor.expression import (
     Expression,
     Statement,
     accesses,
-    index_variables,
 )
 from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
@@ -61,11 +60,12 @@ def parse(text: str) -> Statement:
             _fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
     result, expression = _Parser(text[:end]).statement()
     _check_names(result, expression)
-    indices = tuple(dict.fromkeys((*result.indices, *index_variables(expression))))
+    used = [result, *accesses(expression)]
+    indices = tuple(dict.fromkeys(index for access in used for index in access.indices))
     formats: dict[str, TensorFormat] = {}
     order: tuple[str, ...] | None = None
     lanes: tuple[str, int] | None = None
-    orders = {access.tensor: len(access.indices) for access in (result, *accesses(expression))}
+    orders = {access.tensor: len(access.indices) for access in used}
     for option in options:
         value, column = option["value"], option.start("value") + 1
         match option["kind"]:

@@ -117,10 +117,6 @@ def _read_mtx(path: Path) -> Tensor:
     return Tensor.from_entries(shape, coordinates, entries.value, repeated)
 
 
-def _read_tns(path: Path) -> Tensor:
-    return parse_tns(read_text(path), str(path))
-
-
 def _read_npz(path: Path) -> Tensor:
     octets = _read_bytes(path)
     try:
@@ -178,7 +174,7 @@ def _format_mtx(tensor: Tensor, path: Path) -> str:
 
 _READERS: dict[str, Callable[[Path], Tensor]] = {
     ".mtx": _read_mtx,
-    ".tns": _read_tns,
+    ".tns": lambda path: parse_tns(read_text(path), str(path)),
     ".npz": _read_npz,
     ".npy": _read_npy,
 }

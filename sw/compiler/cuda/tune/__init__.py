@@ -32,10 +32,6 @@ _MEASURING: dict[str, Callable[[Tuning], ScheduleSet]] = {
 }
 
 
-def _quiet(*_: object) -> None:
-    pass
-
-
 def tune(
     model: EmbeddingModel,
     config: CudaConfig,
@@ -46,8 +42,8 @@ def tune(
     candidates: int = 8,
     seed: int = 0,
     output: Path | None = None,
-    progress: Progress = _quiet,
-    note: Callable[[str], None] = _quiet,
+    progress: Progress = lambda *_: None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> ScheduleSet:
     """Schedules for batches like these.
 
