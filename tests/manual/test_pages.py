@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
-from sw.compiler.sam.examples import examples as sam_examples
+from sw.compiler.sam.examples import EXAMPLES as SAM_EXAMPLES
 from sw.runtime.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
 
@@ -49,7 +49,7 @@ def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Pa
 def test_the_command_in_the_readme_is_that_of_the_run_below_it() -> None:
     expression = re.search(r'gnarl run sam_fp32 "(.*?)" \\\n', README)
     assert expression
-    shown, shipped = parse(expression[1]), parse(sam_examples()["matmul"])
+    shown, shipped = parse(expression[1]), parse(SAM_EXAMPLES["matmul"])
     assert str(shown.result) == str(shipped.result)
     assert (shown.expression, shown.order) == (shipped.expression, shipped.order)
     assert shown.formats == shipped.formats

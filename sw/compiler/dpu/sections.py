@@ -76,20 +76,17 @@ INPUTS, OUTPUTS = "inputs", "outputs"
 
 def tensors(workload: DagWorkload, format: str) -> tuple[TensorSpec, TensorSpec]:
     """The inputs, and the outputs."""
-    return (
-        _scalars(INPUTS, workload.input_names, format),
-        _scalars(OUTPUTS, workload.output_names, format),
+    inputs, outputs = (
+        TensorSpec(name, (len(names),), format, Labelled(names))
+        for name, names in ((INPUTS, workload.input_names), (OUTPUTS, workload.output_names))
     )
+    return inputs, outputs
 
 
 def labels(spec: TensorSpec) -> Labels:
     """Names of inputs or outputs."""
     assert isinstance(spec.storage, Labelled)
     return spec.storage.labels
-
-
-def _scalars(name: str, names: Labels, format: str) -> TensorSpec:
-    return TensorSpec(name, (len(names),), format, Labelled(names))
 
 
 def _sizes(launch: Launch) -> dict[str, int]:

@@ -14,7 +14,6 @@ from hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.streams import trace
 from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.storage import TensorFormat
 
 _STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
 JOINERS = ("intersect", "union", "bitvectorintersect", "bitvectorunion")
@@ -203,7 +202,8 @@ class _Writer:
                 values["sink"] = "true"
                 return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
             case "valwrite":
-                size = "*".join(["1", *self._dimensions(len(self._format(tensor).levels))])
+                levels = self._statement.formats[tensor].order
+                size = "*".join(["1", *self._dimensions(levels)])
                 values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
                 return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
             case "repeat":
@@ -255,11 +255,8 @@ class _Writer:
         source = self._graph.drivers[block.name, "ref"].source
         return str(self._graph[source].type == "root").lower()
 
-    def _format(self, tensor: str) -> TensorFormat:
-        return self._statement.formats[tensor]
-
     def _mode(self, tensor: str, level: int) -> str:
-        return str(self._format(tensor).modes[level]) if tensor else "0"
+        return str(self._statement.formats[tensor].modes[level]) if tensor else "0"
 
     def _dimensions(self, levels: int) -> list[str]:
         """Sizes of the result's first levels, as the operand's that has the index first."""
@@ -269,7 +266,7 @@ class _Writer:
             for access in (result, *reversed(self._statement.operands))
             for mode, index in enumerate(access.indices)
         }
-        modes = self._format(result.tensor).modes[:levels]
+        modes = self._statement.formats[result.tensor].modes[:levels]
         return [names[result.indices[mode]] for mode in modes]
 
 

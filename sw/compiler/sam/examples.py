@@ -13,8 +13,8 @@ from sw.workloads.tensor.tensor_files import save_tensor
 
 SIZE = 96
 DENSITY = 0.06
-EXAMPLES = {"matmul": "matmul_ikj", "elemadd": "mat_elemadd"}
-"""Kernels of the suite by the name of the example."""
+EXAMPLES = {"matmul": SUITE["matmul_ikj"], "elemadd": SUITE["mat_elemadd"]}
+"""Expressions by name, over the operands of ``write_operands``."""
 
 
 def write_operands(folder: str | Path) -> dict[str, str]:
@@ -28,8 +28,3 @@ def write_operands(folder: str | Path) -> dict[str, str]:
         paths[name] = str(folder / f"{name}.mtx")
         save_tensor(paths[name], Tensor.from_any(matrix))
     return paths
-
-
-def examples() -> dict[str, str]:
-    """Expressions by name, over the operands of ``write_operands``."""
-    return {name: SUITE[kernel] for name, kernel in EXAMPLES.items()}

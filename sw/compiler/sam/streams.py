@@ -119,7 +119,7 @@ class _Tracer:
             _fail(
                 block,
                 other,
-                f"lies in loops ({_names(inner)}) where {one} has ({_names(outer)}); "
+                f"lies in loops ({names(inner)}) where {one} has ({names(outer)}); "
                 "they must be the same, with the same coordinates",
             )
 
@@ -304,7 +304,8 @@ def _joined(kind: str, one: Hashable, other: Hashable) -> Hashable:
     return next(iter(members)) if len(members) == 1 else (kind, frozenset(members))
 
 
-def _names(loops: Loops) -> str:
+def names(loops: Loops) -> str:
+    """Indices of the loops, for errors."""
     return ", ".join(fibers.index or "?" for fibers in loops)
 
 

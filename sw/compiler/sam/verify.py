@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import DENSE
 from hw.sam.graph import Block, Graph
-from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, trace
+from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, names, trace
 
 
 def verify(graph: Graph) -> StreamTable:
@@ -61,11 +61,10 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
         loops = _read_loops(graph, table, block, "crd")
         depth = block["level"] + 1
         if before_drops(loops) != before_drops(inner)[:depth]:
-            shown = ", ".join(fibers.index or "?" for fibers in loops)
-            wanted = ", ".join(fibers.index or "?" for fibers in inner[:depth])
             raise WorkloadError(
-                f"graph: fiberwrite {block.name}: crd lies in loops ({shown}); must lie in the "
-                f"first {depth} loops of the values, ({wanted}), with the same coordinates"
+                f"graph: fiberwrite {block.name}: crd lies in loops ({names(loops)}); must lie in "
+                f"the first {depth} loops of the values, ({names(inner[:depth])}), with the same "
+                "coordinates"
             )
         if block["format"] == DENSE and not is_complete(loops[-1]):
             raise WorkloadError(

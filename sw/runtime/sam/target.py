@@ -13,7 +13,7 @@ from hw.sam.top import build
 from sw.compiler.passes import Trace
 from sw.compiler.sam.compile import PASSES, compile, resolve
 from sw.compiler.sam.dumps import listing
-from sw.compiler.sam.examples import examples, write_operands
+from sw.compiler.sam.examples import EXAMPLES, write_operands
 from sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden import sam as golden_model
@@ -58,7 +58,7 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     def examples(self, folder: Path) -> list[Example]:
         """A product and a sum of random sparse matrices."""
         tensors = write_operands(folder)
-        return [Example(name, text, tensors) for name, text in examples().items()]
+        return [Example(name, text, tensors) for name, text in EXAMPLES.items()]
 
     def compile(
         self,

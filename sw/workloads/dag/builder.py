@@ -219,7 +219,10 @@ def check(dag: Dag, source: str = "") -> None:
         (dag.op != Op.CONST) & (dag.constants != 0),
         lambda node: f"{Op(dag.op[node]).name} has a constant's value: only CONST may",
     )
-    _require_outputs(dag, prefix)
+    if len(dag.outputs) == 0:
+        raise WorkloadError(f"{prefix}the DAG has no outputs: it must have at least one")
+    _require_valid_outputs(size, dag.outputs, prefix)
+    refuse(np.bincount(dag.outputs, minlength=size) > 1, lambda _: "is a duplicate output")
 
 
 def _require_lengths(dag: Dag, prefix: str) -> None:
@@ -239,15 +242,6 @@ def _require_lengths(dag: Dag, prefix: str) -> None:
     ):
         if length != right:
             raise WorkloadError(f"{prefix}{name} has {length} entries: it must have {right}")
-
-
-def _require_outputs(dag: Dag, prefix: str) -> None:
-    outputs = dag.outputs
-    if len(outputs) == 0:
-        raise WorkloadError(f"{prefix}the DAG has no outputs: it must have at least one")
-    _require_valid_outputs(dag.size, outputs, prefix)
-    seen = np.bincount(outputs, minlength=dag.size)
-    refuse_first(seen > 1, lambda node: f"{prefix}node {dag.name(node)}: is a duplicate output")
 
 
 def _require_valid_operands(

@@ -9,7 +9,7 @@ it follows from the lengths of the files.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from sw.workloads.tensor.storage import (
     restore,
 )
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import Kind, number_table, read_text, real_number, whole_number
+from sw.workloads.text_file import READERS, Kind, number_table, read_text
 
 _FileLevel = DenseLevel | CompressedLevel
 
@@ -148,23 +148,19 @@ def _column(numbers: np.ndarray) -> str:
     return "\n".join(map(repr, numbers.tolist()))
 
 
-def _numbers(path: Path, kind: Kind, read: Callable[[str, str], float]) -> np.ndarray:
-    """The number in each line; ``read`` raises the error of one that is not of the ``kind``."""
+def _numbers(path: Path, kind: Kind) -> np.ndarray:
+    """The number in each line."""
     text = read_text(path).rstrip()
     lines = text.split("\n") if text else []
     table = number_table(lines, [kind])
     if table is not None:
         return table[0]
-    numbers = [read(line.strip(), f"{path}:{at}") for at, line in enumerate(lines, 1)]
+    numbers = [READERS[kind](line.strip(), f"{path}:{at}") for at, line in enumerate(lines, 1)]
     return np.array(numbers, kind)
 
 
-def _whole_numbers(path: Path) -> np.ndarray:
-    return _numbers(path, np.int64, whole_number)
-
-
 def _values(path: Path) -> np.ndarray:
-    values = _numbers(path, np.float64, real_number)
+    values = _numbers(path, np.float64)
     refuse_first(
         ~np.isfinite(values), lambda at: f"{path}:{at + 1}: value {values[at]}: must be finite"
     )
@@ -181,7 +177,7 @@ def _shape(folder: Path, name: str) -> tuple[int, ...]:
     ]
     if not path.exists() and not stored:
         return ()
-    shape = _whole_numbers(path)
+    shape = _numbers(path, np.int64)
     if len(shape) > _MAX_ORDER:
         raise WorkloadError(f"{path}: {len(shape)} dimensions: must be at most {_MAX_ORDER}")
     refuse_first(shape < 0, lambda at: f"{path}:{at + 1}: size {shape[at]}: must not be negative")
@@ -199,8 +195,8 @@ def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
     }
     if not any(file.exists() for file in files.values()):
         return DenseLevel(size)
-    segments = _whole_numbers(files["segments"])
-    coordinates = _whole_numbers(files["coordinates"])
+    segments = _numbers(files["segments"], np.int64)
+    coordinates = _numbers(files["coordinates"], np.int64)
     if len(segments) == 0:
         raise WorkloadError(f"{files['segments']}: the file is empty: must have at least one line")
     if len(segments) > 1 and segments[-1] == len(coordinates) + 1:

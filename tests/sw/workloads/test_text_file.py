@@ -105,9 +105,8 @@ def test_good_files_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*arguments: object) -> None:
         raise AssertionError("read line by line")
 
-    monkeypatch.setattr(text_file, "READERS", dict.fromkeys((np.int64, np.float64), refuse))
-    for name in ("real_number", "whole_number"):
-        monkeypatch.setattr(fibertree_files, name, refuse)
+    for module in (text_file, fibertree_files):
+        monkeypatch.setattr(module, "READERS", dict.fromkeys((np.int64, np.float64), refuse))
     tensor = Tensor.from_any(np.array([[0, 1.5, 0], [0, 0, -2]]))
     for name in ("m.mtx", "m.tns"):
         tensor_files.save_tensor(tmp_path / name, tensor)
