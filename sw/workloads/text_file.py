@@ -120,6 +120,11 @@ def read_table(
     return columns, np.array(numbers, np.int64)
 
 
+def one_line(error: Exception) -> str:
+    """The text of an error that may have several lines, or its type where it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def short(text: str) -> str:
     """The text as error texts quote it: its beginning, where it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -95,10 +95,7 @@ def instruction_texts(config: DpuConfig, stream: np.ndarray) -> Mapping[str, str
 
 
 def _dot(names: list[str], edges: list[tuple[int, int, bool]]) -> str:
-    nodes = [f'  {at} [label="{_escaped(name)}"];' for at, name in enumerate(names)]
+    labels = (name.replace('"', '\\"') for name in names)
+    nodes = [f'  {at} [label="{label}"];' for at, label in enumerate(labels)]
     arrows = [f"  {a} -> {b}{' [style=dashed]' if minus else ''};" for a, b, minus in edges]
     return text_of(["digraph {", *nodes, *arrows, "}"])
-
-
-def _escaped(name: str) -> str:
-    return name.replace('"', '\\"')

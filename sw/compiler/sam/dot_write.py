@@ -96,25 +96,16 @@ class _Writer:
 
     # Edges.
 
-    def _lanes(self, joiner: Block) -> list[str]:
+    def _lanes(self, joiner: Block) -> tuple[str, str]:
         """A name for each lane: the tensor whose references it brings, made unique."""
-        names: list[str] = []
-        for lane in "01":
-            edge = self._graph.drivers[joiner.name, f"ref{lane}"]
-            name = self._tensor_of(edge.source, edge.output)
-            stem, number = name, 2
-            while name in names:
-                name, number = f"{stem}_{number}", number + 1
-            names.append(name)
-        return names
+        edges = (self._graph.drivers[joiner.name, f"ref{lane}"] for lane in "01")
+        one, other = (self._tensor_of(edge.source, edge.output) for edge in edges)
+        return one, f"{one}_2" if other == one else other
 
     def _tensor_of(self, name: str, output: str) -> str:
         block = self._graph[name]
-        if block.type in JOINERS:
+        if block.type in (*JOINERS, "bitvectorexpand"):
             edge = self._graph.drivers[name, output.removeprefix("out_")]
-            return self._tensor_of(edge.source, edge.output)
-        if block.type == "bitvectorexpand":
-            edge = self._graph.drivers[name, "ref"]
             return self._tensor_of(edge.source, edge.output)
         return str(block.parameters.get("tensor") or "") or (
             "all" if block.type == "fiberlookup" else "vals"

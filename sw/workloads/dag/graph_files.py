@@ -32,7 +32,7 @@ import networkx as nx
 from hw.lib.errors import WorkloadError
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import parse_json, read_text
+from sw.workloads.text_file import one_line, parse_json, read_text
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -45,7 +45,7 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
         line, column = error.position
         raise WorkloadError(f"{path}:{line}: not well-formed XML at column {column + 1}") from None
     except (nx.NetworkXError, KeyError, ValueError) as error:
-        raise WorkloadError(f"{path}: invalid GraphML: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: invalid GraphML: {one_line(error)}") from None
     for _, attributes in graph.nodes(data=True):
         for key, value in graph.graph["node_default"].items():
             attributes.setdefault(key, value)
@@ -58,7 +58,7 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
     try:
         graph = nx.parse_gml(text, label=None)
     except (nx.NetworkXError, ValueError) as error:
-        raise WorkloadError(f"{path}: invalid GML: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: invalid GML: {one_line(error)}") from None
     labels = dict(graph.nodes(data="label"))
     names = None
     if None not in labels.values():
@@ -159,7 +159,3 @@ def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None
             raise WorkloadError(
                 f"{place}: {key} = {value!r}, but earlier {attributes[key]!r}: must agree"
             )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

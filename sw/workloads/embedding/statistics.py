@@ -71,14 +71,10 @@ def _distribution(factors: PoolingFactors) -> tuple[np.ndarray, np.ndarray]:
 
 def _summary(lengths: np.ndarray, shares: np.ndarray) -> FeatureStatistics:
     mean = float(lengths @ shares)
+    above = np.cumsum(shares[::-1])[::-1] - shares
     return FeatureStatistics(
         mean=mean,
         std=math.sqrt(float((lengths - mean) ** 2 @ shares)),
-        longest=_longest(lengths, shares),
+        longest=float(lengths[np.argmax(above <= 1 / LONG_BAGS)]),
         coverage=float(shares[lengths > 0].sum()),
     )
-
-
-def _longest(lengths: np.ndarray, shares: np.ndarray) -> float:
-    above = np.cumsum(shares[::-1])[::-1] - shares
-    return float(lengths[np.argmax(above <= 1 / LONG_BAGS)])

@@ -30,7 +30,7 @@ from sw.workloads.matrix_entries import read_entries, read_header
 from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tns_file import format_tns, parse_tns
-from sw.workloads.text_file import read_text
+from sw.workloads.text_file import one_line, read_text
 
 _FOLDER_PREFIX = "tensor_"
 
@@ -128,14 +128,14 @@ def _read_npz(path: Path) -> Tensor:
             raise WorkloadError(f"{path}: not a file of scipy.sparse.save_npz: it has no 'format'")
         return _named(path, scipy.sparse.load_npz(io.BytesIO(octets)))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-        raise WorkloadError(f"{path}: not a .npz file, or damaged: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: not a .npz file, or damaged: {one_line(error)}") from None
 
 
 def _read_npy(path: Path) -> Tensor:
     try:
         array = np.lib.format.read_array(io.BytesIO(_read_bytes(path)), allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise WorkloadError(f"{path}: not a .npy file, or damaged: {_one_line(error)}") from None
+        raise WorkloadError(f"{path}: not a .npy file, or damaged: {one_line(error)}") from None
     return _named(path, array)
 
 
@@ -152,10 +152,6 @@ def _named(path: Path, source: object) -> Tensor:
         return Tensor.from_any(source)
     except WorkloadError as error:
         raise WorkloadError(f"{path}: {error}") from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _format_mtx(tensor: Tensor, path: Path) -> str:
