@@ -1,7 +1,6 @@
 """Bounded proofs by SymbiYosys and an SMT solver, of Verilog, from a reset in any state whatever.
 
-Nothing of ``bounded`` takes part. Initial values are removed, so that of the state only what the
-reset makes of it is known.
+Initial values are removed, so that of the state only what the reset makes of it is known.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ module proof({inputs});
 {wires}
   block block(.rst({reset}), .*);
   always @* if (!is_first) begin
-{asserts}
+{statements}
   end
 endmodule
 """
 
 _TASK = """\
 [options]
-mode bmc
+mode {mode}
 depth {depth}
 vcd off
 [engines]
@@ -53,7 +52,8 @@ read_verilog block.v
 proc
 setattr -unset init w:*
 read_verilog -sv -formal proof.sv
-prep -top proof
+prep -flatten -top proof
+opt -full
 [files]
 block.v
 proof.sv
@@ -78,6 +78,20 @@ def prove(
     ``FAIL``: some can be. ``ERROR``: the tools fail; what they say is printed. All outputs must
     have one bit. ``folder`` gets the files. ``reset``: Verilog of it.
     """
+    verdict, log = _run(component, "bmc", "never_{0}: assert (!{0});", cycles, folder, reset)
+    return verdict, re.findall(r"Assert failed in proof: never_(\w+)", log)
+
+
+def reach(component: wiring.Component, cycles: int, folder: Path) -> set[str]:
+    """Outputs that inputs can make 1, each in some cycle of ``cycles`` after a reset of one."""
+    _, log = _run(component, "cover", "can_be_{0}: cover ({0});", cycles, folder, "is_first")
+    return set(re.findall(r"Reached cover statement .*?proof[.:] ?can_be_(\w+)", log))
+
+
+def _run(
+    component: wiring.Component, mode: str, statement: str, cycles: int, folder: Path, reset: str
+) -> tuple[str, str]:
+    """Verdict and log of SymbiYosys, with a ``statement`` about each output."""
     members = component.signature.members
     widths = {
         name: Shape.cast(member.shape).width
@@ -91,11 +105,11 @@ def prove(
         ),
         wires="\n".join(f"  wire {name};" for name in outputs),
         reset=reset,
-        asserts="\n".join(f"    never_{name}: assert (!{name});" for name in outputs),
+        statements="\n".join(f"    {statement.format(name)}" for name in outputs),
     )
     (folder / "block.v").write_text(to_verilog(component, "block"))
     (folder / "proof.sv").write_text(proof)
-    (folder / "task.sby").write_text(_TASK.format(depth=cycles + 1))
+    (folder / "task.sby").write_text(_TASK.format(mode=mode, depth=cycles + 1))
     done = subprocess.run(
         ["yowasp-sby", "-f", "task.sby"],
         cwd=folder,
@@ -106,5 +120,5 @@ def prove(
     verdict = re.search(r"DONE \((\w+)", done.stdout)
     if verdict is None or verdict[1] not in ("PASS", "FAIL"):
         print(done.stdout, done.stderr)
-        return "ERROR", []
-    return verdict[1], re.findall(r"Assert failed in proof: never_(\w+)", done.stdout)
+        return "ERROR", done.stdout
+    return verdict[1], done.stdout
