@@ -54,6 +54,10 @@ setattr -unset init w:*
 read_verilog -sv -formal proof.sv
 prep -flatten -top proof
 opt -full
+techmap
+opt -full
+abc -g AND,XOR,MUX
+opt_clean
 [files]
 block.v
 proof.sv
