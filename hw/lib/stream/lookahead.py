@@ -50,3 +50,10 @@ class Lookahead(wiring.Component):
         with m.Else():
             m.d.sync += held.eq(i.valid & ~head.ready)
         return m
+
+
+def look_ahead(m: Module, i: Any, name: str = "lookahead") -> tuple[Any, Any]:
+    """``head`` and ``following`` of ``i``, an input of a component, by a ``Lookahead`` in ``m``."""
+    m.submodules[name] = lookahead = Lookahead(i.payload.shape())
+    wiring.connect(m, wiring.flipped(i), lookahead.i)
+    return lookahead.head, lookahead.following

@@ -21,8 +21,7 @@ class Step:
         step = Step(m, inputs=[self.row], outputs=[self.address])
         with m.If(self.row.valid):
             step.send(self.address, base + self.row.payload)  # in this step, at most once an output
-            step.take(self.row)
-            step.ready()                                      # all that the step needs is there
+            step.ready(self.row)                              # all that the step needs is there
         with m.If(step.done):
             m.d.sync += state.eq(...)
 
@@ -57,8 +56,9 @@ class Step:
         for stream, takes in zip(inputs, self._takes, strict=True):
             m.d.comb += stream.ready.eq(self.done & takes)
 
-    def ready(self) -> None:
-        """In this condition the step can be made."""
+    def ready(self, *taken: Any) -> None:
+        """In this condition the step can be made. It uses up the heads of the inputs ``taken``."""
+        self.take(*taken)
         self._m.d.comb += self._valid.eq(1)
 
     def take(self, *streams: Any) -> None:

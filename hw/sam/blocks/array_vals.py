@@ -52,13 +52,11 @@ class ArrayVals(Instanced):
             with m.If(asked.o.payload.kind == Kind.DATA):
                 with m.If(value.valid):
                     answer.give(out, Kind.DATA, value.payload[0])
-                    answer.take(asked.o, value)
-                    answer.ready()
+                    answer.ready(asked.o, value)
             with m.Else():
                 with m.If(asked.o.payload.kind == Kind.EMPTY):
                     answer.give(out, Kind.DATA, 0)
                 with m.Else():
                     answer.pass_on(out, asked.o)
-                answer.take(asked.o)
-                answer.ready()
+                answer.ready(asked.o)
         return m

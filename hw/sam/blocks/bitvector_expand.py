@@ -59,7 +59,6 @@ class BitvectorExpand(Instanced):
             with m.Else():
                 step.pass_on(self.out_crd, ref)
                 step.pass_on(self.out_ref, ref)
-                step.take(bv, ref)
-                step.ready()
+                step.ready(bv, ref)
         walk.passed(step.done, ~is_data(bv))
         return m

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
 from hw.lib.stream.bypass_queue import BypassQueue
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.lib.stream.memory_ports import ReadPort
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.blocks.fiber_end import give_end
@@ -54,10 +53,9 @@ class BitvectorLookup(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
-        wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
+        ref, following = look_ahead(m, self.ref)
         m.submodules.asked = asked = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
-        self._request(m, lookahead.head, lookahead.following, asked.i)
+        self._request(m, ref, following, asked.i)
         self._answer(m, asked.o)
         return m
 
@@ -93,10 +91,8 @@ class BitvectorLookup(Instanced):
                 with m.If(row.valid):
                     step.give(self.out_bv, Kind.DATA, row.payload[0])
                     step.give(self.out_ref, Kind.DATA, row.payload[1])
-                    step.take(asked, row)
-                    step.ready()
+                    step.ready(asked, row)
             with m.Else():
                 step.pass_on(self.out_bv, asked)
                 step.pass_on(self.out_ref, asked)
-                step.take(asked)
-                step.ready()
+                step.ready(asked)

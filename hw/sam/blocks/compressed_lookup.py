@@ -137,21 +137,18 @@ class CompressedLookup(Instanced):
                         m.d.comb += gives.eq(1)
                         step.give(self.out_crd, Kind.DATA, crd.payload[0])
                         step.give(self.out_ref, Kind.DATA, asked.payload.payload)
-                    step.take(asked, crd)
-                    step.ready()
+                    step.ready(asked, crd)
             if skips:
                 with m.Elif(asked.payload.kind == _PROBE):
                     with m.If(crd.valid):
                         with m.If(skips.search.has_found):
                             step.give(self.out_crd, Kind.DATA, skips.search.found_crd)
                             step.give(self.out_ref, Kind.DATA, skips.search.found_row)
-                        step.take(asked, crd)
-                        step.ready()
+                        step.ready(asked, crd)
             with m.Else():
                 step.pass_on(self.out_crd, asked)
                 step.pass_on(self.out_ref, asked)
-                step.take(asked)
-                step.ready()
+                step.ready(asked)
         if skips:
             skips.follow_answers(step, gives, is_stop(asked))
 

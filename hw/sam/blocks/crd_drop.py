@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
 
 from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.blocks.ports import nested_pair
 from hw.sam.step import TokenStep, is_data, is_done, is_stop
-from hw.sam.token import token_layout
 
 
 class CrdDrop(Instanced):
@@ -29,14 +27,12 @@ class CrdDrop(Instanced):
     """
 
     def __init__(self, outer_width: int, inner_width: int) -> None:
-        self._outer_width = outer_width
         super().__init__(nested_pair(outer_width, inner_width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._outer_width))
-        wiring.connect(m, wiring.flipped(self.outer), lookahead.i)
-        outer, following, inner = lookahead.head, lookahead.following, self.inner
+        outer, following = look_ahead(m, self.outer)
+        inner = self.inner
         out_outer, out_inner = self.out_outer, self.out_inner
         step = TokenStep(m, inputs=[outer, following, inner], outputs=[out_outer, out_inner])
         passed = Signal()  # the outer coordinate at hand has gone out
@@ -46,22 +42,18 @@ class CrdDrop(Instanced):
             with m.If(is_data(outer) & is_data(inner)):
                 with m.If(~passed):
                     step.pass_on(out_outer, outer)
-                step.take(inner)
-                step.ready()
+                step.ready(inner)
             with m.Elif(is_data(outer) & is_stop(inner) & (level_of(inner) == 0)):
-                step.take(outer, inner)
-                step.ready()
+                step.ready(outer, inner)
             with m.Elif(is_data(outer) & is_stop(inner)):
                 with m.If(following.valid & is_closed_by(following, inner)):
                     step.pass_on(out_outer, following)
-                    step.take(outer, following, inner)
-                    step.ready()
+                    step.ready(outer, following, inner)
                 with m.Elif(following.valid):
                     m.d.comb += self.fault.eq(1)
             with m.Elif(is_closed_by(outer, inner) | (is_done(outer) & is_done(inner))):
                 step.pass_on(out_outer, outer)
-                step.take(outer, inner)
-                step.ready()
+                step.ready(outer, inner)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         with m.If(step.done):

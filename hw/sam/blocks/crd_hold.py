@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 
 from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.sam.blocks.agreement import is_closed_by, level_of
 from hw.sam.blocks.ports import nested_pair
 from hw.sam.step import TokenStep, is_data, is_done, is_stop
-from hw.sam.token import Kind, token_layout
+from hw.sam.token import Kind
 
 
 class CrdHold(Instanced):
@@ -28,14 +27,12 @@ class CrdHold(Instanced):
     """
 
     def __init__(self, width: int) -> None:
-        self._width = width
         super().__init__(nested_pair(width, width))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
-        wiring.connect(m, wiring.flipped(self.outer), lookahead.i)
-        outer, following, inner = lookahead.head, lookahead.following, self.inner
+        outer, following = look_ahead(m, self.outer)
+        inner = self.inner
         out = self.out_outer
         step = TokenStep(m, inputs=[outer, following, inner], outputs=[out, self.out_inner])
 
@@ -47,19 +44,16 @@ class CrdHold(Instanced):
                 step.ready()
             with m.Elif(is_data(outer) & is_stop(inner) & (level_of(inner) == 0)):
                 step.give(out, Kind.STOP, 0)
-                step.take(outer)
-                step.ready()
+                step.ready(outer)
             with m.Elif(is_data(outer) & is_stop(inner)):
                 with m.If(following.valid & is_closed_by(following, inner)):
                     step.pass_on(out, inner)
-                    step.take(outer, following)
-                    step.ready()
+                    step.ready(outer, following)
                 with m.Elif(following.valid):
                     m.d.comb += self.fault.eq(1)
             with m.Elif(is_closed_by(outer, inner) | (is_done(outer) & is_done(inner))):
                 step.pass_on(out, inner)
-                step.take(outer)
-                step.ready()
+                step.ready(outer)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         return m

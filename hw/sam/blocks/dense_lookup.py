@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.sam.blocks.fiber_end import give_end
 from hw.sam.step import TokenStep
-from hw.sam.token import Kind, token_layout, token_stream
+from hw.sam.token import Kind, token_stream
 
 
 class DenseLookup(Instanced):
@@ -39,9 +38,7 @@ class DenseLookup(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
-        wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
-        ref, following = lookahead.head, lookahead.following
+        ref, following = look_ahead(m, self.ref)
         step = TokenStep(m, inputs=[ref, following], outputs=[self.out_crd, self.out_ref])
 
         crd, next_ref = Signal(self._width), Signal(self._width)

@@ -93,8 +93,7 @@ class DrainedFibers(wiring.Component):
         with m.If(fibers.valid & is_done(fibers)):
             for out in (*crds, self.out_val):
                 step.give(out, Kind.DONE)
-            step.take(fibers)
-            step.ready()
+            step.ready(fibers)
         with m.Elif(fibers.valid & (sums.valid | ~left)):
             step.ready()
             with m.If(is_row & ~in_row):

@@ -25,5 +25,4 @@ def fetch(m: Module, ref: Any, address: Any, passed: Any, rows: int, fault: Sign
             with m.If(is_read):
                 step.send(address, ref.payload.payload)
             step.pass_on(passed, ref)
-            step.take(ref)
-            step.ready()
+            step.ready(ref)

@@ -27,5 +27,4 @@ def give_end(m: Module, step: TokenStep, ref: Any, following: Any, *outputs: Any
     with m.Else():
         for output in outputs:
             step.give(output, ref.payload.kind, Mux(is_stop(ref), raised(ref), 0))
-        step.take(ref)
-        step.ready()
+        step.ready(ref)

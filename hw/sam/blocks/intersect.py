@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.sam.blocks.agreement import agree
 from hw.sam.blocks.ports import FIBER_BITS, skip_hint, two_lanes
 from hw.sam.step import TokenStep, is_done, is_stop
-from hw.sam.token import Kind, token_layout
+from hw.sam.token import Kind
 
 
 class Intersect(Instanced):
@@ -35,17 +34,13 @@ class Intersect(Instanced):
     """
 
     def __init__(self, width: int, ref0_width: int, ref1_width: int) -> None:
-        self._width = width
         hints = {"hint0": Out(skip_hint(width)), "hint1": Out(skip_hint(width))}
         super().__init__(two_lanes(width, ref0_width, ref1_width) | hints)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead0 = lookahead0 = Lookahead(token_layout(self._width))
-        m.submodules.lookahead1 = lookahead1 = Lookahead(token_layout(self._width))
-        wiring.connect(m, wiring.flipped(self.crd0), lookahead0.i)
-        wiring.connect(m, wiring.flipped(self.crd1), lookahead1.i)
-        crd0, crd1 = lookahead0.head, lookahead1.head
+        crd0, following0 = look_ahead(m, self.crd0, "lookahead0")
+        crd1, following1 = look_ahead(m, self.crd1, "lookahead1")
         ref0, ref1 = self.ref0, self.ref1
         step = TokenStep(
             m,
@@ -59,23 +54,20 @@ class Intersect(Instanced):
         lanes_agree = agree(crd0, ref0) & agree(crd1, ref1)
         with m.If(crd0.valid & ref0.valid & crd1.valid & ref1.valid):
             with m.If(lanes_agree & wanted0 & wanted1 & (below0 | below1)):
-                with m.If(below0 | _is_passed(crd0, lookahead1.following)):
+                with m.If(below0 | _is_passed(crd0, following1)):
                     step.take(crd0, ref0)
-                with m.If(below1 | _is_passed(crd1, lookahead0.following)):
+                with m.If(below1 | _is_passed(crd1, following0)):
                     step.take(crd1, ref1)
                 step.ready()
             with m.Elif(lanes_agree & wanted0 & is_stop(crd1)):
-                step.take(crd0, ref0)
-                step.ready()
+                step.ready(crd0, ref0)
             with m.Elif(lanes_agree & is_stop(crd0) & wanted1):
-                step.take(crd1, ref1)
-                step.ready()
+                step.ready(crd1, ref1)
             with m.Elif(lanes_agree & ((wanted0 & wanted1) | _are_same_control(crd0, crd1))):
                 step.pass_on(self.out_crd, crd0)
                 step.pass_on(self.out_ref0, ref0)
                 step.pass_on(self.out_ref1, ref1)
-                step.take(crd0, ref0, crd1, ref1)
-                step.ready()
+                step.ready(crd0, ref0, crd1, ref1)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
 

@@ -56,6 +56,5 @@ class Locate(Instanced):
                     step.give(self.out_ref, Kind.EMPTY)
                 with m.Else():
                     step.pass_on(self.out_ref, crd)
-                step.take(crd, ref)
-                step.ready()
+                step.ready(crd, ref)
         return m

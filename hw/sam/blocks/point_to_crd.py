@@ -58,8 +58,7 @@ class PointToCrd(Instanced):
             with m.Elif(agree(outer, inner) & is_done(outer)):
                 step.pass_on(out_outer, outer)
                 step.pass_on(out_inner, inner)
-                step.take(outer, inner)
-                step.ready()
+                step.ready(outer, inner)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         with m.If(step.done):

@@ -76,21 +76,17 @@ class Reduce(Instanced):
                 step.ready()
         with m.Elif(val.valid & is_data(val)):
             m.d.comb += adds.eq(1)
-            step.take(val)
-            step.ready()
+            step.ready(val)
         with m.Elif(val.valid & is_stop(val)):
             with m.If(owes):
                 step.give(out, Kind.DATA, Mux(started, unit.o, 0))
-                step.take(val, *others)
-                step.ready()
+                step.ready(val, *others)
             with m.Elif(is_bare):
                 step.give(out, Kind.STOP, level_of(val) - 1)
-                step.take(val, *others)
-                step.ready()
+                step.ready(val, *others)
         with m.Elif(val.valid & ends):
             step.pass_on(out, val)
-            step.take(val, *others)
-            step.ready()
+            step.ready(val, *others)
 
         with m.If(step.done):
             m.d.sync += [

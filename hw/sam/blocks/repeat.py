@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
-from hw.sam.token import Kind, token_layout, token_stream
+from hw.sam.token import Kind, token_stream
 
 
 class Repeat(Instanced):
@@ -27,7 +26,6 @@ class Repeat(Instanced):
     """
 
     def __init__(self, width: int, signal_width: int) -> None:
-        self._width = width
         super().__init__(
             {
                 "ref": In(token_stream(width)),
@@ -39,17 +37,14 @@ class Repeat(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.lookahead = lookahead = Lookahead(token_layout(self._width))
-        wiring.connect(m, wiring.flipped(self.ref), lookahead.i)
-        ref, following = lookahead.head, lookahead.following
+        ref, following = look_ahead(m, self.ref)
         repsig, out = self.repsig, self.out_ref
         step = TokenStep(m, inputs=[ref, following, repsig], outputs=[out])
 
         with m.If(ref.valid & repsig.valid):
             with m.If(is_data(ref) & is_data(repsig)):
                 step.pass_on(out, ref)
-                step.take(repsig)
-                step.ready()
+                step.ready(repsig)
             with m.Elif(is_data(ref) & is_stop(repsig)):
                 with m.If(following.valid):
                     step.give(out, Kind.STOP, level_after(following))
@@ -59,12 +54,10 @@ class Repeat(Instanced):
                     step.ready()
             with m.Elif(is_stop(ref) & is_stop(repsig)):
                 step.give(out, Kind.STOP, raised(ref))
-                step.take(ref, repsig)
-                step.ready()
+                step.ready(ref, repsig)
             with m.Elif(is_done(ref) & is_done(repsig)):
                 step.pass_on(out, ref)
-                step.take(ref, repsig)
-                step.ready()
+                step.ready(ref, repsig)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         return m

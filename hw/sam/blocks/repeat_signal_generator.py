@@ -33,6 +33,5 @@ class RepeatSignalGenerator(Instanced):
         step = TokenStep(m, inputs=[crd], outputs=[out])
         with m.If(crd.valid):
             step.give(out, Mux(is_data(crd), Kind.DATA, crd.payload.kind))
-            step.take(crd)
-            step.ready()
+            step.ready(crd)
         return m

@@ -47,12 +47,10 @@ class Serializer(Instanced):
                     m.d.comb += stops.eq(is_stop(i))
                     with m.If(i.valid & ~is_done(i)):
                         step.pass_on(self.o, i)
-                        step.take(i)
-                        step.ready()
+                        step.ready(i)
                     with m.Elif(all_done):
                         step.pass_on(self.o, i)
-                        step.take(*inputs)
-                        step.ready()
+                        step.ready(*inputs)
                     with m.Elif(i.valid):
                         m.d.comb += self.fault.eq(any_left)
         with m.If(step.done & stops):

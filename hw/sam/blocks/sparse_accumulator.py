@@ -12,7 +12,7 @@ from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.formats import NumberFormat
 from hw.lib.instanced import Instanced
 from hw.lib.operation import Operation
-from hw.lib.stream.lookahead import Lookahead
+from hw.lib.stream.lookahead import look_ahead
 from hw.lib.stream.queue import Queue
 from hw.sam.blocks.agreement import level_of
 from hw.sam.blocks.drained_fibers import FIBER_BITS, DrainedFibers
@@ -101,10 +101,9 @@ class SparseAccumulator(Instanced):
         crd0, val = self.crd0, self.val
         heads, followings = [], []
         for place in range(1, self._order + 1):
-            m.submodules[f"lookahead_{place}"] = lookahead = Lookahead(token_layout(self._width))
-            wiring.connect(m, wiring.flipped(getattr(self, f"crd{place}")), lookahead.i)
-            heads.append(lookahead.head)
-            followings.append(lookahead.following)
+            head, following = look_ahead(m, getattr(self, f"crd{place}"), f"lookahead_{place}")
+            heads.append(head)
+            followings.append(following)
         step = TokenStep(m, inputs=[crd0, val, *heads, *followings], outputs=[fibers])
         bank = Signal(range(max(2, len(self._banks))))
         holds = Signal()
@@ -117,8 +116,7 @@ class SparseAccumulator(Instanced):
                     m.d.comb += self.fault.eq(1)
                 with m.Elif(heads[0].valid & _chosen(bank, [each.free for each in self._banks])):
                     m.d.comb += adds.eq(1)
-                    step.take(crd0, val)
-                    step.ready()
+                    step.ready(crd0, val)
             with m.Elif(is_stop(crd0) & is_stop(val) & (level_of(crd0) == level_of(val))):
                 level = level_of(crd0)
                 known, agree = self._end(m, step, level, heads, followings)

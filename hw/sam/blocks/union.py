@@ -51,20 +51,17 @@ class Union(Instanced):
                 step.pass_on(out_crd, crd0)
                 step.pass_on(out_ref0, ref0)
                 step.give(out_ref1, Kind.EMPTY)
-                step.take(crd0, ref0)
-                step.ready()
+                step.ready(crd0, ref0)
             with m.Elif(lanes_agree & first1):
                 step.pass_on(out_crd, crd1)
                 step.give(out_ref0, Kind.EMPTY)
                 step.pass_on(out_ref1, ref1)
-                step.take(crd1, ref1)
-                step.ready()
+                step.ready(crd1, ref1)
             with m.Elif(lanes_agree & ((is_coordinate0 & is_coordinate1) | same_control)):
                 step.pass_on(out_crd, crd0)
                 step.pass_on(out_ref0, ref0)
                 step.pass_on(out_ref1, ref1)
-                step.take(crd0, ref0, crd1, ref1)
-                step.ready()
+                step.ready(crd0, ref0, crd1, ref1)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         return m

@@ -48,8 +48,7 @@ class ValDrop(Instanced):
                 with m.If(~(is_data(val) & (magnitude == 0))):
                     step.pass_on(self.out_crd, crd)
                     step.pass_on(self.out_val, val)
-                step.take(crd, val)
-                step.ready()
+                step.ready(crd, val)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
         return m

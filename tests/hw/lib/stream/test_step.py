@@ -27,8 +27,7 @@ class Split(wiring.Component):
             step.send(self.sum, total)
             with m.If(total[0]):
                 step.send(self.odd, total)
-            step.take(self.a, self.b)
-            step.ready()
+            step.ready(self.a, self.b)
         return m
 
 
