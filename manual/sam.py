@@ -32,9 +32,7 @@ from hw.sam.block_types import (
     Port,
 )
 from hw.sam.blocks.alu import Alu
-from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
-from hw.sam.blocks.bitvector_join import BitvectorJoin
-from hw.sam.blocks.bitvector_union import BitvectorUnion
+from hw.sam.blocks.bitvector_join import BitvectorIntersect, BitvectorJoin, BitvectorUnion
 from hw.sam.blocks.function_block import FunctionBlock
 from hw.sam.blocks.root import Root
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator

@@ -16,9 +16,8 @@ from hw.sam.block_types import (
 from hw.sam.blocks.alu import Alu
 from hw.sam.blocks.array_vals import ArrayVals
 from hw.sam.blocks.bitvector_expand import BitvectorExpand
-from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
+from hw.sam.blocks.bitvector_join import BitvectorIntersect, BitvectorUnion
 from hw.sam.blocks.bitvector_lookup import BitvectorLookup
-from hw.sam.blocks.bitvector_union import BitvectorUnion
 from hw.sam.blocks.bitvector_writer import BitvectorWriter
 from hw.sam.blocks.compressed_lookup import CompressedLookup
 from hw.sam.blocks.compressed_writer import CompressedWriter

@@ -17,9 +17,8 @@ from hw.lib.operation import Operation
 from hw.sam.blocks.alu import Alu
 from hw.sam.blocks.array_vals import ArrayVals
 from hw.sam.blocks.bitvector_expand import BitvectorExpand
-from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
+from hw.sam.blocks.bitvector_join import BitvectorIntersect, BitvectorUnion
 from hw.sam.blocks.bitvector_lookup import BitvectorLookup
-from hw.sam.blocks.bitvector_union import BitvectorUnion
 from hw.sam.blocks.bitvector_writer import BitvectorWriter
 from hw.sam.blocks.compressed_lookup import CompressedLookup
 from hw.sam.blocks.compressed_writer import CompressedWriter
@@ -42,10 +41,11 @@ from hw.sam.blocks.sparse_accumulator import SparseAccumulator
 from hw.sam.blocks.union import Union
 from hw.sam.blocks.val_drop import ValDrop
 from hw.sam.blocks.value_writer import ValueWriter
-from hw.sam.token import LEVEL_BITS, parse_stream
+from hw.sam.token import LEVEL_BITS
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.support import sam_cases as cases
 from tests.support.sam_cases import ACCUMULATOR_WORDS, ARRAY_WORDS, LANES, Case
+from tests.support.tokens import parse_stream
 
 WIDTH = 32
 _GROUP, _RUNS = "SAM_BLOCKS", "SAM_RUNS"

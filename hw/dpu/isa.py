@@ -7,20 +7,13 @@ Source: DPU-v2, sections III.B to III.E and figure 7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import unsigned
 from amaranth.lib import data
-from amaranth.lib.enum import EnumType
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.topology import writers
+from hw.lib.enum import EnumType, IntEnum
 from hw.lib.operation import Operation
-
-if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
-    from enum import IntEnum
-else:
-    from amaranth.lib.enum import IntEnum
 
 
 class Opcode(IntEnum, metaclass=EnumType, shape=4):

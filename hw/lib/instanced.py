@@ -76,7 +76,7 @@ def ports_of(component: wiring.Component) -> Iterator[tuple[str, Value, Flow]]:
             yield "__".join(map(str, path)), value, member.flow
 
 
-def instance_of(component: Instanced, module: str, clocks: Container[str]) -> Instance:
+def instance_of(component: wiring.Component, module: str, clocks: Container[str]) -> Instance:
     """An instance of the Verilog module that defines a component, in its place.
 
     ``clocks``: which of ``clk`` and ``rst`` the module has.

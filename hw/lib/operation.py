@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from amaranth.lib.enum import EnumType
-
-if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
-    from enum import IntEnum
-else:
-    from amaranth.lib.enum import IntEnum
+from hw.lib.enum import EnumType, IntEnum
 
 
 class Operation(IntEnum, metaclass=EnumType, shape=3):

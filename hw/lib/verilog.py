@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from amaranth.back import rtlil, verilog
-from amaranth.hdl import ClockDomain, ClockSignal, Instance
+from amaranth.hdl import ClockDomain, Instance
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -79,28 +79,11 @@ class _Modules:
 
     def get_ram(self, ram: Ram) -> Instance:
         self._one_port.add((ram.rows, ram.width))
-        return Instance(
-            f"ram_{ram.rows}x{ram.width}",
-            i_clk=ClockSignal(),
-            i_address=ram.address,
-            i_read_enable=ram.read_enable,
-            i_write_enable=ram.write_enable,
-            i_write_data=ram.write_data,
-            o_read_data=ram.read_data,
-        )
+        return instance_of(ram, f"ram_{ram.rows}x{ram.width}", ["clk"])
 
     def get_two_port_ram(self, ram: TwoPortRam) -> Instance:
         self._two_port.add((ram.rows, ram.width))
-        return Instance(
-            f"two_port_ram_{ram.rows}x{ram.width}",
-            i_clk=ClockSignal(),
-            i_read_address=ram.read_address,
-            i_read_enable=ram.read_enable,
-            o_read_data=ram.read_data,
-            i_write_address=ram.write_address,
-            i_write_enable=ram.write_enable,
-            i_write_data=ram.write_data,
-        )
+        return instance_of(ram, f"two_port_ram_{ram.rows}x{ram.width}", ["clk"])
 
     def get_instance(self, component: Instanced) -> Instance | None:
         if component is self._defining:

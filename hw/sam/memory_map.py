@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from amaranth.lib.enum import EnumType
-
+from hw.lib.enum import EnumType, IntEnum
 from hw.lib.errors import ConfigError
 from hw.lib.memory_map import MemoryMap, Window
 from hw.sam.block_types import BITVECTOR_BITS, Array
@@ -16,11 +14,6 @@ from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from hw.sam.fabric.encoding import fabric_units, fields, pool
 from hw.sam.memory.placement import bank_rams, places
 from hw.sam.unit import Unit, all_settings, unit_of
-
-if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
-    from enum import IntEnum
-else:
-    from amaranth.lib.enum import IntEnum
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -10,7 +10,7 @@ from hw.sam.components import component
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block
 from hw.sam.memory_map import ErrorCause
-from hw.sam.token import Kind, format_stream, kind_of, parse_stream
+from hw.sam.token import Kind
 from manual.sam import (
     ARRAY_TEXTS,
     CAUSE_TEXTS,
@@ -28,6 +28,7 @@ from manual.sam_block_examples import ENTRIES
 from sw.golden.words import from_words, to_words
 from tests.support.sam_streams import run_block
 from tests.support.sam_writers import run_writer
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 CONFIG = SamConfig(array_words=64, accumulator_words=32)
 EXAMPLES = [

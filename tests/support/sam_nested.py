@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hw.sam.token import DONE, EMPTY, Kind, kind_of, stop
+from hw.sam.token import DONE, EMPTY, Kind, stop
+from tests.support.tokens import kind_of
 
 MAX_DEPTH = 4
 

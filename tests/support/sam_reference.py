@@ -15,8 +15,9 @@ from itertools import zip_longest
 import numpy as np
 
 from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.token import DONE, EMPTY, Kind, kind_of, payload_of, stop
+from hw.sam.token import DONE, EMPTY, Kind, stop
 from sw.golden.arithmetic import arithmetic
+from tests.support.tokens import kind_of, payload_of
 
 Tokens = list[int]
 Pairs = tuple[Tokens, Tokens]

@@ -10,7 +10,8 @@ from typing import Any
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.sam.token import DONE, pack, unpack
+from hw.sam.token import DONE
+from tests.support.tokens import pack, unpack
 
 
 def width_of(stream: Any) -> int:

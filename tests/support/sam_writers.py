@@ -9,8 +9,8 @@ from typing import Any
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.sam.token import pack
 from tests.support.sam_streams import width_of
+from tests.support.tokens import pack
 
 
 def run_writer(

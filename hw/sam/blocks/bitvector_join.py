@@ -1,7 +1,8 @@
-"""What intersection and union of bitvectors have in common."""
+"""Bitvector intersect and union: the coordinates that both of two bitvectors have, or either."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -88,3 +89,17 @@ class BitvectorJoin(Instanced):
                 step.ready()
         walk.passed(step.done, ~some_word)
         return m
+
+
+class BitvectorIntersect(BitvectorJoin):
+    """``BitvectorJoin`` of the ones in both lanes. Source: SAM, bitvector intersecter."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, operator.and_)
+
+
+class BitvectorUnion(BitvectorJoin):
+    """``BitvectorJoin`` of the ones in either lane."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, operator.or_)

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from hw.lib.formats import parse_format
 from hw.sam.block_types import ALU_OPERATIONS
 from hw.sam.blocks.alu import OPERATIONS, Alu
-from hw.sam.token import DONE, EMPTY, Kind, format_stream, kind_of, parse_stream, payload_of
+from hw.sam.token import DONE, EMPTY, Kind
 from sw.golden.arithmetic import arithmetic
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream, payload_of
 
 
 def run(alu, val0, val1, **how):

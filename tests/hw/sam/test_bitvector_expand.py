@@ -6,9 +6,9 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.bitvector_expand import BitvectorExpand
-from hw.sam.token import format_stream, parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 WORDS = 2
 

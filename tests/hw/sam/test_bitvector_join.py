@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.bitvector_intersect import BitvectorIntersect
-from hw.sam.blocks.bitvector_union import BitvectorUnion
-from hw.sam.token import EMPTY, format_stream, parse_stream
+from hw.sam.blocks.bitvector_join import BitvectorIntersect, BitvectorUnion
+from hw.sam.token import EMPTY
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 WORDS = 2
 OUTPUTS = ["out_crd", "out_ref0", "out_ref1"]

@@ -7,9 +7,10 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.bitvector_lookup import BitvectorLookup
-from hw.sam.token import EMPTY, format_stream, parse_stream
+from hw.sam.token import EMPTY
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 OUTPUTS = ["out_bv", "out_ref"]
 # Words, and how many ones come before each.

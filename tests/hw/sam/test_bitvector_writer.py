@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.bitvector_writer import BitvectorWriter
-from hw.sam.token import DONE, Kind, kind_of, parse_stream, stop
+from hw.sam.token import DONE, Kind, stop
 from sw.runtime.verilate import lint
 from tests.support.sam_nested import depths, fibers, stalls, stream, trees
 from tests.support.sam_writers import run_writer
+from tests.support.tokens import kind_of, parse_stream
 
 COUNTS = "rows", "entries"
 

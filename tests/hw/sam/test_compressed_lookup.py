@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from hw.sam.blocks.compressed_lookup import CompressedLookup
 from hw.sam.blocks.ports import FIBER_BITS
-from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream
+from hw.sam.token import EMPTY, Kind
 from tests.support.sam_nested import depths, fibers, mapped, stalls, stream, trees
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 OUTPUTS = ["out_crd", "out_ref"]
 SKIPS = pytest.mark.parametrize("skip", [False, True])

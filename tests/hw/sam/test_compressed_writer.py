@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.compressed_writer import CompressedWriter
-from hw.sam.token import parse_stream
 from sw.runtime.verilate import lint
 from tests.support.sam_nested import depths, fibers, stalls, stream, trees
 from tests.support.sam_writers import run_writer
+from tests.support.tokens import parse_stream
 
 ARRAYS = "seg", "crd"
 COUNTS = "fibers", "entries"

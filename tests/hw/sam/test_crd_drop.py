@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.crd_drop import CrdDrop
-from hw.sam.token import DONE, format_stream, parse_stream, stop
+from hw.sam.token import DONE, stop
 from tests.support.sam_nested import (
     LEVELS_THAT_DISAGREE,
     depths,
@@ -16,6 +16,7 @@ from tests.support.sam_nested import (
     words,
 )
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 OUTPUTS = ["out_outer", "out_inner"]
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.crd_to_point import CrdToPoint
-from hw.sam.token import DONE, Kind, format_stream, parse_stream
+from hw.sam.token import DONE, Kind
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 OUTPUTS = ["out_outer", "out_inner"]
 

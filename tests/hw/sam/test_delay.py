@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.delay import Delay
-from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream, token_stream
+from hw.sam.token import EMPTY, Kind, token_stream
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 
 class Inverter(wiring.Component):

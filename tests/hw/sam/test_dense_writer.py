@@ -4,9 +4,9 @@ import pytest
 
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.dense_writer import DenseWriter
-from hw.sam.token import parse_stream
 from sw.runtime.verilate import lint
 from tests.support.sam_writers import run_writer
+from tests.support.tokens import parse_stream
 
 
 @pytest.mark.parametrize("text", ["D", "S0 D", "0 1 2 S0 S0 N 1 2 S1 S2 D"])

@@ -10,9 +10,10 @@ from hw.lib.formats import parse_format
 from hw.lib.function import Function
 from hw.sam.block_types import FUNCTIONS
 from hw.sam.blocks.function_block import FunctionBlock
-from hw.sam.token import EMPTY, Kind, format_stream, kind_of, parse_stream
+from hw.sam.token import EMPTY, Kind
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 
 def run(block, val, **how):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.intersect import Intersect
-from hw.sam.token import DONE, Kind, format_stream, kind_of, pack, parse_stream, payload_of
+from hw.sam.token import DONE, Kind
 from tests.support.sam_nested import (
     LANES_THAT_DISAGREE,
     depths,
@@ -22,6 +22,7 @@ from tests.support.sam_nested import (
     trees,
 )
 from tests.support.sam_streams import run_block, width_of
+from tests.support.tokens import format_stream, kind_of, pack, parse_stream, payload_of
 
 INPUTS = ("crd0", "ref0", "crd1", "ref1")
 OUTPUTS = ("out_crd", "out_ref0", "out_ref1")

@@ -6,9 +6,10 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.locate import Locate
-from hw.sam.token import EMPTY, format_stream, parse_stream
+from hw.sam.token import EMPTY
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 
 def run(crd, ref, size, **arguments):

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.parallelizer import Parallelizer
-from hw.sam.token import DONE, EMPTY, Kind, format_stream, kind_of, parse_stream
+from hw.sam.token import DONE, EMPTY, Kind
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 
 def run(lanes, tokens, **how):

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.point_to_crd import PointToCrd
-from hw.sam.token import DONE, format_stream, parse_stream
+from hw.sam.token import DONE
 from tests.support.sam_nested import stalls, stream
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 OUTPUTS = ["out_outer", "out_inner"]
 

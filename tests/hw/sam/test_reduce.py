@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hw.lib.formats import parse_format
 from hw.sam.block_types import REDUCTIONS as OF_GRAPHS
 from hw.sam.blocks.reduce import REDUCTIONS, Reduce
-from hw.sam.token import DONE, format_stream, parse_stream, payload_of, stop
+from hw.sam.token import DONE, stop
 from sw.golden.arithmetic import arithmetic
 from tests.support.sam_nested import depths, fibers, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream, payload_of
 
 FORMATS = st.sampled_from(["float8_e4m3", "fixed8.3"])
 

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.repeat import Repeat
-from hw.sam.token import Kind, format_stream, kind_of, parse_stream, stop
+from hw.sam.token import Kind, stop
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 
 def run(ref, repsig, **how):

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.repeat_signal_generator import RepeatSignalGenerator
-from hw.sam.token import DONE, format_stream, parse_stream, stop
+from hw.sam.token import DONE, stop
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hw.sam.blocks.root import Root
-from hw.sam.token import format_stream
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream
 
 
 def test_begins_in_the_first_cycle():

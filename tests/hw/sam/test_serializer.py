@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from hw.sam.blocks.parallelizer import Parallelizer
 from hw.sam.blocks.serializer import Serializer
-from hw.sam.token import DONE, Kind, format_stream, kind_of, parse_stream, stop
+from hw.sam.token import DONE, Kind, stop
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, kind_of, parse_stream
 
 
 def run(streams, **how):

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.token import parse_stream
 from tests.support.sam_nested import depths, mapped, stalls, stream, trees
 from tests.support.sam_pair import Pair
 from tests.support.sam_streams import run_block
+from tests.support.tokens import parse_stream
 
 OUTPUTS = ["out_crd", "out_ref0", "out_ref1"]
 

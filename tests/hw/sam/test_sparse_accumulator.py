@@ -16,11 +16,12 @@ from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator
-from hw.sam.token import EMPTY, format_stream, parse_stream, payload_of, stop
+from hw.sam.token import EMPTY, stop
 from sw.golden.arithmetic import arithmetic
 from sw.runtime.verilate import lint
 from tests.support.sam_nested import mapped, stream
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream, payload_of
 
 FIXED = "fixed32.0"
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sam.blocks.union import Union
-from hw.sam.token import EMPTY, format_stream, parse_stream
+from hw.sam.token import EMPTY
 from tests.support.sam_nested import (
     LANES_THAT_DISAGREE,
     depths,
@@ -17,6 +17,7 @@ from tests.support.sam_nested import (
     trees,
 )
 from tests.support.sam_streams import run_block
+from tests.support.tokens import format_stream, parse_stream
 
 INPUTS = ("crd0", "ref0", "crd1", "ref1")
 OUTPUTS = ("out_crd", "out_ref0", "out_ref1")

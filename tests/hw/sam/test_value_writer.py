@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from hw.lib.formats import parse_format
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.value_writer import ValueWriter
-from hw.sam.token import EMPTY, Kind, kind_of, parse_stream, payload_of
+from hw.sam.token import EMPTY, Kind
 from sw.runtime.verilate import lint
 from tests.support.sam_nested import depths, stalls, stream, trees, words
 from tests.support.sam_writers import run_writer
+from tests.support.tokens import kind_of, parse_stream, payload_of
 
 
 def writer(format: str = "fixed16.0", width: int = 8, rows: int = 300) -> ValueWriter:

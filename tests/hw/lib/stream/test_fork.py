@@ -6,7 +6,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from hw.lib.stream.fork import Fork
-from hw.sam.token import pack, token_layout, unpack
+from hw.sam.token import token_layout
+from tests.support.tokens import pack, unpack
 
 
 def run(fork: Fork, tokens: list[int], stalls: list[float], cycles: int) -> list[list[int]]:

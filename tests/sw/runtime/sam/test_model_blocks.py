@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from hw.sam.block_types import BLOCK_TYPES
 from hw.sam.graph import Block
-from hw.sam.token import EMPTY, format_stream, parse_stream
+from hw.sam.token import EMPTY
 from sw.golden.words import from_words, to_words
 from sw.runtime.sam.model.streams import BLOCKS
 from sw.runtime.sam.model.timing import step_times
 from sw.runtime.sam.model.tokens import Done, Limits, ModelError, Site, Stream
 from tests.support.sam_nested import mapped, stream, trees
+from tests.support.tokens import format_stream, parse_stream
 
 
 def run(

@@ -14,11 +14,11 @@ from hw.lib.function import Function
 from hw.lib.operation import Operation
 from hw.sam.block_types import BLOCK_TYPES
 from hw.sam.graph import Block
-from hw.sam.token import format_stream
 from sw.runtime.sam.model.streams import BLOCKS
 from sw.runtime.sam.model.tokens import Limits, Site, Stream
 from tests.support import sam_cases as cases
 from tests.support import sam_reference as reference
+from tests.support.tokens import format_stream
 
 Make = Callable[[random.Random], cases.Case]
 RUNS = 25
