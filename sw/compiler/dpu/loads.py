@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sw.compiler.dpu.cone import LEAF, is_first
 from sw.compiler.dpu.jit import inner, stage
-from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, State, add_location
+from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, State, write
 
 
 @stage
@@ -13,7 +13,7 @@ def load_inputs(state: State, levels: int, window: int) -> bool:
 
     Enters them in ``claim``; words that the cycle reads already are not loaded again.
     """
-    _, graph, cycles, values, locations, scratch, progress, _, _ = state
+    machine, graph, cycles, values, locations, scratch, progress, _, _ = state
     loads = 0
     for place in range(2, 1 << (levels + 1)):
         value = scratch.node[place]
@@ -33,22 +33,20 @@ def load_inputs(state: State, levels: int, window: int) -> bool:
         scratch.load[loads, 1] = bank
         scratch.load[loads, 2] = cycles.memory[issue] == MEMORY_IDLE
         loads += 1
-        location = add_location(locations, progress, value, bank)
+        location = write(state, value, bank, issue + machine.load_latency)
         scratch.claim[bank] = location
         cycles.memory[issue] = MEMORY_LOAD
-        _set_load(state, issue, bank, location, 1)
+        cycles.load[issue, bank] = location
+        _wait(state, issue, bank, 1)
         values.loaded_at[value] = progress.cycle
         values.loaded_to[value] = location
     return True
 
 
 @stage
-def _set_load(state: State, issue: int, bank: int, location: int, registers: int) -> None:
-    """Adds or removes (``NONE``, -1) the load of a word that waits for the cycle."""
-    arrival = issue + state.machine.load_latency
-    state.cycles.load[issue, bank] = location
-    state.cycles.write[arrival, bank] = location
-    for at in range(arrival, state.progress.cycle + 1):
+def _wait(state: State, issue: int, bank: int, registers: int) -> None:
+    """Takes (1) or gives back (-1) the register of a loaded word until the cycle that reads it."""
+    for at in range(issue + state.machine.load_latency, state.progress.cycle + 1):
         state.cycles.passing[at, bank] += registers
 
 
@@ -58,7 +56,9 @@ def _remove_loads(state: State, loads: int) -> None:
     scratch = state.scratch
     for k in range(loads):
         issue, bank = scratch.load[k, 0], scratch.load[k, 1]
-        _set_load(state, issue, bank, NONE, -1)
+        state.cycles.load[issue, bank] = NONE
+        state.cycles.write[issue + state.machine.load_latency, bank] = NONE
+        _wait(state, issue, bank, -1)
         if scratch.load[k, 2]:
             state.cycles.memory[issue] = MEMORY_IDLE
         state.values.loaded_at[state.locations.value[scratch.claim[bank]]] = NONE

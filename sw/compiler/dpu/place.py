@@ -1,8 +1,7 @@
-"""Step 2: PEs and register banks for one cone, or a copy, in one cycle. Source: DPU-v2, section
-IV.B.
+"""Step 2: PEs and register banks for one cone, or a copy, in one cycle.
 
-Banks of results are chosen when the cone is placed: of those that its PEs can write in that cycle,
-the one whose values are least often read together with the new one (objective I).
+Source: DPU-v2, section IV.B. Banks of results are chosen when the cone is placed: of those that its
+PEs can write in that cycle, the one whose values are least often read together with the new one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from sw.compiler.dpu.cone import (
 )
 from sw.compiler.dpu.jit import in_place, stage
 from sw.compiler.dpu.loads import load_inputs
-from sw.compiler.dpu.state import NONE, SPARE_REGISTERS, State, add_location, hold, let_go
+from sw.compiler.dpu.state import NONE, SPARE_REGISTERS, State, hold, let_go, write
 
 PLACED, PORT_TAKEN, SAME_BANK, NO_LOAD, NO_LANES, NO_REGISTER = range(6)
 
@@ -188,18 +187,15 @@ def _program_tree(state: State, levels: int, base: int) -> None:
 @stage
 def _write_results(state: State, levels: int, base: int, results: int) -> None:
     """Sends the results to their banks."""
-    machine, graph, cycles, values, locations, scratch, progress, _, _ = state
+    machine, graph, cycles, values, _, scratch, progress, _, _ = state
     for k in range(results):
         layer, lane = position(scratch.result[k], levels)
         bank = scratch.best_bank[k]
         value = graph.leaves + scratch.node[scratch.result[k]]
-        location = add_location(locations, progress, value, bank)
         when = progress.cycle + machine.latency[layer]
         pe = machine.pe[base + lane, layer]
         cycles.write_source[progress.cycle, bank] = machine.writer[pe, bank]
-        cycles.write[when, bank] = location
-        values.location[value] = location
-        values.ready[value] = when
+        write(state, value, bank, when)
         slot = when % len(values.arrivals)
         values.next_arrival[value] = values.arrivals[slot]
         values.arrivals[slot] = value
@@ -226,7 +222,7 @@ def _finish_operations(state: State, levels: int) -> None:
                 bank = locations.bank[location]
                 if cycles.read[progress.cycle, bank] == location:
                     cycles.release[progress.cycle, bank] = True
-                    let_go(values, bank, value)
+                    let_go(values, value, bank)
 
 
 @stage
@@ -235,8 +231,7 @@ def _hold_results(state: State, results: int) -> None:
     scratch = state.scratch
     for k in range(results):
         value = state.graph.leaves + scratch.node[scratch.result[k]]
-        hold(state.values, scratch.best_bank[k], value)
-        state.cycles.held[state.progress.cycle, scratch.best_bank[k]] += 1
+        hold(state, value, scratch.best_bank[k])
 
 
 @in_place
@@ -253,20 +248,15 @@ def move(state: State, value: int) -> bool:
     target = _choose_copy_bank(state, value, bank)
     if target == NONE:
         return False
-    when = cycle + machine.latency[0]
     cycles.read[cycle, bank] = location
     cycles.release[cycle, bank] = True
     cycles.source[cycle, target] = bank
     cycles.used[cycle, target] = True
     cycles.write_source[cycle, target] = WRITE_COPY
     cycles.busy[cycle] = True
-    let_go(values, bank, value)
-    location = add_location(locations, progress, value, target)
-    cycles.write[when, target] = location
-    values.location[value] = location
-    values.ready[value] = when
-    hold(values, target, value)
-    cycles.held[cycle, target] += 1
+    let_go(values, value, bank)
+    write(state, value, target, cycle + machine.latency[0])
+    hold(state, value, target)
     progress.copies += 1
     return True
 

@@ -17,9 +17,9 @@ from sw.compiler.dpu.state import (
     Machine,
     State,
     Values,
-    add_location,
     hold,
     let_go,
+    write,
 )
 
 
@@ -44,7 +44,7 @@ def reload(state: State) -> bool:
 
     Notes in ``pressure`` the banks that have no register for them.
     """
-    machine, graph, cycles, values, locations, scratch, progress, key, _ = state
+    machine, graph, cycles, values, _, scratch, progress, key, _ = state
     wanted, pressure, cycle = scratch.wanted, scratch.pressure, progress.cycle
     row = NONE
     when = cycle + machine.load_latency
@@ -65,13 +65,8 @@ def reload(state: State) -> bool:
             if cycles.write[when, bank] != NONE or cycles.load[cycle, bank] != NONE:
                 continue
             row = values.row[value]
-            location = add_location(locations, progress, value, bank)
-            cycles.load[cycle, bank] = location
-            cycles.write[when, bank] = location
-            values.location[value] = location
-            values.ready[value] = when
-            hold(values, bank, value)
-            cycles.held[cycle, bank] += 1
+            cycles.load[cycle, bank] = write(state, value, bank, when)
+            hold(state, value, bank)
     if row == NONE:
         return False
     cycles.memory[cycle] = MEMORY_RELOAD
@@ -171,4 +166,4 @@ def _put_away(state: State, bank: int, value: int, row: int) -> None:
     cycles.store[progress.cycle, bank] = values.location[value]
     if gone:
         cycles.release[progress.cycle, bank] = True
-        let_go(values, bank, value)
+        let_go(values, value, bank)

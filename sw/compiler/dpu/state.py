@@ -10,7 +10,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER
 from hw.dpu.topology import pe_number, writers
 from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.jit import in_place
+from sw.compiler.dpu.jit import in_place, stage
 from sw.compiler.dpu.order import users
 
 NONE = -1
@@ -388,19 +388,25 @@ def new_state(binary: BinaryDag, config: DpuConfig, key: np.ndarray, attempts: i
     )
 
 
-@in_place
-def add_location(locations: Locations, progress: Progress, value: int, bank: int) -> int:
-    """Begins a stay of a value in a bank; its number."""
-    location = progress.locations
-    locations.value[location] = value
-    locations.bank[location] = bank
-    progress.locations += 1
+@stage
+def write(state: State, value: int, bank: int, cycle: int) -> int:
+    """Writes a value to a bank in ``cycle``; the location that begins then."""
+    location = state.progress.locations
+    state.progress.locations += 1
+    state.locations.value[location] = value
+    state.locations.bank[location] = bank
+    state.cycles.write[cycle, bank] = location
+    if value >= state.graph.leaves:
+        state.values.location[value] = location
+        state.values.ready[value] = cycle
     return location
 
 
-@in_place
-def hold(values: Values, bank: int, value: int) -> None:
-    """Enters a value among those that a bank holds."""
+@stage
+def hold(state: State, value: int, bank: int) -> None:
+    """Enters a value among those that a bank holds, from the cycle on."""
+    values = state.values
+    state.cycles.held[state.progress.cycle, bank] += 1
     slot = 0
     while values.resident[bank, slot] != NONE:
         slot += 1
@@ -411,7 +417,7 @@ def hold(values: Values, bank: int, value: int) -> None:
 
 
 @in_place
-def let_go(values: Values, bank: int, value: int) -> None:
+def let_go(values: Values, value: int, bank: int) -> None:
     """Removes a value from those that a bank holds."""
     slot = 0
     while values.resident[bank, slot] != value:

@@ -38,7 +38,6 @@ from sw.compiler.dpu.state import (
     Locations,
     State,
     Values,
-    add_location,
     new_cycles,
     new_locations,
     new_state,
@@ -121,7 +120,10 @@ class Bench:
         """Puts the result of an operation into a register, as if computed long ago."""
         values = self.values
         values.done[value - self.binary.leaves] = True
-        values.location[value] = add_location(self.locations, self.state.progress, value, bank)
+        values.location[value] = self.count
+        self.locations.value[self.count] = value
+        self.locations.bank[self.count] = bank
+        self.state.progress.locations += 1
         values.resident[bank, values.held[bank]] = value
         values.held[bank] += 1
         self.cycles.held[self.cycle, bank] += 1
