@@ -40,8 +40,8 @@ class Instanced(wiring.Component):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._parameters = inspect.signature(cls.__init__)
-        if "elaborate" in vars(cls):
-            cls.elaborate = _instance_or(vars(cls)["elaborate"])
+        if not hasattr(cls.elaborate, "__wrapped__"):
+            cls.elaborate = _instance_or(cls.elaborate)
 
 
 def _frozen(value: Any) -> Any:

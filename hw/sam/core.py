@@ -20,7 +20,7 @@ from hw.sam.graph_datapath import GraphDatapath
 from hw.sam.memory.local_memory import LocalArrays
 from hw.sam.memory.shared_memory import SharedArrays
 from hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, memory_map
-from hw.sam.unit import all_settings
+from hw.sam.unit import settings_of
 
 COUNTER_BITS = 40
 """More than an hour of cycles at any clock that hardware of this kind reaches."""
@@ -73,7 +73,7 @@ class SamCore(Core):
 
     def _connect_settings(self, m: Module, datapath: Datapath) -> None:
         config = self._config
-        if rows := len(all_settings(datapath.units)):
+        if rows := len(settings_of(datapath.units)):
             window = self.memory_map.window("settings")
             m.submodules.settings = settings = Settings(window, [config.index_bits] * rows)
             wiring.connect(m, settings.host, wiring.flipped(self.windows.settings))

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.sam.config import SamConfig
 from hw.sam.memory.arrays import array_ports
 from hw.sam.memory_map import arrays_of
-from hw.sam.unit import Unit, all_settings
+from hw.sam.unit import Unit, settings_of
 
 COUNT_BITS = 32
 """Bits of what a writer says it has written."""
@@ -26,7 +26,7 @@ class Datapath(wiring.Component):
     Members
     -------
     settings
-        in: an array of numbers, in the order of ``all_settings``; absent if there are none.
+        in: an array of numbers, in the order of ``settings_of``; absent if there are none.
     ports
         out: ``ports.UNIT_ARRAY``, a ``ReadPort`` or ``WritePort`` for each array; absent if there
         are none.
@@ -54,7 +54,7 @@ class Datapath(wiring.Component):
             "active": Out(1),
             "done": Out(1),
         }
-        if settings := len(all_settings(units)):
+        if settings := len(settings_of(units)):
             signature["settings"] = In(data.ArrayLayout(config.index_bits, settings))
         if counts:
             signature["counts"] = Out(data.ArrayLayout(COUNT_BITS, counts))
@@ -71,7 +71,7 @@ class Datapath(wiring.Component):
         faults: list[Value] = []
         done: list[Value] = []
         counts: list[Value] = []
-        settings = iter(range(len(all_settings(self.units))))
+        settings = iter(range(len(settings_of(self.units))))
         for unit, component in zip(self.units, components, strict=True):
             outputs = [getattr(component, output) for output in unit.outputs]
             moves += [output.valid & output.ready for output in outputs]

@@ -13,7 +13,7 @@ from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from hw.sam.fabric.encoding import fabric_units, fields, pool
 from hw.sam.memory.placement import bank_rams, places
-from hw.sam.unit import Unit, all_settings, unit_of
+from hw.sam.unit import Unit, settings_of, unit_of
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
@@ -48,7 +48,7 @@ def units_of(config: SamConfig) -> tuple[Unit, ...]:
 
 def settings_rows(config: SamConfig) -> list[tuple[str, str]]:
     """Blocks, or units of a fabric, and settings, in the order of the window ``settings``."""
-    return all_settings(units_of(config))
+    return settings_of(units_of(config))
 
 
 def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bool]]:
@@ -82,14 +82,14 @@ def word_bits(config: SamConfig, array: Array) -> int:
 
 
 def memory_map(config: SamConfig) -> MemoryMap:
-    """``settings``: a row for each of ``all_settings`` of the units; ``BLOCK_ARRAY`` for each
+    """``settings``: a row for each of ``settings_of`` of the units; ``BLOCK_ARRAY`` for each
     array; ``configuration``, if it is a fabric: a row for each word of ``fabric_encoding.encode``.
 
     Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``stalls_BLOCK``, cycles in which
     the block offered a token that was not taken; ``BLOCK_COUNT``, what a writer wrote.
     """
     units = units_of(config)
-    settings = Window("settings", max(1, len(all_settings(units))), 1, config.index_bits)
+    settings = Window("settings", max(1, len(settings_of(units))), 1, config.index_bits)
     windows = [settings]
     if config.fabric is not None:
         words = len(fields(pool(config)))

@@ -43,11 +43,6 @@ def unit_of(block: Block, graph: Graph) -> Unit:
     )
 
 
-def settings_of(graph: Graph) -> list[tuple[str, str]]:
-    """Blocks and settings in the order of the rows of the window ``settings``."""
-    return all_settings(unit_of(block, graph) for block in graph.blocks)
-
-
-def all_settings(units: Iterable[Unit]) -> list[tuple[str, str]]:
-    """As ``settings_of``, of the units of a machine."""
+def settings_of(units: Iterable[Unit | Block]) -> list[tuple[str, str]]:
+    """Units or blocks and settings, in the order of the rows of the window ``settings``."""
     return [(unit.name, setting) for unit in units for setting in unit.settings]

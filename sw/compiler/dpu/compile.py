@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hw.dpu.assembly import assemble
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction_word_bits
+from hw.dpu.listing import listing
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu import dumps, sections
 from sw.compiler.dpu.binarise import BinaryDag, binarise
@@ -21,13 +21,11 @@ from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from sw.compiler.dpu.simplify import simplify
-from sw.compiler.passes import Pass, Trace
+from sw.compiler.passes import Pass, Trace, text_of
 from sw.program.program import Program
 from sw.workloads.dag.builder import check as check_dag
 from sw.workloads.dag.dag import Dag, Op
-
-if TYPE_CHECKING:  # frontends import the compiler's input format
-    from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.dag.workload import DagWorkload
 
 PASSES = (
     Pass("simplify", "merges equal operations, flattens sums and products, drops what is unused"),
@@ -174,7 +172,7 @@ def _program(
     stream = assemble(config, opcode, columns)
     trace.after(
         "encode",
-        lambda: dumps.instruction_texts(config, stream),
+        lambda: {"txt": text_of(listing(config, stream))},
         lambda: check_instructions(opcode, columns, layout, binary, config),
     )
     memory_bytes = config.instruction_words * instruction_word_bits(config) // 8

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
-from hw.dpu.listing import listing
 from sw.compiler.dpu.binarise import BinaryDag
 from sw.compiler.dpu.memory import MemoryLayout
 from sw.compiler.dpu.schedule import Schedule
@@ -41,16 +37,10 @@ def dag_texts(dag: Dag) -> dict[str, str]:
 
 def binary_texts(binary: BinaryDag) -> dict[str, str]:
     """A line an operation: its two values, and the root of the group that it is combined in."""
-    triples = zip(
-        binary.op.tolist(),
-        binary.left.tolist(),
-        binary.right.tolist(),
-        binary.group.tolist(),
-        strict=True,
-    )
+    operations = np.stack([binary.op, binary.left, binary.right, binary.group], axis=1)
     lines, edges = [], []
     names = [f"v{value}" for value in range(binary.leaves)]
-    for value, (op, left, right, group) in enumerate(triples, binary.leaves):
+    for value, (op, left, right, group) in enumerate(operations.tolist(), binary.leaves):
         name = PeOp(op).name.lower()
         lines.append(f"v{value} = {name} v{left} v{right}  # group of v{group + binary.leaves}")
         names.append(f"{name}\\nv{value}")
@@ -88,10 +78,6 @@ def memory_texts(layout: MemoryLayout) -> dict[str, str]:
         place = f"row {row}, bank {bank}" if row >= 0 else f"leaf v{bank}"
         lines.append(f"output {number}: {place}")
     return {"txt": text_of(lines)}
-
-
-def instruction_texts(config: DpuConfig, stream: np.ndarray) -> Mapping[str, str]:
-    return {"txt": text_of(listing(config, stream))}
 
 
 def _dot(names: list[str], edges: list[tuple[int, int, bool]]) -> str:

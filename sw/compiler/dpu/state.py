@@ -61,16 +61,8 @@ def machine(config: DpuConfig) -> Machine:
         for k, number in enumerate(writers(config, bank)):
             writer[number, bank] = FIRST_WRITER + k
     latency = np.array([config.layer_latency(k) for k in range(config.depth + 1)], np.int64)
-    return Machine(
-        config.depth,
-        config.banks,
-        config.registers,
-        config.load_latency,
-        config.overlap,
-        latency,
-        pe,
-        writer,
-    )
+    sizes = config.depth, config.banks, config.registers
+    return Machine(*sizes, config.load_latency, config.overlap, latency, pe, writer)
 
 
 class Graph(NamedTuple):
@@ -89,16 +81,8 @@ class Graph(NamedTuple):
 def graph(binary: BinaryDag) -> Graph:
     offsets, user = users(binary)
     stored = np.unique(binary.outputs[binary.outputs >= binary.leaves]).astype(np.int32)
-    return Graph(
-        binary.leaves,
-        binary.op,
-        binary.left,
-        binary.right,
-        binary.group,
-        offsets,
-        user,
-        stored,
-    )
+    operations = binary.op, binary.left, binary.right, binary.group
+    return Graph(binary.leaves, *operations, offsets, user, stored)
 
 
 class Cycles(NamedTuple):

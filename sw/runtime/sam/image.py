@@ -73,7 +73,7 @@ class Operands:
         graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
         found, needed = {}, [_least_rows(launch, self)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
-        used = set(settings_of(graph))
+        used = set(settings_of(graph.blocks))
         settings = [
             _setting(graph, *row, self) if row in used else 0 for row in settings_rows(config)
         ]

@@ -117,5 +117,5 @@ def test_outputs_that_nobody_reads_have_no_counter():
 
 
 def test_settings_are_in_the_graph_s_order():
-    assert settings_of(DOUBLE) == [("i", "size")]
+    assert settings_of(DOUBLE.blocks) == [("i", "size")]
     assert settings_rows(small(DOUBLE)) == [("i", "size")]

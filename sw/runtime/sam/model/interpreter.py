@@ -38,7 +38,7 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
         for array in block.arrays
         if not array.writes
     }
-    names = settings_of(graph) if config.fabric is None else settings_rows(config)
+    names = settings_of(graph.blocks) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
     limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
