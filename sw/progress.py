@@ -24,7 +24,7 @@ PATIENCE_S = 2.0
 
 
 class _TimeLeftColumn(TimeRemainingColumn):
-    """Time left, of stages that tell how far they are."""
+    """Time left, of stages that report their share."""
 
     def render(self, task: Task) -> Text:
         if task.total is None:

@@ -18,13 +18,18 @@ from sw.workloads.tensor.storage import TensorFormat, store
 from sw.workloads.tensor.tensor import Tensor
 
 
-def check_output_path(path: Path) -> None:
-    """Raises ``WorkloadError`` for an ending that ``save_outputs`` does not know."""
+def check_output_path(path: Path, specs: Sequence[TensorSpec] = ()) -> None:
+    """Raises ``WorkloadError`` where ``save_outputs`` cannot write such a file, or these to it."""
     if path.suffix not in ("", ".npz"):
         raise WorkloadError(
             f"{path}: outputs are not written to {path.suffix} files: must be an .npz file, or a "
             "folder for fibertrees"
         )
+    for spec in specs:
+        if isinstance(spec.storage, Labelled) and not path.suffix:
+            raise WorkloadError(
+                f"{path}: fibertrees have no labels, which {spec.name} has: must be an .npz file"
+            )
 
 
 def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> None:
@@ -37,7 +42,7 @@ def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, 
     ``NAME.shape``. A path without ending is a folder of fibertree files, see
     ``sw.workloads.tensor.fibertree_files``.
     """
-    check_output_path(path)
+    check_output_path(path, specs)
     if path.suffix:
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             _save_npz(file, specs, outputs)

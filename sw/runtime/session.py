@@ -13,7 +13,7 @@ from hw.lib.errors import WorkloadError
 from sw.program.atomic import atomic_path
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.device import Device
-from sw.runtime.output_files import save_outputs
+from sw.runtime.output_files import check_output_path, save_outputs
 from sw.runtime.output_summary import summarise
 from sw.runtime.programs import load_program
 from sw.runtime.report import Report
@@ -68,6 +68,8 @@ def run_once(
         else:
             workload = device.workload(target.source(source, tensors or {}), seed)
             program = device.compile(workload, seed=seed, **compile_options)
+        if output is not None:
+            check_output_path(output, program.outputs)
         given = target.inputs(program, workload, values, tensors or {}, seed, run_options)
         result = device.run(program, given, **run_options)
         verification = device.verify(result)

@@ -12,12 +12,14 @@ import numpy as np
 
 from hw.dpu.config import DpuConfig
 from hw.lib.errors import WorkloadError
-from sw.compiler.dpu import compile as compile_dag
+from sw.compiler.dpu.compile import compile as compile_dag
 from sw.compiler.dpu.sections import dag_of, labels
 from sw.program.program import Program
 from sw.workloads.dag.generate import random_dag
-from sw.workloads.dag.load import DagWorkload, from_networkx, load
+from sw.workloads.dag.graph import from_networkx
+from sw.workloads.dag.load import load
 from sw.workloads.dag.rebind import values_from_file
+from sw.workloads.dag.workload import DagWorkload
 
 
 def workload(source: Any, seed: int = 0) -> DagWorkload:

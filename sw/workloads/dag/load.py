@@ -7,13 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hw.lib.errors import WorkloadError, damaged_as
-from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.graph_files import read_edge_list, read_gml, read_graphml, read_node_link
 from sw.workloads.dag.psdd import read_psdd
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
-
-__all__ = ["READERS", "DagWorkload", "from_networkx", "load"]
 
 READERS: dict[str, Callable[[str | Path, int], DagWorkload]] = {
     ".psdd": lambda path, seed: read_psdd(path),

@@ -171,3 +171,12 @@ def test_a_product_of_sparse_matrices(tmp_path: Path, output: str) -> None:
         found = scipy.sparse.load_npz(path).toarray()
         assert found.dtype == np.float32
     assert found.tolist() == (matrix @ matrix).toarray().tolist()
+
+
+def test_named_scalars_have_no_fibertrees(tmp_path: Path) -> None:
+    dag, folder = tmp_path / "dag.json", tmp_path / "out"
+    nodes = [{"id": "a", "op": "input", "value": 1.5}, {"id": "b", "op": "neg"}]
+    dag.write_text(node_link(nodes, ("a", "b")))
+    assert refusal(tmp_path, "run", "dpu_d1_b8", dag, "-o", folder) == (
+        f"gnarl: {folder}: fibertrees have no labels, which outputs has: must be an .npz file"
+    )

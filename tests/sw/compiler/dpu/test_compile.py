@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from hw.dpu.isa import START_CYCLES, instruction_word_bits
 from hw.lib.errors import CapacityError
-from sw.compiler.dpu import compile  # noqa: A004
-from sw.compiler.dpu.compile import compile_simplified
+from sw.compiler.dpu.compile import (
+    compile,  # noqa: A004
+    compile_simplified,
+)
 from sw.compiler.dpu.sections import labels
 from sw.compiler.passes import Trace
 from sw.program.program import Program

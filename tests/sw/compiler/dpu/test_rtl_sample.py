@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
-from sw.compiler.dpu import compile  # noqa: A004
+from sw.compiler.dpu.compile import compile  # noqa: A004
 from sw.runtime.device import Device
 from sw.workloads.dag.dag import Dag
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape

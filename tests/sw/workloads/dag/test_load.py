@@ -10,7 +10,9 @@ import pytest
 
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Op
-from sw.workloads.dag.load import READERS, DagWorkload, from_networkx, load
+from sw.workloads.dag.graph import from_networkx
+from sw.workloads.dag.load import READERS, load
+from sw.workloads.dag.workload import DagWorkload
 from tests.support.errors import refused
 
 GRAPHML = """\
