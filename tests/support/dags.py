@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -26,6 +28,32 @@ def evaluate(dag: Dag, inputs: np.ndarray) -> np.ndarray:
             compute = {Op.MUL: np.prod, Op.MAX: np.max, Op.MIN: np.min}[Op(dag.op[node])]
             values[node] = compute(operands)
     return values[dag.outputs]
+
+
+def evaluate_modulo(dag: Dag, inputs: np.ndarray, modulus: int = 2**31 - 1) -> list[int]:
+    """Values of the outputs modulo a prime: exact, whatever the order of sums and products.
+
+    MAX and MIN compare residues, so these are no results, but equal DAGs have the same.
+    """
+
+    def residue(value: float) -> int:
+        numerator, denominator = value.as_integer_ratio()
+        return numerator * pow(denominator, -1, modulus) % modulus
+
+    values = [residue(constant) for constant in dag.constants.tolist()]
+    for node, value in zip(dag.inputs.tolist(), inputs.tolist(), strict=True):
+        values[node] = residue(value)
+    for node in np.flatnonzero(dag.op > Op.CONST).tolist():
+        edges = slice(dag.offsets[node], dag.offsets[node + 1])
+        operands = [values[operand] for operand in dag.operands[edges].tolist()]
+        if dag.op[node] == Op.ADD:
+            signs = np.where(dag.negative[edges], -1, 1).tolist()
+            values[node] = sum(map(operator.mul, signs, operands)) % modulus
+        elif dag.op[node] == Op.MUL:
+            values[node] = math.prod(operands) % modulus
+        else:
+            values[node] = max(operands) if dag.op[node] == Op.MAX else min(operands)
+    return [values[node] for node in dag.outputs.tolist()]
 
 
 def input_values(dag: Dag, seed: int) -> np.ndarray:
