@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from bench.cuda_parts.measure import OURS, UNIFORM, our_schedules
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import traffic
 from bench.cuda_parts.uniform import uniform_schedules
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
@@ -71,6 +72,13 @@ class Job:
     seed: int
     schedules: Path
 
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"model": self.path.stem, "kernel": self.kernel}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(CONFIG), self.seed)
+
     def __str__(self) -> str:
         return f"{self.path.stem}, {self.kernel}"
 
@@ -82,21 +90,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for path in models(request, BENCH)
         for kernel in (OURS, UNIFORM)
     ]
-    processes = min(2, os.cpu_count() or 1)
-    results = run_jobs(
-        measure, jobs, title=BENCH, console=request.console, processes=processes, fresh=True
+    return measure_all(
+        BENCH,
+        measure,
+        jobs,
+        _METRICS,
+        console=request.console,
+        right=itemgetter("bit_exact"),
+        processes=min(2, os.cpu_count() or 1),
+        fresh=True,
     )
-    found: list[Record] = []
-    well = bool(jobs)
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["bit_exact"])
-        labels = {"model": job.path.stem, "kernel": job.kernel}
-        setting = Setting.of(load_configuration(CONFIG), job.seed)
-        found += records(BENCH, labels, values, _METRICS, setting)
-    return found, well
 
 
 def measure(job: Job) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import numpy as np
 from bench.cuda_parts.models import models
 from bench.cuda_static_parts.kernels import COMPILE_S
 from bench.cuda_static_parts.measure import METRICS, build, compiler
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import line_at, save, subplots
-from bench.lib.records import Record, Setting, records, rows
+from bench.lib.records import Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
@@ -49,6 +49,13 @@ class Job:
     codes: int
     seed: int
 
+    @property
+    def labels(self) -> dict[str, str | int]:
+        return {"model": self.path.stem, "codes": self.codes}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(CONFIG), self.seed)
+
     def __str__(self) -> str:
         return f"{self.path.stem}, {self.codes} codes"
 
@@ -57,17 +64,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles kernels of more and more codes of the first model that is there."""
     path = models(request, BENCH)[0]
     jobs = [Job(path, codes, request.seed) for codes in (_QUICK if request.quick else CODES)]
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        labels = {"model": job.path.stem, "codes": job.codes}
-        setting = Setting.of(load_configuration(CONFIG), job.seed)
-        found += records(BENCH, labels, values, METRICS, setting, also=compiler())
-    return found, well
+    return measure_all(
+        BENCH, measure, jobs, METRICS, console=request.console, also=compiler(), fresh=True
+    )
 
 
 def measure(job: Job) -> dict[str, float]:

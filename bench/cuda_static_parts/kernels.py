@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bench.cuda_parts.models import models
 from bench.cuda_static_parts.measure import METRICS, build, compiler
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -49,6 +49,14 @@ class Job:
 
     path: Path
     config: str
+    seed: int
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"model": self.path.stem, "arch": self.configuration().config.to_dict()["arch"]}
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
         return load_configuration(self.config)
@@ -60,19 +68,12 @@ class Job:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles every model for every configuration, one after the other."""
     configs = CONFIGS[1:2] if request.quick else CONFIGS
-    jobs = [Job(path, config) for path in models(request, BENCH) for config in configs]
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
-    well = bool(jobs)
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        configuration = job.configuration()
-        labels = {"model": job.path.stem, "arch": configuration.config.to_dict()["arch"]}
-        setting = Setting.of(configuration, request.seed)
-        found += records(BENCH, labels, values, _METRICS, setting, also=compiler())
-    return found, well
+    jobs = [
+        Job(path, config, request.seed) for path in models(request, BENCH) for config in configs
+    ]
+    return measure_all(
+        BENCH, measure, jobs, _METRICS, console=request.console, also=compiler(), fresh=True
+    )
 
 
 def measure(job: Job) -> dict[str, float]:

@@ -6,16 +6,18 @@ Source: DPU-v2, section V, figure 11.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from bench.dpu_parts.measure import METRICS, Job, measure
 from bench.lib.inputs import existing, generated
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
-from bench.lib.records import Record, records, rows
+from bench.lib.records import Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.tables import Cells
 
@@ -38,6 +40,39 @@ PROCESSES = 2
 _KEPT = ("operations", "cycles", "ops_per_cycle", "copies", "spills", "lower_bound", "bit_exact")
 
 
+@dataclass(frozen=True)
+class Point:
+    """A workload's file on a machine of these D, B and R."""
+
+    path: Path
+    depth: int
+    banks: int
+    registers: int
+    backend: str
+    seed: int
+
+    @property
+    def job(self) -> Job:
+        shape = (f"depth={self.depth}", f"banks={self.banks}", f"registers={self.registers}")
+        return Job(self.path, CONFIG, shape, self.backend, self.seed)
+
+    @property
+    def labels(self) -> dict[str, str | int]:
+        return {
+            "workload": self.job.workload,
+            "depth": self.depth,
+            "banks": self.banks,
+            "registers": self.registers,
+            "backend": self.backend,
+        }
+
+    def setting(self) -> Setting:
+        return self.job.setting()
+
+    def __str__(self) -> str:
+        return str(self.job)
+
+
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every point on the workloads; whether all went well.
 
@@ -51,31 +86,25 @@ def run(request: Request) -> tuple[list[Record], bool]:
     # Simulators are built first, so that no processor waits for the last of them.
     points = tuple(sorted(points, key=lambda point: point not in RTL_POINTS))
     jobs = []
-    for depth, banks, registers in points:
-        shape = (f"depth={depth}", f"banks={banks}", f"registers={registers}")
-        backend = request.backend if (depth, banks, registers) in RTL_POINTS else "model"
+    for shape in points:
+        backend = request.backend if shape in RTL_POINTS else "model"
         for file in files[: 1 if request.quick else None]:
-            jobs.append(Job(file, CONFIG, shape, backend, request.seed))
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, processes=PROCESSES)
+            jobs.append(Point(file, *shape, backend, request.seed))
+    return measure_all(
+        BENCH,
+        measure_point,
+        jobs,
+        METRICS,
+        console=request.console,
+        right=itemgetter("bit_exact"),
+        processes=PROCESSES,
+    )
 
-    found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["bit_exact"])
-        config: Any = job.configuration().config
-        labels = {
-            "workload": job.workload,
-            "depth": config.depth,
-            "banks": config.banks,
-            "registers": config.registers,
-            "backend": job.backend,
-        }
-        kept = {name: values[name] for name in _KEPT}
-        found += records(BENCH, labels, kept, METRICS, job.setting())
-    return found, well
+
+def measure_point(point: Point) -> dict[str, Any]:
+    """The values that are kept of a point's job."""
+    values = measure(point.job)
+    return {name: values[name] for name in _KEPT}
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -6,6 +6,7 @@ import enum
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Fills and reads a memory of each shape, one after the other."""
     mebibytes = _QUICK_MEBIBYTES if request.quick else MEBIBYTES
     jobs = [Job(mebibytes, words, request.seed) for words in WORDS]
+    right = itemgetter("same")
     return measure_all(
-        BENCH, measure, jobs, METRICS, right="same", console=request.console, fresh=True
+        BENCH, measure, jobs, METRICS, console=request.console, right=right, fresh=True
     )
 
 

@@ -29,21 +29,25 @@ def measure_all(
     jobs: Sequence[JobT],
     metrics: Mapping[str, Metric],
     *,
-    right: str,
     console: Console,
+    right: Callable[[Mapping[str, Any]], bool] = lambda values: True,
+    also: Mapping[str, str] | None = None,
+    processes: int = 1,
     fresh: bool = False,
 ) -> tuple[list[Record], bool]:
-    """Records of what ``measure`` finds, and whether every job has a result that is right.
+    """Records of what ``measure`` finds, and whether every job has a result that is ``right``.
 
-    ``right`` is the metric that says so; ``fresh`` as in ``run_jobs``.
+    ``also`` as in ``records``, ``processes`` and ``fresh`` as in ``run_jobs``.
     """
-    results = run_jobs(measure, jobs, title=bench, console=console, fresh=fresh)
+    results = run_jobs(
+        measure, jobs, title=bench, console=console, processes=processes, fresh=fresh
+    )
     found: list[Record] = []
     well = True
     for job, values in zip(jobs, results, strict=True):
         if isinstance(values, Failure):
             well = False
             continue
-        well = well and bool(values[right])
-        found += records(bench, job.labels, values, metrics, job.setting())
+        well = well and right(values)
+        found += records(bench, job.labels, values, metrics, job.setting(), also=also)
     return found, well

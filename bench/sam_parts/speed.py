@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -60,6 +60,13 @@ class Job:
     backend: str
     seed: int
 
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"kernel": self.kernel, "matrix": self.folder.name, "backend": self.backend}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(CONFIG), self.seed)
+
     def __str__(self) -> str:
         return f"{self.kernel} on {self.folder.name}, {self.backend}"
 
@@ -102,17 +109,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         Job(kernel, folder, backend, request.seed) for backend in backends for kernel in kernels
     ]
     # A process for each: what one has imported or compiled is no help to another.
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console, fresh=True)
-    setting = Setting.of(load_configuration(CONFIG), request.seed)
-    found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        labels = {"kernel": job.kernel, "matrix": job.folder.name, "backend": job.backend}
-        found += records(BENCH, labels, values, METRICS, setting)
-    return found, well
+    return measure_all(BENCH, measure, jobs, METRICS, console=request.console, fresh=True)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

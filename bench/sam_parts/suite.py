@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from bench.lib.bits import same_bits
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, line_at, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -61,6 +61,13 @@ class Job:
     kernel: str
     backend: str
     seed: int
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"kernel": self.kernel, "backend": self.backend}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(CONFIG, _OVERRIDES), self.seed)
 
     def __str__(self) -> str:
         return f"{self.kernel}, {self.backend}"
@@ -110,18 +117,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every kernel; whether all went well."""
     kernels = _QUICK if request.quick else tuple(SUITE)
     jobs = [Job(kernel, request.backend, request.seed) for kernel in kernels]
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console)
-    setting = Setting.of(load_configuration(CONFIG, _OVERRIDES), request.seed)
-    found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and values["equal"] == values["bit_exact"] == values["runs"]
-        labels = {"kernel": job.kernel, "backend": request.backend}
-        found += records(BENCH, labels, values, METRICS, setting)
-    return found, well
+    return measure_all(BENCH, measure, jobs, METRICS, console=request.console, right=_right)
+
+
+def _right(values: Mapping[str, Any]) -> bool:
+    return bool(values["equal"] == values["bit_exact"] == values["runs"])
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

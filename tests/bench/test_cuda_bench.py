@@ -205,11 +205,11 @@ Device("cuda_sm90", "emulation").compile("examples/embedding_model.py")
 def test_without_models_the_example_is_measured(bench: Run, monkeypatch: pytest.MonkeyPatch):
     asked: list[Any] = []
 
-    def none(function: Any, jobs: list[Any], **options: Any) -> list[Any]:
+    def none(bench: str, function: Any, jobs: list[Any], *others: Any, **options: Any) -> Any:
         asked.extend(jobs)
-        return []
+        return [], True
 
-    monkeypatch.setattr(emulation, "run_jobs", none)
+    monkeypatch.setattr(emulation, "measure_all", none)
     done = bench("emulation", "--workloads", "nowhere", "--models", "A", "-o", "out")
     assert "cuda.emulation: nowhere/recflex/A is absent: skipped" in done.stderr
     assert [str(job.path) for job in asked] == ["out/examples/recommendation"] * 2

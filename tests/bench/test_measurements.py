@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from operator import itemgetter
 
 import pytest
 from rich.console import Console
@@ -47,7 +48,9 @@ def measure(job: Job) -> dict[str, int | bool]:
 def test_what_has_results_is_recorded(names: list[str], measured: dict[str, bool], well: bool):
     jobs = [Job(name) for name in names]
     console = Console(file=io.StringIO())
-    found, good = measure_all("b", measure, jobs, METRICS, right="right", console=console)
+    found, good = measure_all(
+        "b", measure, jobs, METRICS, right=itemgetter("right"), console=console
+    )
     assert good == well
     assert {record.labels["job"]: record.value for record in found[1::2]} == measured
     assert [record.name for record in found[::2]] == [f"b/{name}/cycles" for name in measured]
