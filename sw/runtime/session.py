@@ -27,9 +27,9 @@ def run_once(
     *,
     backend: str | None = None,
     values: Path | None = None,
-    tensors: Mapping[str, str] | None = None,
+    tensors: Mapping[str, str] = {},
     seed: int = 0,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] = {},
     waves: Path | None = None,
     timeline: Path | None = None,
     output: Path | None = None,
@@ -54,7 +54,7 @@ def run_once(
     timed = TimedStages(stages)
     target = configuration.target
     compile_options, run_options = (
-        _options_of(target, command, options or {}) for command in ("compile", "run")
+        _options_of(target, command, options) for command in ("compile", "run")
     )
     with ExitStack() as stack:
         if waves is not None:
@@ -62,15 +62,18 @@ def run_once(
         device = stack.enter_context(Device(configuration, backend, waves=waves, stages=timed))
         workload = None
         if is_program(source):
-            for name in compile_options:
-                raise WorkloadError(f"--{name}: {source} is compiled already: must be left out")
+            for each in target.options:
+                if each.name in compile_options:
+                    raise WorkloadError(
+                        f"{each.opts[0]}: {source} is compiled already: must be left out"
+                    )
             program = load_program(source, configuration)
         else:
-            workload = device.workload(target.source(source, tensors or {}), seed)
+            workload = device.workload(target.source(source, tensors), seed)
             program = device.compile(workload, seed=seed, **compile_options)
         if output is not None:
             check_output_path(output, program.outputs)
-        given = target.inputs(program, workload, values, tensors or {}, seed, run_options)
+        given = target.inputs(program, workload, values, tensors, seed, run_options)
         result = device.run(program, given, **run_options)
         verification = device.verify(result)
         report = Report(

@@ -63,6 +63,12 @@ def test_a_program_is_not_written_where_its_graph_cannot_be(tmp_path: Path, grap
     assert result.stderr.splitlines()[-1] == line
 
 
+def test_a_compilers_option_for_a_program(tmp_path: Path, program: Path) -> None:
+    assert refusal(tmp_path, "run", CONFIG, program, "--no-reassociate") == (
+        f"gnarl: --no-reassociate: {program} is compiled already: must be left out"
+    )
+
+
 def test_outputs_that_cannot_be_written(tmp_path: Path, graph: Path) -> None:
     # Nobody, not even root, makes files in /proc.
     for arguments in (
