@@ -71,7 +71,7 @@ class Operands:
         """
         launch = self.launch
         graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
-        found, needed = {}, [_least_rows(launch, self)]
+        found, needed = {}, [_least_rows(self)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
         settings = [
@@ -82,7 +82,7 @@ class Operands:
         for block in graph.blocks:
             for array in block.arrays:
                 if not array.writes:
-                    rows = _rows(_array(block, array, self, launch.config["format"]))
+                    rows = _rows(_array(block, array, self))
                     needed.append((len(rows.numbers), block["tensor"]))
                     found[f"{block.name}_{array.name}"] = rows
         _require_rows(config, *max(needed))
@@ -126,9 +126,9 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     return Operands(launch, known, sizes)
 
 
-def _least_rows(launch: Launch, operands: Operands) -> tuple[int, str]:
+def _least_rows(operands: Operands) -> tuple[int, str]:
     """Rows that an array of the result needs whatever the data are, and the result's name."""
-    statement = statement_of(launch.sections)
+    statement = statement_of(operands.launch.sections)
     access = statement.result
     format = statement.formats[access.tensor]
     rows = 1
@@ -168,21 +168,18 @@ def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.nda
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
     """The result, from the rows that ``result_rows`` asks for."""
     coordinates, words = result(launch, operands, memory)
-    return {launch.outputs[0].name: result_array(launch, operands.sizes, coordinates, words)}
+    return as_output(operands, coordinates, typed(words, launch.outputs[0].type))
 
 
-def result_array(
-    launch: Launch, sizes: Mapping[str, int], coordinates: np.ndarray, words: np.ndarray
-) -> Array:
-    """Entries as the program's output has them: an array if it is stored dense, else a tensor."""
-    spec = launch.outputs[0]
-    shape = tuple(sizes[str(index)] for index in spec.shape)
-    values = typed(words, spec.type)
+def as_output(operands: Operands, coordinates: np.ndarray, values: np.ndarray) -> dict[str, Array]:
+    """Entries as the launch's output, by its name: an array if stored dense, else a tensor."""
+    spec = operands.launch.outputs[0]
+    shape = tuple(operands.sizes[str(index)] for index in spec.shape)
     if not isinstance(spec.storage, Dense):
-        return Tensor(shape, coordinates, values)
+        return {spec.name: Tensor(shape, coordinates, values)}
     dense = np.zeros(shape, values.dtype)
     dense[tuple(coordinates.T)] = values if shape else values.sum(initial=0)
-    return dense
+    return {spec.name: dense}
 
 
 def result(
@@ -241,9 +238,9 @@ def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     return -(-operands.sizes[index] // found.coordinates)
 
 
-def _array(block: Block, array: BlockArray, operands: Operands, format: str) -> np.ndarray:
+def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
     """Rows that a block reads, uint32 [rows] or [rows, words]."""
-    tensor = block["tensor"]
+    tensor, format = block["tensor"], operands.launch.config["format"]
     if array.of_values:
         # A constant's name is its number.
         if not tensor.isidentifier():

@@ -17,17 +17,17 @@ from sw.compiler.sam.examples import EXAMPLES, write_operands
 from sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden import sam as golden_model
+from sw.golden.words import typed
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.tensor_spec import Array, Dense
+from sw.program.tensor_spec import Array
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.sam.figures import activity, dot, figures
-from sw.runtime.sam.image import Operands, bind, operands, outputs, result_array, result_rows
+from sw.runtime.sam.image import Operands, as_output, bind, operands, outputs, result_rows
 from sw.runtime.sam.model.interpreter import machine_run
 from sw.runtime.sam.sources import inputs, source, workload
 from sw.runtime.target import Example
-from sw.workloads.tensor.tensor import Tensor
 
 
 class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
@@ -86,24 +86,23 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     def model(self, config: SamConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
         return machine_run(config, *job.operands.model, wanted)
 
-    def volatile_rows(self, launch: Launch) -> Mapping[str, Any]:
-        """None: writers' arrays are never loaded."""
+    def volatile_rows(self, launch: Launch) -> dict[str, Any]:
+        """No rows: arrays that writers fill are never loaded."""
         return {}
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the result must have, but for signs of zeros."""
         (launch,) = program.launches
-        found, spec = operands(launch, tensors), launch.outputs[0]
-        entries = golden_model.evaluate(statement_of(launch.sections), found.tensors, spec.type)
-        return {spec.name: result_array(launch, found.sizes, *entries)}
+        found, type = operands(launch, tensors), launch.outputs[0].type
+        statement = statement_of(launch.sections)
+        coordinates, words = golden_model.evaluate(statement, found.tensors, type)
+        return as_output(found, coordinates, typed(words, type))
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         (launch,) = program.launches
-        found, spec = operands(launch, tensors), launch.outputs[0]
+        found = operands(launch, tensors)
         entries = golden_model.reference(statement_of(launch.sections), found.tensors)
-        shape = tuple(found.sizes[str(index)] for index in spec.shape)
-        tensor = Tensor(shape, *entries)
-        return {spec.name: tensor.to_dense() if isinstance(spec.storage, Dense) else tensor}
+        return as_output(found, *entries)
 
 
 TARGET = SamTarget()

@@ -79,9 +79,9 @@ def valdrop(site: Site, inputs: Inputs) -> Done:
     """The pairs whose value is not 0."""
     crd, val = inputs["crd"], inputs["val"]
     site.require_same(crd, val, ("crd", "val"))
-    bits = val.words
-    if isinstance(parse_format(site.format), FloatFormat):
-        bits = bits & np.uint32((1 << parse_format(site.format).width - 1) - 1)
+    bits, format = val.words, parse_format(site.format)
+    if isinstance(format, FloatFormat):
+        bits &= np.uint32((1 << format.width - 1) - 1)
     kept = bits != 0
     kept[val.ends] = True
     places = np.flatnonzero(kept)

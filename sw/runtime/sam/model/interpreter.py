@@ -1,4 +1,4 @@
-"""A SAM machine as its graph sees it, in the shape of the table of targets."""
+"""From the memories of a SAM machine to what its graph does, and what a host reads of it."""
 
 from __future__ import annotations
 

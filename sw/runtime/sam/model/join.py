@@ -16,7 +16,7 @@ _FIBER_SHIFT = 34
 
 def intersect(site: Site, inputs: Inputs) -> Done:
     """What both lanes have."""
-    merged = _Merged(site, *(inputs[name] for name in ("crd0", "ref0", "crd1", "ref1")))
+    merged = _Merged(site, inputs)
     outputs = merged.take(merged.both)
     step = merged.steps_of_intersection()
     first = np.flatnonzero(np.diff(step, prepend=-1))
@@ -26,7 +26,7 @@ def intersect(site: Site, inputs: Inputs) -> Done:
 
 def union(site: Site, inputs: Inputs) -> Done:
     """What either lane has; the other's reference is an empty token."""
-    merged = _Merged(site, *(inputs[name] for name in ("crd0", "ref0", "crd1", "ref1")))
+    merged = _Merged(site, inputs)
     every = np.arange(len(merged))
     return Done(merged.take(every), Steps(len(merged), _needs(merged, every)))
 
@@ -46,7 +46,8 @@ class _Merged:
         for each lane, the place of the token it offers when each is seen.
     """
 
-    def __init__(self, site: Site, crd0: Stream, ref0: Stream, crd1: Stream, ref1: Stream) -> None:
+    def __init__(self, site: Site, inputs: Inputs) -> None:
+        crd0, ref0, crd1, ref1 = (inputs[name] for name in ("crd0", "ref0", "crd1", "ref1"))
         site.require_same(crd0, ref0, ("crd0", "ref0"))
         site.require_same(crd1, ref1, ("crd1", "ref1"))
         _require_same_stops(site, crd0, crd1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hw.sam.block_types import BITVECTOR_BITS, DENSE
@@ -48,13 +50,14 @@ def bitvectorlookup(site: Site, inputs: Inputs) -> Done:
     return Done({"out_bv": bv, "out_ref": ref}, wide.steps())
 
 
+_Fibers = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""First rows and lengths, int64 [n] each, of the fibers of references."""
+
+
 class _Expansion:
-    """A fiber for each reference, of rows that follow each other.
+    """A fiber for each reference, of rows that follow each other; an empty token's is empty."""
 
-    ``fibers`` gives first rows and lengths for references; an empty token's fiber is empty.
-    """
-
-    def __init__(self, site: Site, refs: Stream, fibers: object) -> None:
+    def __init__(self, site: Site, refs: Stream, fibers: _Fibers) -> None:
         self._refs = refs
         parents = Parents(refs)
         self._parents = parents
@@ -62,7 +65,7 @@ class _Expansion:
         heads = refs.tokens[parents.heads]
         present = parents.given & (heads != EMPTY)
         starts, counts = np.zeros((2, len(heads)), np.int64)
-        starts[present], counts[present] = fibers(heads[present])  # type: ignore[operator]
+        starts[present], counts[present] = fibers(heads[present])
         self._count = int(counts.sum()) + len(heads)
         site.require_room(self._count)
         self.ends = np.append(np.cumsum(counts + 1) - 1, self._count)

@@ -65,20 +65,18 @@ def run_graph(
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
     limits: Limits | None = None,
-    latencies: Mapping[str, int] | None = None,
+    latencies: Mapping[str, int] = {},
 ) -> ModelRun:
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting; ``latencies``: of blocks by name, as ``sam_timing.latencies`` has them;
-    what it lacks is 0. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    block and setting; ``latencies``: of blocks by name, as ``timing.latencies`` has them; of
+    those left out 0. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
     for streams too long to keep. O(tokens log tokens).
     """
-    streams: dict[tuple[str, str], np.ndarray] = {}
     # Blocks that read the same stream share what is found out about it.
-    shared: dict[tuple[str, str], Stream] = {}
-    arrivals: dict[tuple[str, str], np.ndarray] = {}
-    given_at: dict[tuple[str, str], np.ndarray] = {}
+    streams: dict[tuple[str, str], Stream] = {}
+    times: dict[tuple[str, str], np.ndarray] = {}
     written: dict[str, np.ndarray] = {}
     counts: dict[str, int] = {}
     cycles = 0
@@ -89,16 +87,16 @@ def run_graph(
             if (edge := graph.drivers.get((block.name, name))) is not None
         }
         site = Site(block, format, arrays, settings, limits or Limits())
-        done = BLOCKS[block.type](site, {name: shared[at] for name, at in sources.items()})
-        times = step_times(done.steps, {name: arrivals[at] for name, at in sources.items()})
+        done = BLOCKS[block.type](site, {name: streams[at] for name, at in sources.items()})
+        arrivals = {name: times[at] + QUEUE_CYCLES for name, at in sources.items()}
+        steps = step_times(done.steps, arrivals)
         for output, tokens in done.outputs.items():
             at = block.name, output
-            streams[at], shared[at] = tokens, Stream(tokens)
-            given = token_times(done.steps, times, output, (latencies or {}).get(block.name, 0))
-            given_at[at] = given
-            arrivals[at] = given + QUEUE_CYCLES
+            streams[at] = Stream(tokens)
+            times[at] = token_times(done.steps, steps, output, latencies.get(block.name, 0))
         written |= {f"{block.name}_{name}": words for name, words in done.written.items()}
         counts |= {f"{block.name}_{name}": count for name, count in done.counts.items()}
         if not block.outputs:
-            cycles = max(cycles, int(times[-1]) + 1)
-    return ModelRun(streams, written, counts, given_at, cycles)
+            cycles = max(cycles, int(steps[-1]) + 1)
+    tokens_of = {at: stream.tokens for at, stream in streams.items()}
+    return ModelRun(tokens_of, written, counts, times, cycles)
