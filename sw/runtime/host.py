@@ -176,7 +176,7 @@ class HostDriver:
             raise HostError(
                 f"window {name}: words must be whole numbers from 0 to 2**{window.word_bits} - 1"
             )
-        self._require_rows(name, row, len(values))
+        self._require_rows(window, row, len(values))
         values = np.ascontiguousarray(values, np.uint32)
         if self._back_door and window.rams:
             self._back_door.poke(window, row, values)
@@ -190,7 +190,7 @@ class HostDriver:
         Raises ``HostError`` while the accelerator is busy, and for rows out of range.
         """
         window = self._map.window(name)
-        self._require_rows(name, row, rows)
+        self._require_rows(window, row, rows)
         if self._back_door and window.rams:
             return self._back_door.peek(window, row, rows)
         values = np.empty((rows, window.words), np.uint32)
@@ -213,16 +213,15 @@ class HostDriver:
         low, high = (int(word) for word in self._port.read_words(address, 2))
         return high << 32 | low
 
-    def _require_rows(self, name: str, row: int, rows: int) -> None:
-        window = self._map.window(name)
+    def _require_rows(self, window: Window, row: int, rows: int) -> None:
         if row < 0 or rows < 0 or row + rows > window.rows:
             raise HostError(
-                f"window {name}: has rows 0 to {window.rows - 1}, "
+                f"window {window.name}: has rows 0 to {window.rows - 1}, "
                 f"asked for {row} to {row + rows - 1}"
             )
         if self.status().busy:
             raise HostError(
-                f"window {name}: its memory cannot be accessed while the accelerator is busy"
+                f"window {window.name}: its memory cannot be accessed while the accelerator is busy"
             )
 
     def _describe(self, status: Status) -> str:

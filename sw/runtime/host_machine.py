@@ -43,7 +43,7 @@ class HostJob(Generic[OperandsT]):
 class HostMachine(Generic[OperandsT]):
     """An accelerator behind a port: a simulator's, or a board's.
 
-    What windows hold is known by digests, so that a job is not loaded again whose rows are there.
+    Keeps digests of what windows hold, so that rows are not loaded again where they still are.
     """
 
     def __init__(
@@ -161,13 +161,9 @@ class ModelMachine(Generic[OperandsT]):
 
 def _blocks(numbers: np.ndarray, size: int) -> list[tuple[int, int, int]]:
     """Blocks of ``size`` rows that ascending rows lie in: number, and range of positions."""
-    blocks = numbers // size
-    edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(numbers)]
-    return [
-        (int(blocks[first]), first, last)
-        for first, last in zip(edges[:-1], edges[1:], strict=True)
-        if last > first
-    ]
+    blocks, starts = np.unique(numbers // size, return_index=True)
+    ends = np.append(starts, len(numbers))[1:]
+    return list(zip(blocks.tolist(), starts.tolist(), ends.tolist(), strict=True))
 
 
 def _digest(rows: Rows) -> bytes:

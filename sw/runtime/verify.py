@@ -55,8 +55,12 @@ def compare(
         wrong += int(differs.sum())
         count += len(differs)
         error = max(error, max_relative_error(got.astype(np.float64), exact))
-    difference = f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
-    return Verification(not wrong, difference, error)
+    return Verification(not wrong, difference(wrong, count, first), error)
+
+
+def difference(wrong: int, count: int, first: str) -> str:
+    """``Verification.difference`` for so many wrong outputs of ``count``, the ``first`` in text."""
+    return f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
 
 
 def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:

@@ -24,7 +24,7 @@ def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
     if mapping in ("contiguous", "device"):
         return map_tasks(program.block_counts, batch.size, values)
     blocks = map_tasks(program.block_counts, batch.size, values).feature_blocks
-    return arrange(blocks, mapping, _block_costs(program, values, blocks))
+    return arrange(blocks, mapping, np.maximum(1.0, block_bytes(program, values, blocks)))
 
 
 def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> TaskMap:
@@ -36,12 +36,15 @@ def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> T
     return arrange(static_blocks(past, strategy))
 
 
-def _block_costs(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-    """Bytes of rows that a block of each feature looks up on average, at least one."""
+def block_bytes(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """Bytes of rows that a block of each feature looks up on average, float64 [features].
+
+    ``values``, ``blocks``: int [features], each feature's indices and its blocks.
+    """
     row_bytes = np.array(
         [
             feature.dim * TABLE_TYPES[feature.table_type].itemsize
             for feature in program.model.features
         ]
     )
-    return np.maximum(1.0, values * row_bytes / blocks)
+    return values * row_bytes / blocks

@@ -12,6 +12,7 @@ from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.sections import decode
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
+from sw.runtime.cuda.options import DEFAULT_BATCH
 from sw.workloads.embedding.data import (
     check_batch,
     check_tables,
@@ -20,9 +21,6 @@ from sw.workloads.embedding.data import (
 )
 from sw.workloads.embedding.files import load_values, values_of
 from sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
-
-DEFAULT_BATCH = 64
-"""Samples that are synthesised."""
 
 Inputs = tuple[Sequence[np.ndarray], Batch]
 """For each feature a table [rows, dim] of its table type; and what is looked up."""

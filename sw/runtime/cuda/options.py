@@ -10,6 +10,9 @@ from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
 from sw.runtime.target import TargetOption
 from sw.workloads.embedding.model import MAXIMUM_BATCH
 
+DEFAULT_BATCH = 64
+"""Samples that are synthesised."""
+
 OPTIONS = (
     TargetOption(
         "--schedules",
@@ -21,13 +24,13 @@ OPTIONS = (
         "--batch",
         commands=("run",),
         type=click.IntRange(1, MAXIMUM_BATCH),
-        help="Samples to look up, by default 64.",
+        help=f"Samples to look up, by default {DEFAULT_BATCH}.",
     ),
     TargetOption(
         "--mapping",
         commands=("run",),
         type=click.Choice(MAPPINGS),
-        help="How blocks of the grid are given to features, by default contiguous.",
+        help=f"How blocks of the grid are given to features, by default {MAPPINGS[0]}.",
     ),
     TargetOption(
         "--strategy",

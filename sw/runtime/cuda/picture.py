@@ -9,9 +9,10 @@ import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.templates import templates
+from sw.runtime.cuda.grid import block_bytes
 from sw.runtime.cuda.task_map import TaskMap
 from sw.runtime.timeline import PALETTE, save_figure, span_edges, span_means
-from sw.workloads.embedding.model import TABLE_TYPES, Batch
+from sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
 """Of templates: neighbours in the palette are shades of one colour."""
@@ -27,19 +28,10 @@ def draw_grid(
     """
     from matplotlib.figure import Figure
 
-    features = program.model.features
-    looked_up = np.array(
-        [
-            len(inputs.indices) * feature.dim * TABLE_TYPES[feature.table_type].itemsize
-            for feature, inputs in zip(features, batch.features, strict=True)
-        ],
-        np.float64,
-    )
-    used = np.array(
-        [program.schedules.schedule(number).template for number in range(len(features))]
-    )
+    features = range(len(program.model.features))
+    used = np.array([program.schedules.schedule(number).template for number in features])
     of_block = grid.tasks["feature"]
-    per_block = (looked_up / grid.feature_blocks)[of_block]
+    per_block = block_bytes(program, batch.counts, grid.feature_blocks)[of_block]
     template_of_block = used[of_block]
     edges = span_edges(len(of_block))
     figure = Figure(figsize=(11, 4), layout="constrained")

@@ -8,7 +8,7 @@ import numpy as np
 
 from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
 from sw.program.tensor_spec import Array
-from sw.runtime.verify import Verification, max_relative_error
+from sw.runtime.verify import Verification, difference, entry_name, max_relative_error
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 
@@ -55,8 +55,7 @@ def verify(
         count += differs.size
         if differs.any() and not first:
             first = _described(feature, found, wanted, limit, np.argwhere(differs)[0])
-    difference = f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
-    return Verification(bit_exact, difference, error)
+    return Verification(bit_exact, difference(wrong, count, first), error)
 
 
 def _equal(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -73,7 +72,5 @@ def _described(
 ) -> str:
     at = tuple(place.tolist())
     within = "" if limit is None else f" within {limit[at]:.1e}"
-    return (
-        f"{feature.name}[{at[0]},{at[1]}]: {float(found[at])!r}, "
-        f"must be {float(wanted[at])!r}{within}"
-    )
+    name = entry_name(feature.name, at)
+    return f"{name}: {float(found[at])!r}, must be {float(wanted[at])!r}{within}"

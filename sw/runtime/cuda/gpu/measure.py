@@ -48,8 +48,7 @@ def find_measurer(
     if not found:
         return None
     fitting = [number for number, gpu in enumerate(found) if runs_on(config.arch, gpu.arch)]
-    for number in fitting[:1] or [0]:
-        require_gpu(config.arch, number)
+    require_gpu(config.arch, fitting[0] if fitting else 0)
     return GpuMeasurer(model, batches, fitting)
 
 
