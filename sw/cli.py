@@ -44,7 +44,7 @@ class _Gnarl(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Never:
         extra["standalone_mode"] = False
-        # Ending us is an interrupt, too, so that temporary files go.
+        # SIGTERM interrupts, as Ctrl-C does, so that temporary files are removed.
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             status = super().main(*args, **extra)
@@ -70,7 +70,7 @@ class _Gnarl(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output has had enough
+        except BrokenPipeError:  # the reader of our output has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
 
@@ -262,8 +262,8 @@ def disasm(program: Path) -> None:
 
     Example: gnarl disasm circuit.npz
     """
-    loaded = load_program(program)
-    for line in TARGETS[loaded.target].listing(loaded):
+    found = load_program(program)
+    for line in TARGETS[found.target].listing(found):
         click.echo(line)
 
 

@@ -11,8 +11,7 @@ __all__ = ["Device"]
 
 
 def __getattr__(name: str) -> Any:
-    # When it is asked for: it brings all of hardware generation, which a GPU's runtime does not
-    # need and a machine with a GPU need not have.
+    # Imported on demand: devices import the table of targets, which imports this package.
     if name == "Device":
         from sw.runtime.device import Device
 

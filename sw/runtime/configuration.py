@@ -65,7 +65,7 @@ def configuration_files() -> dict[str, Path]:
 
 
 def configuration_notes() -> list[tuple[str, str, str]]:
-    """Name, target and note of each of them, without a look at their fields.
+    """Name, target and note of each of them; other fields are not checked.
 
     Raises ``ConfigError`` as ``load_configuration`` does.
     """
@@ -90,7 +90,7 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     target = TARGETS[_target(fields, text, path)]
     with damaged_as(ConfigError, "--set"):
         changed = dict(map(_override, overrides))
-    # `--set` comes last: fields that it changes are its own to answer for.
+    # `--set` comes last: for the fields that it changes, it is the place to name.
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}
     try:
@@ -105,7 +105,7 @@ def _find(name: str) -> Path:
         if not Path(name).is_file():
             raise ConfigError([f"{name}: no such file"])
         return Path(name)
-    # Before other targets are loaded: what those import, a machine for this one need not have.
+    # Without loading targets of other packages, whose imports this machine may lack.
     own = {path.stem: path for path in CONFIGURATIONS.glob("*.toml")}
     if name in own:
         return own[name]
@@ -140,7 +140,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _target(fields: dict[str, Any], text: str, path: Path) -> str:
-    """Removes the target from the fields; its name."""
+    """Removes the target's name from the fields, and returns it."""
     known = ", ".join(f'"{name}"' for name in TARGETS)
     if "target" not in fields:
         raise ConfigError([f"{path}: no target: must have a line target = one of {known}"])

@@ -47,7 +47,7 @@ class Machine(Protocol[JobT_contra]):
     """
 
     def load(self, job: JobT_contra) -> None:
-        """Brings there what the job reads, but for what is there already."""
+        """Loads what the job reads, except for what the machine already holds."""
 
     def start(self) -> None:
         """Begins the job that was loaded last."""

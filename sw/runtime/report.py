@@ -32,7 +32,7 @@ JSON_FIELDS = {
     "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1; or null",
     "matches": "whether every output is what it must be; the exit status says the same",
     "bit_exact": "whether every output has the golden model's bits",
-    "difference": "the first output that has not what it must, and where it comes from; else null",
+    "difference": "the first wrong output, and where it comes from; null if there is none",
     "max_rel_error": "the largest relative error of an output against float64; null if infinite",
     "compile_s": "seconds to compile; 0 if a program was given",
     "simulate_s": "seconds to load the memories, run, and read the results",

@@ -113,7 +113,7 @@ class Simulator:
         return self._library.simulator_cycles(self._handle())
 
     def close(self) -> None:
-        """Ends the simulation, and completes the wave file. Again: does nothing."""
+        """Ends the simulation, and completes the wave file. A second call is a no-op."""
         self._close()
 
     def __enter__(self) -> Simulator:

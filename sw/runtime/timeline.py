@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SPANS = 120
-"""The picture shows averages over spans of cycles, at most so many."""
+"""At most: the picture shows averages over spans of cycles."""
 
 _SIZE = (11, 5.5)
 """Inches."""
@@ -79,8 +79,8 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
 
     figure = Figure(figsize=_SIZE, layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    edges = span_edges(activity.cycles)
     cycles = activity.cycles
+    edges = span_edges(cycles)
 
     busy = 100 * span_means(activity.busy, edges) / activity.capacity
     mean = 100 * float(activity.busy.mean()) / activity.capacity

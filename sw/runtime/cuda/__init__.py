@@ -1,1 +1,1 @@
-"""Running compiled embedding models on GPUs, or on the CPU in their stead."""
+"""CUDA behind devices and reports: embedding models on GPUs, or emulated on the CPU."""

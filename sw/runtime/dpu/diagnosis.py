@@ -20,7 +20,7 @@ def written_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.nd
 
 
 def volatile_rows(launch: Launch) -> dict[str, np.ndarray] | None:
-    """As ``written_rows``; ``None``, any, where the machine will stop at what no instruction is."""
+    """As ``written_rows``; ``None``, any, for a malformed stream, at which the machine stops."""
     try:
         return written_rows(launch, {})
     except ValueError:
@@ -30,7 +30,7 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray] | None:
 def first_difference(
     launch: Launch, found: Mapping[str, Rows], model: Mapping[str, Rows]
 ) -> str | None:
-    """The first store, of which a word differs in the rows of ``written_rows`` after the end.
+    """The first store of which a word differs in the rows of ``written_rows`` after the end.
 
     ``None`` if all are equal. Words that a later store overwrites are not seen.
     """

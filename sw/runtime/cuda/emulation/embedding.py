@@ -45,7 +45,7 @@ class EmulatedEmbedding:
         self._kernels = checked_kernels(program)
 
     def run(self, batch: Batch, mapping: Mapping = None) -> EmulatedRun:
-        """Pools a batch that ``check_batch`` accepts, but for what indices are.
+        """Pools a batch that ``check_batch`` accepts with ``indices=False``.
 
         Raises ``WorkloadError`` for an index out of range.
         """
@@ -53,7 +53,7 @@ class EmulatedEmbedding:
         outputs = {
             name: GlobalArray(
                 f"{name} outputs",
-                # What no thread stores shall show.
+                # So that what no thread stores shows.
                 np.full((batch.size, width), np.nan, TABLE_TYPES[name]),
                 writable=True,
             )
@@ -109,7 +109,7 @@ class EmulatedEmbedding:
                 GlobalArray("feature blocks", grid.feature_blocks),
             )
         _, blocks = count_blocks(counts, batch.size, batch.counts)
-        # No block has these: what the kernel does not write shall show.
+        # No block has these, so that what the kernel does not write shows.
         tasks = GlobalArray("tasks", np.full(blocks, -1, TASK), True)
         feature_blocks = GlobalArray("feature blocks", np.full(len(counts), -1, np.int32), True)
         self._kernels.launch(

@@ -1,4 +1,4 @@
-"""CUDA kernels on the CPU, in an emulation that checks what a GPU would not tell.
+"""CUDA kernels on the CPU, in an emulation that checks what a GPU does not report.
 
 The host's C++ compiler builds the kernels' own source with ``simt/simt.h`` for the language and the
 files beside it for the machine: blocks run one after another, the threads of a block as fibers that
@@ -38,7 +38,7 @@ _KERNEL_FLAGS = (
     *("-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv"),
     *("-fsanitize=thread", "-fsanitize=alignment", "-fno-sanitize-recover=alignment"),
 )
-# Calls for volatile accesses are told apart, none is inserted at functions' ends.
+# Volatile accesses call functions of their own; entries and exits of functions call none.
 _SANITIZER_PARAMETERS = ("tsan-instrument-func-entry-exit=0", "tsan-distinguish-volatile=1")
 _PARAMETER_OPTIONS = {"gcc": ("--param", ""), "clang": ("-mllvm", "-")}
 _LIBRARY = "kernels.so"
@@ -150,7 +150,7 @@ class EmulatedKernels:
         ``arguments`` are its parameters in order, an array standing for the address of its data;
         ``memory`` lists what it reaches by addresses that lie in other arrays. Raises
         ``EmulationError`` for the first thing that goes wrong: the arrays then hold what was
-        written before, and further launches are as good as any.
+        written before, and further launches are not affected.
         """
         place = f"{self.name}: {kernel}"
         _check_shape(place, grid, block, shared_bytes, len(arguments))

@@ -173,10 +173,10 @@ class Event:
 def free_with(owner: object, context: Context, function: str, handle: Any) -> None:
     """Has the driver free what ``handle`` names when ``owner`` is gone."""
     finalizer = weakref.finalize(owner, _release, context, function, handle)
-    finalizer.atexit = False  # a process that ends gives everything back, maybe the driver first
+    finalizer.atexit = False  # the end of a process frees all, and may unload the driver first
 
 
 def _release(context: Context, function: str, handle: Any) -> None:
-    # In a context that a kernel has broken every call fails, those for results, too.
+    # In a context that a kernel has broken every call fails, so that results fail as well.
     with suppress(GpuError), context:
         call(function, handle)

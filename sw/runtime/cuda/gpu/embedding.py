@@ -82,7 +82,7 @@ class _Slot:
     """Memory of one batch in flight. It grows as needed and serves one batch after the other.
 
     workspace
-        kept for the batch's kernel, for a later batch may need a larger one before it ends.
+        kept until the batch's kernel ends, as a later batch may replace it by a larger one.
     """
 
     def __init__(self, context: Context) -> None:
@@ -106,7 +106,7 @@ class _Slot:
 
 @dataclass
 class StagedBatch:
-    """A batch on its way to the device; good until two more are staged."""
+    """A batch on its way to the device; valid until two more are staged."""
 
     size: int
     blocks: int
@@ -250,7 +250,7 @@ class GpuEmbedding:
         return self._kernels[timed]
 
     def _workspaces(self, batch: int, counts: Sequence[int]) -> list[int]:
-        """Addresses of features' workspaces: in the same memory for every batch, for the stream's
+        """Addresses of features' workspaces: in the same memory for every batch, as the stream's
         kernels run one after the other, and leave zeroes."""
         begins, size = places(self.program.workspace_bytes(batch, counts))
         self._workspace = _grown(self._context, self._workspace, size, zeroed=True)

@@ -56,7 +56,7 @@ class PackedInputs:
 
 
 def is_keyed_jagged(values: object) -> bool:
-    """Whether it is, or does as, TorchRec's ``KeyedJaggedTensor``, and no mapping.
+    """Whether ``values`` are TorchRec's ``KeyedJaggedTensor``, or like one, and not a mapping.
 
     Raises ``WorkloadError`` for what is neither.
     """

@@ -38,7 +38,7 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
         workspaces, size = lookup.workspaces()
         workspace = _workspace(device, stream, size)
         arguments = lookup.arguments(outputs, workspaces + workspace.data_ptr())
-        # PyTorch lends memory out again only when the stream has passed the copy and the kernel.
+        # PyTorch reuses the memory only after the stream has passed the copy and the kernel.
         staged, begins = _stage([arguments, mapping.tasks, mapping.feature_blocks], device)
         of_arguments, tasks, feature_blocks = (staged.data_ptr() + begin for begin in begins)
         _loaded(lookup.program, device).launch(

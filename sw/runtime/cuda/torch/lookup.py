@@ -27,7 +27,7 @@ Bags = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 
 @dataclass(frozen=True)
 class Lookup:
-    """Arguments of ``gnarl::fused_embedding_bags``, which see."""
+    """Arguments of ``gnarl::fused_embedding_bags``, documented there."""
 
     tables: Sequence[torch.Tensor]
     values: torch.Tensor

@@ -1,4 +1,4 @@
-"""The instructions of a program as the DPU meets them, up to where it ends."""
+"""The instructions of a program as the DPU fetches them, up to where it ends."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The DPU as its instructions see it: an interpreter of the binary, with every rule checked.
 
-First what is computed from what, cycle by cycle (``dpu_dataflow``), then the arithmetic.
+First what is computed from what, cycle by cycle (``dataflow``), then the arithmetic.
 """
 
 from __future__ import annotations
