@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.task_map import TaskMap, arrange, map_tasks, static_blocks
+from sw.runtime.cuda.task_map import TaskMap, arrange, count_blocks, map_tasks, static_blocks
 from sw.workloads.embedding.data import past_batches
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
@@ -23,16 +23,16 @@ def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
         return static_mapping(program, mapping)
     if mapping in ("contiguous", "device"):
         return map_tasks(program.block_counts, batch.size, values)
-    blocks = map_tasks(program.block_counts, batch.size, values).feature_blocks
+    blocks, _ = count_blocks(program.block_counts, batch.size, values)
     return arrange(blocks, mapping, np.maximum(1.0, block_bytes(program, values, blocks)))
 
 
 def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> TaskMap:
     """The same for every batch; ``strategy`` as ``static_blocks`` has it."""
-    past = []
-    for batch in past_batches(program.model, _HISTORY, seed):
-        values = batch.counts
-        past.append(map_tasks(program.block_counts, batch.size, values).feature_blocks)
+    past = [
+        count_blocks(program.block_counts, batch.size, batch.counts)[0]
+        for batch in past_batches(program.model, _HISTORY, seed)
+    ]
     return arrange(static_blocks(past, strategy))
 
 

@@ -52,7 +52,6 @@ def map_tasks(
     batch: int,
     values: np.ndarray,
     order: str = "contiguous",
-    costs: np.ndarray | None = None,
 ) -> TaskMap:
     """As many blocks for each feature as its schedule wants for a batch.
 
@@ -60,13 +59,13 @@ def map_tasks(
         ``BLOCK_COUNT`` [features].
     batch, values
         the batch's samples; int64 [features], its indices of each feature.
-    order, costs
-        as ``arrange`` has them.
+    order
+        as ``arrange`` has it, of blocks that cost the same.
 
     Raises ``CapacityError`` for a grid beyond what CUDA allows.
     """
     blocks, grid = count_blocks(counts, batch, values)
-    return _arrange(blocks, grid, order, costs)
+    return _arrange(blocks, grid, order, None)
 
 
 def count_blocks(counts: np.ndarray, batch: int, values: np.ndarray) -> tuple[np.ndarray, int]:

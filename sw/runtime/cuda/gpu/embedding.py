@@ -13,7 +13,7 @@ import numpy as np
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import require_no_error
+from sw.runtime.cuda.arguments import feature_arguments, require_no_error
 from sw.runtime.cuda.gpu.driver import (
     Context,
     DeviceMemory,
@@ -186,12 +186,16 @@ class GpuEmbedding:
             slot.workspace = self._workspace
             addresses = (slot.outputs.address + begins).tolist()
             base = slot.staged.address
-            pack(
-                *(staging, program, batch, tasks, slot.pinned.array, base),
+            arguments = feature_arguments(
+                program,
+                batch.size,
+                values,
                 tables=self._tables.addresses,
                 workspaces=workspaces,
                 outputs=addresses,
+                **staging.addresses(base),
             )
+            pack(staging, arguments, tasks, slot.pinned.array)
             copied = staging.tasks if tasks is None else staging.size
             call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
             slot.copied.record(self._copies.handle)

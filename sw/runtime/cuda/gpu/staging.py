@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sw.compiler.cuda.layouts import ERROR_RECORD, FEATURE_ARGUMENTS, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import feature_arguments
 from sw.runtime.cuda.memory_layout import aligned
 from sw.runtime.cuda.task_map import TaskMap
 from sw.workloads.embedding.model import INDEX_TYPES, Batch
@@ -54,6 +54,15 @@ class Staging:
     tasks: int
     feature_blocks: int
     size: int
+
+    def addresses(self, base: int) -> dict[str, Any]:
+        """Arguments of ``feature_arguments`` that are in the buffer, which is at ``base``."""
+        return {
+            "error": base + self.error,
+            "indices": base + self.indices,
+            "offsets": base + self.offsets,
+            "weights": np.where(self.weights < 0, 0, base + self.weights),
+        }
 
 
 def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
@@ -95,34 +104,12 @@ def lay_out(program: EmbeddingProgram, batch: Batch, blocks: int) -> Staging:
 
 
 def pack(
-    staging: Staging,
-    program: EmbeddingProgram,
-    batch: Batch,
-    mapping: TaskMap | None,
-    buffer: np.ndarray,
-    base: int,
-    *,
-    tables: Sequence[int],
-    workspaces: Sequence[int],
-    outputs: Sequence[int],
+    staging: Staging, arguments: np.ndarray, mapping: TaskMap | None, buffer: np.ndarray
 ) -> None:
-    """Fills ``buffer``, uint8 [at least staging.size], for a copy of it at address ``base``.
+    """Fills ``buffer``, uint8 [at least staging.size]; ``arguments``: of ``feature_arguments``.
 
-    Other addresses on the device: of each feature's table and workspace, of the buffer of each
-    output type. Without a mapping what is behind ``staging.tasks`` is left as it was.
+    Without a mapping what is behind ``staging.tasks`` is left as it was.
     """
-    arguments = feature_arguments(
-        program,
-        batch.size,
-        batch.counts,
-        tables=tables,
-        indices=base + staging.indices,
-        offsets=base + staging.offsets,
-        weights=np.where(staging.weights < 0, 0, base + staging.weights),
-        outputs=outputs,
-        workspaces=workspaces,
-        error=base + staging.error,
-    )
     pieces = [(staging.error, np.zeros(1, ERROR_RECORD)), (staging.arguments, arguments)]
     if mapping is not None:
         pieces.append((staging.tasks, mapping.tasks))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Lookup:
     counts: Sequence[int]
     program: str
 
-    @property
+    @cached_property
     def compiled(self) -> OperatorProgram:
         return operator_program(self.program)
 

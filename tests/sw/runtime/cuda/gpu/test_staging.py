@@ -10,6 +10,7 @@ from sw.compiler.cuda.layouts import ERROR_RECORD, FEATURE_ARGUMENTS, TASK
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.golden.embedding import pool
+from sw.runtime.cuda.arguments import feature_arguments
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.gpu.staging import lay_out, pack
 from sw.runtime.cuda.memory_layout import ALIGNMENT
@@ -72,12 +73,16 @@ def test_the_kernel_finds_all_of_it(size: int):
         for name, width in PROGRAM.outputs.widths.items()
     }
     base = words.ctypes.data
-    pack(
-        *(staging, PROGRAM, batch, mapping, buffer, base),
+    arguments = feature_arguments(
+        PROGRAM,
+        size,
+        values,
         tables=[table.array.ctypes.data for table in tables],
         workspaces=[0] * len(FEATURES),
         outputs=[array.ctypes.data for array in outputs.values()],
+        **staging.addresses(base),
     )
+    pack(staging, arguments, mapping, buffer)
 
     kernels = EmulatedKernels(PROGRAM.kernel.source, [INCLUDE], {"GNARL_CHECKED": "1"})
     places = (staging.arguments, staging.tasks, staging.feature_blocks)
@@ -107,11 +112,5 @@ def test_the_error_record_is_cleared():
     mapping = map_tasks(PROGRAM.block_counts, 3, np.zeros(len(FEATURES), int))
     staging = lay_out(PROGRAM, batch, len(mapping.tasks))
     buffer = np.full(staging.size, 255, np.uint8)
-    nowhere = [0] * len(FEATURES)
-    pack(
-        *(staging, PROGRAM, batch, mapping, buffer, 0),
-        tables=nowhere,
-        workspaces=nowhere,
-        outputs=[0] * len(PROGRAM.outputs.widths),
-    )
+    pack(staging, PROGRAM.arguments, mapping, buffer)
     assert not buffer[staging.error : staging.error + ERROR_RECORD.itemsize].any()
