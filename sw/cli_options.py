@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,8 +65,7 @@ def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption
 
 def _with_users(option: click.Option, users: list[str]) -> click.Option:
     text = (option.help or "").rstrip(".")
-    copied = click.Option.__new__(type(option))
-    copied.__dict__ |= vars(option)
+    copied = copy(option)
     copied.help = f"{text} ({', '.join(users)})."
     return copied
 

@@ -74,8 +74,8 @@ def all_options() -> dict[str, Sequence[TargetOption]]:
 def installed() -> dict[str, EntryPoint]:
     """Where each target is."""
     own = {name: EntryPoint(name, value, GROUP) for name, value in _OWN.items()}
-    others = {entry.name: entry for entry in entry_points(group=GROUP)}
-    return {**own, **{name: others[name] for name in sorted(others) if name not in own}}
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {**own, **{name: found[name] for name in sorted(found) if name not in own}}
 
 
 @cache

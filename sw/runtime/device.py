@@ -106,7 +106,7 @@ class Device:
         """
         self.configuration.require(program)
         self._last = None
-        tensors = self.bind(program, inputs)
+        tensors = self.target.bind(program, inputs)
         sizes = bind(program.inputs, tensors)
         known = dict(tensors)
         runs = []
@@ -120,10 +120,6 @@ class Device:
         bind(program.outputs, outputs, sizes)
         self._last = Result(program, tensors, outputs, tuple(runs))
         return self._last
-
-    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
-        """The program's input tensors, from any form that the target takes."""
-        return self.target.bind(program, inputs)
 
     def verify(self, result: Result[Any]) -> Verification:
         """Compares a result with the golden model, bit for bit, and with float64.

@@ -196,13 +196,13 @@ class Report:
         return [*parts, Text()]
 
     def _summary(self) -> Text:
-        figures = [(f"{self.figures.operations:,}", " operations")]
+        parts = [(f"{self.figures.operations:,}", " operations")]
         if self.cycles is not None:
-            figures.insert(0, (f"{self.cycles:,}", " cycles"))
-            figures.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
+            parts.insert(0, (f"{self.cycles:,}", " cycles"))
+            parts.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
         if self.utilisation is not None:
-            figures.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))
-        shown = [Text.assemble((figure, "bold cyan"), unit) for figure, unit in figures]
+            parts.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))
+        shown = [Text.assemble((number, "bold cyan"), unit) for number, unit in parts]
         return Text(" · ").join(shown)
 
     def _verdict(self) -> Text:
