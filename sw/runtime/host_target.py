@@ -51,9 +51,13 @@ class HostTarget(
         """
 
     def generator_sources(self) -> Sequence[Path]:
-        """Folders of all source files that the Verilog depends on."""
+        """Folders of all source files that the Verilog depends on.
+
+        By default ``hw`` and, for targets from elsewhere, the folder of their class.
+        """
         own = Path(inspect.getfile(type(self))).resolve().parent
-        return [HARDWARE] if HARDWARE.parent in own.parents else [HARDWARE, own]
+        is_ours = Path(__file__).resolve().parent in own.parents
+        return [HARDWARE] if is_ours else [HARDWARE, own]
 
     def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:
         """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``.

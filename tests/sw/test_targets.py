@@ -105,6 +105,15 @@ def test_targets_are_loaded_when_they_are_used() -> None:
     ]
 
 
+def test_verilog_depends_on_the_sources_of_targets_from_elsewhere(outside: None) -> None:
+    sources = {}
+    for name in ("dpu", "adder"):
+        target = TARGETS[name]
+        assert isinstance(target, HostTarget)
+        sources[name] = target.generator_sources()
+    assert sources == {"dpu": [ROOT / "hw"], "adder": [ROOT / "hw", Path(adder.__file__).parent]}
+
+
 @pytest.mark.parametrize("backend", ["rtl", "model"])
 def test_the_adder_runs(outside: None, table: Path, backend: str) -> None:
     with Device("adder", backend) as device:
