@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sw.program.tensor_spec import Array, Labelled, TensorSpec
+from sw.workloads.refusals import first_true
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ def compare(
         name = spec.name
         keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
         differs = _bits(got, spec) != _bits(wanted, spec)
-        if differs.any():
-            at = int(np.argmax(differs))
+        if (at := first_true(differs)) is not None:
             place = _place(at if keys is None else keys[at], found[name].shape)
             first = first or (
                 f"{element_name(spec, place)}: {_shown(got[at], spec)}, "

@@ -15,6 +15,7 @@ from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, Labels
+from sw.workloads.refusals import first_true
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
@@ -34,8 +35,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
         raise WorkloadError(
             f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
         )
-    if np.isnan(values).any():
-        at = int(np.argmax(np.isnan(values)))
+    if (at := first_true(np.isnan(values))) is not None:
         raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
     return {INPUTS: values}
 

@@ -9,6 +9,7 @@ import numpy as np
 from hw.sam.token import EMPTY
 from sw.runtime.sam.model.lookup import expand
 from sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream
+from sw.workloads.refusals import first_true
 
 # Fibers are numbered above the bits of a token.
 _FIBER_SHIFT = 34
@@ -93,8 +94,7 @@ def _require_same_stops(site: Site, crd0: Stream, crd1: Stream) -> None:
     left, right = crd0.tokens[crd0.ends], crd1.tokens[crd1.ends]
     if len(left) != len(right):
         site.fail(f"crd0 has {len(left) - 1} stops and crd1 has {len(right) - 1}: must be the same")
-    if (left != right).any():
-        at = int(np.argmax(left != right))
+    if (at := first_true(left != right)) is not None:
         levels = [int(tokens[at]) & 15 for tokens in (left, right)]
         site.fail(f"fiber {at} ends in S{levels[0]} in crd0 and in S{levels[1]} in crd1")
 
@@ -102,12 +102,11 @@ def _require_same_stops(site: Site, crd0: Stream, crd1: Stream) -> None:
 def _keys(site: Site, crd: Stream, name: str) -> np.ndarray:
     """Numbers that ascend in a lane."""
     keys = crd.fiber << _FIBER_SHIFT | crd.tokens
-    descends = keys[1:] <= keys[:-1]
-    if descends.any():
-        at = int(np.argmax(descends)) + 1
+    if (at := first_true(keys[1:] <= keys[:-1])) is not None:
+        before, token = crd.tokens[at : at + 2]
         site.fail(
-            f"token {at} of {name} is {_shown(crd.tokens[at])} after {_shown(crd.tokens[at - 1])}: "
-            "coordinates must ascend"
+            f"token {at + 1} of {name} is {_shown(token)} after {_shown(before)}: coordinates must "
+            "ascend"
         )
     return keys
 

@@ -9,6 +9,7 @@ import numpy as np
 from hw.sam.block_types import BITVECTOR_BITS, DENSE
 from hw.sam.token import DONE, EMPTY
 from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from sw.workloads.refusals import first_true
 
 
 def root(site: Site, inputs: Inputs) -> Done:
@@ -35,8 +36,7 @@ def fiberlookup(site: Site, inputs: Inputs) -> Done:
 
 def _segments(site: Site, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     start, end = site.rows("seg", rows).T
-    if (end < start).any():
-        at = int(np.argmax(end < start))
+    if (at := first_true(end < start)) is not None:
         site.fail(f"segment {rows[at]} ends at {end[at]}: must not be before {start[at]}")
     return start, end - start
 

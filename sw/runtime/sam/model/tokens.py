@@ -12,6 +12,7 @@ import numpy as np
 from hw.lib.errors import CapacityError, GnarlError
 from hw.sam.graph import Block
 from hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+from sw.workloads.refusals import first_true
 
 STOP = stop(0)
 MOST_TOKENS = 1 << 28
@@ -176,8 +177,7 @@ class Site:
             rows[unread] = 0
             if len(unread) == len(rows):
                 return np.zeros((len(rows), loaded.shape[1]), np.int64)
-        if len(rows) and int(rows.max()) >= len(loaded):
-            at = int(np.argmax(rows >= len(loaded)))
+        if (at := first_true(rows >= len(loaded))) is not None:
             self.fail(
                 f"reads row {rows[at]} of {array}: must be below {len(loaded)}, which were loaded"
             )
@@ -230,17 +230,15 @@ class Site:
     def require_stops(self, parents: Parents, child: Stream, names: tuple[str, str]) -> None:
         """Fails unless ``child`` has a fiber for each of ``parents``, with the stop that fits."""
         self.require_fibers(parents, child, names)
-        wrong = child.tokens[child.stops] != parents.stops
-        if wrong.any():
-            at = int(np.argmax(wrong))
+        at = first_true(child.tokens[child.stops] != parents.stops)
+        if at is not None:
             is_level = child.tokens[child.stops[at]] - STOP
             self.fail(
                 f"fiber {at} of {names[1]} ends in S{is_level}: must be "
                 f"S{parents.stops[at] - STOP}, as {names[0]} has it"
             )
-        empty = (child.lengths[:-1] > 0) & ~parents.given
-        if empty.any():
-            at = int(np.argmax(empty))
+        at = first_true((child.lengths[:-1] > 0) & ~parents.given)
+        if at is not None:
             self.fail(
                 f"fiber {at} of {names[1]} has data: must be empty, as {names[0]} has none there"
             )
@@ -250,7 +248,7 @@ class Site:
         one, other = left.tokens[:count].copy(), right.tokens[:count].copy()
         one[left.is_data[:count]] = 0
         other[right.is_data[:count]] = 0
-        at = int(np.argmax(one != other)) if (one != other).any() else count
+        at = int(np.argmax(np.append(one != other, True)))
         shown = [
             _shown(int(stream.tokens[at])) if at < count else "more or less"
             for stream in (left, right)
