@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sw.compiler.dpu.jit import in_place, inner
-from sw.compiler.dpu.state import NONE, Graph, Locations, Scratch, Values
+from sw.compiler.dpu.state import NONE, VISITED, Graph, Locations, Scratch, Values
 
 EMPTY, OPERATION, LEAF = range(3)
 NOT_READY, AWAY = -1, -2
@@ -120,7 +120,7 @@ def neighbours(
         top = 1
         stack[0] = root
         visited = 0
-        while top > 0 and visited < 32:
+        while top > 0 and visited < VISITED:
             top -= 1
             visited += 1
             operation = stack[top]
@@ -136,7 +136,6 @@ def neighbours(
                 elif (
                     graph.group[operand - graph.leaves] == root
                     and not values.done[operand - graph.leaves]
-                    and top < 62
                 ):
                     stack[top] = operand - graph.leaves
                     top += 1
@@ -148,20 +147,20 @@ def neighbours(
 @inner
 def climb(
     graph: Graph, values: Values, cone: Scratch, cycle: int, start: int, depth: int, key: np.ndarray
-) -> tuple[int, int, bool]:
-    """Lays out the largest cone over operation ``start`` that can run: ``(top, levels, whole)``.
+) -> tuple[int, bool]:
+    """Finds the largest cone over operation ``start`` that can run: ``(top, whole)``.
 
     Prefers cones whose root is a group's (``whole``). ``cone.path`` has the roots below it, lowest
-    first, up to the cone's own at ``top``.
+    first, up to the cone's own at ``top``; NOT_READY or AWAY if not even that of ``start`` can run.
     """
     levels = expand(graph, values, cone, cycle, start, depth)
     if levels < 0:
-        return 0, levels, False
-    root, height, top, whole = start, levels, 0, -1
+        return levels, False
+    root, top, whole = start, 0, -1
     cone.path[0] = start
     if graph.group[start] == start:
         whole = 0
-    while height < depth:
+    while levels < depth:
         value = graph.leaves + root
         best = -1
         first = graph.user_offsets[value]
@@ -169,17 +168,14 @@ def climb(
             user = graph.users[k]
             if values.done[user] or (best >= 0 and key[user] >= key[best]):
                 continue
-            if expand(graph, values, cone, cycle, user, depth) > 0:
-                best = user
+            height = expand(graph, values, cone, cycle, user, depth)
+            if height > 0:
+                best, levels = user, height
         if best < 0:
             break
         root = best
         top += 1
         cone.path[top] = root
-        height = expand(graph, values, cone, cycle, root, depth)
         if graph.group[root] == root:
             whole = top
-    if whole >= 0:
-        top = whole
-    levels = expand(graph, values, cone, cycle, cone.path[top], depth)
-    return top, levels, whole >= 0
+    return (top, False) if whole < 0 else (whole, True)

@@ -67,7 +67,8 @@ def dag_of(sections: Sections) -> Dag:
     found: dict[str, Any] = {
         one.name.removeprefix("dag_"): sections[one.name] for one in _DAG_SECTIONS
     }
-    return Dag(**{**found, "reassociate": bool(found["reassociate"])})
+    found["reassociate"] = bool(found["reassociate"])
+    return Dag(**found)
 
 
 INPUTS, OUTPUTS = "inputs", "outputs"

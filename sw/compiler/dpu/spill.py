@@ -87,6 +87,15 @@ def _next_use(graph: Graph, values: Values, key: np.ndarray, value: int) -> floa
 
 
 @stage
+def unstored_banks(values: Values) -> int:
+    """How many banks hold outputs to be stored."""
+    banks = 0
+    for unstored in values.unstored:
+        banks += unstored > 0
+    return banks
+
+
+@stage
 def has_pressure(pressure: np.ndarray) -> bool:
     """Whether some bank has to spill."""
     for bank in range(len(pressure)):
@@ -102,10 +111,8 @@ def store(state: State, remaining: int) -> None:
     ``remaining`` operations were not scheduled before this cycle.
     """
     machine, _, cycles, values, _, scratch, progress, _, _ = state
-    unstored = 0
-    for bank in range(machine.banks):
-        unstored += values.unstored[bank] > 0
-    if not has_pressure(scratch.pressure) and 2 * unstored < machine.banks and remaining > 0:
+    few = 2 * unstored_banks(values) < machine.banks
+    if few and remaining > 0 and not has_pressure(scratch.pressure):
         return
     row = progress.rows
     for bank in range(machine.banks):

@@ -22,6 +22,12 @@ SPARE_REGISTERS = 2
 WANTED = 8
 """Operations for which spilled operands are loaded again at a time."""
 
+HORIZON = 64
+"""Cycles ahead that an instruction may have effects in: more than any latency."""
+
+VISITED = 32
+"""Operations of one group that are searched for values read together with another."""
+
 CLASHES = 16
 """Pairs of operands in one bank that a cycle remembers, to copy one of each."""
 
@@ -169,7 +175,8 @@ class Values(NamedTuple):
     loaded_at, loaded_to
         int64 and int32, of an input: the last cycle that reads it, and the location there.
     arrivals, next_arrival
-        int32 [64] and int32, lists of values by the cycle, modulo 64, from which they can be read.
+        int32 [HORIZON] and int32, lists of values by the cycle, modulo HORIZON, from which they
+        can be read.
     """
 
     location: np.ndarray
@@ -230,7 +237,7 @@ def new_values(graph: Graph, banks: int, registers: int) -> Values:
         unstored=np.zeros(banks, np.int64),
         loaded_at=np.full(total, NONE, np.int64),
         loaded_to=np.zeros(total, np.int32),
-        arrivals=np.full(64, NONE, np.int32),
+        arrivals=np.full(HORIZON, NONE, np.int32),
         next_arrival=np.full(total, NONE, np.int32),
     )
 
@@ -241,7 +248,8 @@ class Scratch(NamedTuple):
     kind, node
         uint8 and int32 [places]: EMPTY, OPERATION or LEAF; the operation or, at a leaf, the value.
     path, stack
-        int32 [depth + 1], the roots that ``climb`` went through, lowest first; for ``neighbours``.
+        int32 [depth + 1] and [VISITED + 1], operations: the roots that ``climb`` went through,
+        lowest first; those that ``neighbours`` has yet to visit.
     claim
         int32 [banks], the location that the cone reads from each bank, or NONE.
     load
@@ -286,7 +294,7 @@ def new_scratch(depth: int, banks: int, attempts: int = 0) -> Scratch:
         kind=np.zeros(places, np.uint8),
         node=np.zeros(places, np.int32),
         path=np.zeros(depth + 1, np.int32),
-        stack=np.empty(64, np.int32),
+        stack=np.empty(VISITED + 1, np.int32),
         claim=np.full(banks, NONE, np.int32),
         load=np.zeros((places, 3), np.int64),
         result=np.zeros(places, np.int64),

@@ -13,8 +13,8 @@ from sw.compiler.dpu import heap
 from sw.compiler.dpu.cone import AWAY, climb, expand
 from sw.compiler.dpu.jit import in_place, inner, stage
 from sw.compiler.dpu.place import NO_LOAD, NO_REGISTER, PLACED, SAME_BANK, move, place
-from sw.compiler.dpu.spill import has_pressure, note_pressure, reload, store
-from sw.compiler.dpu.state import CLASHES, MEMORY_IDLE, NONE, WANTED, State
+from sw.compiler.dpu.spill import has_pressure, note_pressure, reload, store, unstored_banks
+from sw.compiler.dpu.state import CLASHES, HORIZON, MEMORY_IDLE, NONE, WANTED, State
 
 FOCUS_CYCLES = 8
 """Cycles without any progress, beyond the longest latency, after which everything goes to the most
@@ -40,7 +40,7 @@ def walk(state: State, load_window: int, attempts: int, eager: float, limit: np.
     while remaining > 0 or progress.unstored > 0:
         cycle = progress.cycle
         room = len(locations.value) - progress.locations
-        if cycle + 64 >= len(cycles.memory) or room <= 16 * machine.banks:
+        if cycle + HORIZON >= len(cycles.memory) or room <= 16 * machine.banks:
             return NO_ROOM
         _begin(state)
         before = progress.finished - progress.unstored
@@ -97,10 +97,7 @@ def _trees_run(state: State, remaining: int, focused: bool) -> bool:
         return progress.cycle % 2 == 0
     if remaining == 0 or progress.short_of_loads:
         return False
-    unstored = 0
-    for bank in range(machine.banks):
-        unstored += values.unstored[bank] > 0
-    return 2 * unstored <= machine.banks
+    return 2 * unstored_banks(values) <= machine.banks
 
 
 @stage
@@ -124,11 +121,11 @@ def _run_groups(state: State, load_window: int, attempts: int, eager: float, foc
                 continue
         if focused:
             progress.focus, progress.crowded = operation, False
-        top, levels, whole = climb(graph, values, scratch, progress.cycle, operation, depth, key)
-        if levels == AWAY and progress.wanted < WANTED:
+        top, whole = climb(graph, values, scratch, progress.cycle, operation, depth, key)
+        if top == AWAY and progress.wanted < WANTED:
             scratch.wanted[progress.wanted] = operation
             progress.wanted += 1
-        runs = levels > 0
+        runs = top >= 0
         if runs and not whole and progress.idle == 0:
             urgent = key[operation] <= most_urgent + eager
             if urgent and progress.partial < len(scratch.partial):
@@ -159,8 +156,8 @@ def _run_parts(state: State, load_window: int, lanes: int, focused: bool) -> Non
         operation = scratch.partial[k]
         if values.done[operation]:
             continue
-        top, levels, _ = climb(graph, values, scratch, progress.cycle, operation, depth, key)
-        if levels > 0:
+        top, _ = climb(graph, values, scratch, progress.cycle, operation, depth, key)
+        if top >= 0:
             lanes -= _place_or_less(state, load_window, operation, top)
 
 
