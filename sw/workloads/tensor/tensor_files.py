@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import scipy.io
 import scipy.sparse
 
 from hw.lib.errors import WorkloadError, damaged_as
@@ -71,15 +72,17 @@ def save_tensor(path: str | Path, tensor: Tensor) -> None:
         case ".tns":
             write_text(path, format_tns(tensor))
         case ".mtx":
-            write_text(path, _format_mtx(tensor, path))
+            if tensor.order != 2:
+                raise WorkloadError(
+                    f"{path}: a tensor of order {tensor.order}: .mtx holds matrices only"
+                )
+            with atomic_path(path) as temporary, temporary.open("wb") as file:
+                scipy.io.mmwrite(file, _sparse(tensor), symmetry="general")
         case ".npz":
             if tensor.order == 0:
                 raise WorkloadError(f"{path}: SciPy has no sparse scalars: save it as .tns")
-            array = scipy.sparse.coo_array(
-                (tensor.values, tuple(tensor.coordinates.T)), shape=tensor.shape
-            )
             with atomic_path(path) as temporary, temporary.open("wb") as file:
-                scipy.sparse.save_npz(file, array)
+                scipy.sparse.save_npz(file, _sparse(tensor))
         case suffix:
             raise WorkloadError(f"{path}: suffix {suffix!r}: must be .tns, .mtx or .npz")
 
@@ -154,18 +157,10 @@ def _named(path: Path, source: object) -> Tensor:
         raise WorkloadError(f"{path}: {error}") from None
 
 
-def _format_mtx(tensor: Tensor, path: Path) -> str:
-    if tensor.order != 2:
-        raise WorkloadError(f"{path}: a tensor of order {tensor.order}: .mtx holds matrices only")
-    lines = [
-        "%%MatrixMarket matrix coordinate real general",
-        f"{tensor.shape[0]} {tensor.shape[1]} {tensor.nnz}",
-    ]
-    for (row, column), value in zip(
-        (tensor.coordinates + 1).tolist(), tensor.values.tolist(), strict=True
-    ):
-        lines.append(f"{row} {column} {value!r}")
-    return "\n".join(lines) + "\n"
+def _sparse(tensor: Tensor) -> scipy.sparse.coo_array:
+    """With float64 values: SciPy lacks bfloat16, and a float32 in text would be rounded again."""
+    entries = tensor.values.astype(np.float64), tuple(tensor.coordinates.T)
+    return scipy.sparse.coo_array(entries, shape=tensor.shape)
 
 
 _READERS: dict[str, Callable[[Path], Tensor]] = {

@@ -38,8 +38,9 @@ def parse_tns(text: str, source: str) -> Tensor:
     at = first_true((coordinates < 0).any(axis=1) | ~np.isfinite(values))
     if at is not None:
         place = f"{source}:{line[at]}"
-        for index in coordinates[at][coordinates[at] < 0] + 1:
-            raise WorkloadError(f"{place}: index {index}: must be at least 1")
+        below = coordinates[at][coordinates[at] < 0]
+        if len(below):
+            raise WorkloadError(f"{place}: index {below[0] + 1}: must be at least 1")
         value = short(lines[line[at] - 1].split()[-1])
         raise WorkloadError(f"{place}: value {value}: must be finite")
     commented = text.count("\n", 0, text.rfind("#") + 1) + 1
@@ -67,12 +68,10 @@ def parse_tns(text: str, source: str) -> Tensor:
 
 def format_tns(tensor: Tensor) -> str:
     """The text of a file with the tensor, its shape as a comment."""
-    lines = [" ".join(["# shape", *map(str, tensor.shape)])]
-    for indices, value in zip(
-        (tensor.coordinates + 1).tolist(), tensor.values.tolist(), strict=True
-    ):
-        lines.append(" ".join(map(repr, [*indices, value])))
-    return "\n".join(lines) + "\n"
+    shape = " ".join(["# shape", *map(str, tensor.shape)])
+    columns = [*(tensor.coordinates + 1).T.tolist(), tensor.values.tolist()]
+    entries = zip(*(map(repr, column) for column in columns), strict=True)
+    return "\n".join([shape, *map(" ".join, entries)]) + "\n"
 
 
 def _is_skipped(line: str) -> bool:

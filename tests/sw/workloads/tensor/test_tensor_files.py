@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.io
@@ -263,6 +264,16 @@ def test_matrices_round_trip(tmp_path_factory: Any, suffix: str, tensor: Tensor)
     path = tmp_path_factory.getbasetemp() / f"round{suffix}"
     save_tensor(path, tensor)
     assert same(load_tensor(path), tensor)
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".npz", ".tns"])
+@pytest.mark.parametrize("type", [np.float32, ml_dtypes.bfloat16])
+def test_values_of_narrow_types_are_written_exactly(
+    tmp_path: Path, suffix: str, type: np.dtype
+) -> None:
+    tensor = Tensor((1, 2), np.array([[0, 0], [0, 1]]), np.array([0.1, 3.0], type))
+    save_tensor(tmp_path / f"m{suffix}", tensor)
+    assert load_tensor(tmp_path / f"m{suffix}").values.tolist() == tensor.values.tolist()
 
 
 def test_other_orders_round_trip(tmp_path: Path) -> None:
