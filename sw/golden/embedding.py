@@ -85,12 +85,12 @@ def bound(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: s
 
     Infinite where the output may overflow; an output that equals ``pool``'s is always in order.
     """
-    golden = pool(table, inputs, pooling, output_type).astype(np.float64)
-    if pooling == "max":
-        return np.zeros(golden.shape)
     counts = np.diff(inputs.offsets)
+    if pooling == "max":
+        return np.zeros((len(counts), table.shape[1]))
     terms = counts.astype(np.float64)
     sums = _sums(table, inputs)
+    golden = _finished(sums, counts, pooling, output_type).astype(np.float64)
     magnitudes = _sums(table, inputs, absolute=True)
     roundings = np.maximum(terms - 1, 0) if inputs.weights is None else terms
     # Besides, what the float64 sums here are off, generously.

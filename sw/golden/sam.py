@@ -217,8 +217,7 @@ class _Evaluation:
                 begins[1:] |= points.columns[name][1:] != points.columns[name][:-1]
             first = np.flatnonzero(begins)
             numbers = self._numbers.sums(numbers, np.diff(np.append(first, points.count)))
-            columns_left = {name: points.columns[name][first] for name in rest}
-            points = _Points(len(first), columns_left)
+            points = _Points(len(first), {name: points.columns[name][first] for name in rest})
         return _Relation(points, numbers)
 
     # Where a formula is.
@@ -251,10 +250,10 @@ class _Evaluation:
         left = sorted(factors, key=self._estimate)
         while left:
             covered = set(points.columns)
-            told = [factor for factor in left if _indices(factor) <= covered]
-            for factor in told:
+            settled = [factor for factor in left if _indices(factor) <= covered]
+            for factor in settled:
                 points = points.at(self._values(factor, points)[1])
-            left = [factor for factor in left if not any(factor is one for one in told)]
+            left = [factor for factor in left if not any(factor is one for one in settled)]
             if left:
                 joined = [factor for factor in left if _indices(factor) & covered] or left
                 points = _joined(points, self._points(joined[0]))

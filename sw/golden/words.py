@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, float_dtype, parse_format
+from hw.lib.formats import FloatFormat, parse_format
+from sw.golden.arithmetic import arithmetic
 
 
 class RangeError(ValueError):
@@ -50,12 +51,10 @@ def from_words(words: np.ndarray, format: str) -> np.ndarray:
 
 def typed(words: np.ndarray, format: str) -> np.ndarray:
     """As ``from_words``, in the format's own NumPy type; float64 where it has none."""
-    kind = parse_format(format)
+    kind, numbers = parse_format(format), arithmetic(format).numbers(words)
     if isinstance(kind, FloatFormat):
-        dtype = float_dtype(format)
-        return words.astype(f"u{dtype.itemsize}").view(dtype)
-    sign = 1 << (kind.width - 1)
-    return np.ldexp(((words.astype(np.int64) ^ sign) - sign).astype(np.float64), -kind.fraction)
+        return numbers
+    return np.ldexp(numbers.astype(np.float64), -kind.fraction)
 
 
 def float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
