@@ -87,9 +87,7 @@ def parse_psdd(text: str, source: str) -> PsddNodes:
     return parser.finish()
 
 
-_CODES = dict(kind="B", id="q", line="q", label="q", probability="d", elements="q") | dict(
-    prime="q", sub="q", theta="d"
-)
+_CODES = dict.fromkeys(PsddNodes.__annotations__, "q") | dict(kind="B", probability="d", theta="d")
 """Type codes of ``array.array`` for the fields of ``PsddNodes``."""
 
 

@@ -74,12 +74,13 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
         ),
     )
     on = row == column
-    # Ascending and without repeats: the first row missing is the first that isn't its own number.
-    given = row[on]
-    refuse_first(
-        np.append(given, -1)[:size] != np.arange(min(size, len(given) + 1)),
-        lambda at: f"{source}: row {at + 1} has no entry on the diagonal: must have one, not zero",
-    )
+    given = row[on]  # ascending and without repeats: without gaps, each is its own position
+    gap = first_true(given != np.arange(len(given)))
+    missing = len(given) if gap is None else gap
+    if missing < size:
+        raise WorkloadError(
+            f"{source}: row {missing + 1} has no entry on the diagonal: must have one, not zero"
+        )
     diagonal, diagonal_line = value[on], line[on]
     with np.errstate(divide="ignore", over="ignore"):
         useless = ~np.isfinite(1 / diagonal)

@@ -83,14 +83,11 @@ def _inputs(feature: Feature, arrays: Mapping[str, np.ndarray]) -> FeatureInputs
             raise WorkloadError(f"{key}: is missing")
         return arrays[key]
 
-    if not feature.weighted and f"{feature.name}.weights" in arrays:
-        raise WorkloadError(
-            f"{feature.name}.weights: the feature is not weighted: must be left out"
-        )
-    weights = None
+    name, weights = f"{feature.name}.weights", None
     if feature.weighted:
-        name = f"{feature.name}.weights"
         weights = _rounded(name, part("weights"), np.dtype(np.float32))
+    elif name in arrays:
+        raise WorkloadError(f"{name}: the feature is not weighted: must be left out")
     return FeatureInputs(
         _whole(f"{feature.name}.indices", part("indices"), feature),
         _whole(f"{feature.name}.offsets", part("offsets"), feature),

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
+from hw.sam.block_types import COMPRESSED, DENSE
 from sw.program.atomic import write_text
 from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.storage import (
@@ -256,7 +257,7 @@ def _tensor(
     shape: tuple[int, ...], levels: Sequence[_FileLevel], order: tuple[int, ...], values: np.ndarray
 ) -> Tensor:
     stored: tuple[Level, ...] = tuple(levels[mode] for mode in order)
-    names = tuple("dense" if isinstance(level, DenseLevel) else "compressed" for level in stored)
+    names = tuple(DENSE if isinstance(level, DenseLevel) else COMPRESSED for level in stored)
     return restore(Storage(TensorFormat(names, order), shape, stored, values))
 
 
