@@ -22,6 +22,9 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.statistics import FeatureStatistics
 
+Ranked = list[tuple[float, Schedule]]
+"""Schedules with their costs, the best ones first."""
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -46,9 +49,7 @@ class Choice:
     of_group: list[Schedule]
 
 
-def rank_group(
-    group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm: int
-) -> list[tuple[float, Schedule]]:
+def rank_group(group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm: int) -> Ranked:
     """A group's candidates with their cost in ns, least first; of equals the earlier first.
 
     A cost is that of all its features together. Those that need more shared memory than the

@@ -67,8 +67,8 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
     """The schedules in a file's text, for a model on a configuration.
 
     Raises ``WorkloadError`` that begins with ``place``: for damaged JSON with its line, for another
-    model, architecture or size of blocks, for templates, parameters and values that there are not,
-    and for a schedule that cannot compute its feature, with the reason.
+    model, architecture or size of blocks, for unknown templates, parameters and values, and for a
+    schedule that cannot compute its feature, with the reason.
     """
     with damaged_as(WorkloadError, place):
         data = parse_json(text, place)

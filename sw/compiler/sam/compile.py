@@ -10,7 +10,7 @@ from hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, Wor
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.config import SamConfig
 from hw.sam.graph import Graph
-from sw.compiler.passes import Pass, PassError, Trace
+from sw.compiler.passes import Pass, PassError, Trace, text_of
 from sw.compiler.sam import passes
 from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.lower import lower
@@ -50,7 +50,7 @@ def compile(
 
         encoded = encode_fabric(graph, config)
         graph, configuration = encoded.graph, encoded.words
-        trace.after("configure", lambda: {"txt": "".join(f"{w:#010x}\n" for w in configuration)})
+        trace.after("configure", lambda: {"txt": text_of(f"{w:#010x}" for w in configuration)})
     else:
         config = replace(config, expression=workload.text, graph=graph)
     trace.progress(1.0)

@@ -42,9 +42,8 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
     if len(named) < count or len(summed) != 1 or summed[0] not in crds or missing:
         netlist.refuse(
             node,
-            f": edges bring the coordinates of "
-            f"{', '.join(crds) or 'nothing'}; must be those of {', '.join(named) or 'in0'} and of "
-            "the one index that is summed",
+            f": edges bring the coordinates of {', '.join(crds) or 'nothing'}; must be those of "
+            f"{', '.join(named) or 'in0'} and of the one index that is summed",
         )
     inputs = {f"crd{place}": crds[index] for place, index in enumerate(named[:count])}
     node.inputs = {**inputs, f"crd{count}": crds[summed[0]], "val": netlist.wire(node, "val")}

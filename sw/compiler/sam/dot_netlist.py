@@ -1,6 +1,6 @@
 """Nodes and edges of the SAM tools' DOT files as blocks, of any number of operands.
 
-The dialect tells ports by the comments of edges: ``in-B`` and ``out-B`` are the lane of operand B
+The dialect names ports in the comments of edges: ``in-B`` and ``out-B`` are the lane of operand B
 of a joiner, ``i``, ``in-i``, ``outer-i`` a port for coordinates of index i, ``in-0`` and ``in-1``
 the operands of arithmetic. Where edges into arithmetic have no comment, as in files of the tools,
 the digraph's attribute ``operand_order`` says which operand is the first one: ``id``, that from the
@@ -36,7 +36,7 @@ Wire = tuple[str, str]
 class Node:
     """A node's attributes, and the wire into each input.
 
-    Inputs and outputs are called as those of blocks, but for joiners, which may have any number of
+    Inputs and outputs are named like those of blocks, but for joiners, which may have any number of
     lanes, and for accumulators, whose ``in i`` and ``out i`` have the index instead of a place.
     ``free`` are the inputs of arithmetic that no comment names.
     """

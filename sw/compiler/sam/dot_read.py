@@ -44,7 +44,7 @@ def read_dot(text: str, name: str, operand_order: str | None = None) -> ReadGrap
         ``id`` or ``edge``, for a file that does not say, see ``dot_netlist``.
 
     Raises ``WorkloadError`` that names the file, and the line where one can be named; for a
-    difference whose first operand nothing tells, too.
+    difference whose order of operands is ambiguous, too.
     """
     with damaged_as(WorkloadError, f"{name}: file"):
         syntax = parse_dot(text, name)
@@ -124,13 +124,12 @@ class _Builder:
             case "fiberlookup":
                 tensor, index, format = value("tensor"), value("index"), value("format")
                 label = f"lookup_{tensor}_{index}" if tensor else f"all_{index}"
-                common: dict[str, Any] = {"tensor": tensor, "index": index}
-                common["level"] = self._level(node)
+                lookup = partial(add, label=label, tensor=tensor, index=index)
+                level, skip = self._level(node), node.values.get("skip") == "true"
                 if format == BITVECTOR:
-                    add("bitvectorlookup", label, **common)
+                    lookup("bitvectorlookup", level=level)
                 else:
-                    skip = node.values.get("skip") == "true"
-                    add("fiberlookup", label, **common, format=format, skip=skip)
+                    lookup("fiberlookup", level=level, format=format, skip=skip)
             case "bitvectorexpand":
                 index = value("index")
                 add("bitvectorexpand", f"expand_{index}", index=index)
@@ -186,7 +185,7 @@ class _Builder:
         names: Mapping[str, str] = {},
         **parameters: Any,
     ) -> None:
-        """A block whose ports are called as the node's, but for those that ``names`` translates."""
+        """A block, its ports named like the node's but for those that ``names`` translates."""
         kind = BLOCK_TYPES[type]
         inputs = {
             port.name: self._stream(node, names.get(port.name, port.name))

@@ -180,11 +180,8 @@ class _Writer:
                 mode = self._mode(tensor, block["level"])
                 return {"type": "locate", **named, "mode": mode}, f"Locate {index}: {tensor}{mode}"
             case "fiberwrite":
-                mode, format, level = (
-                    self._mode(tensor, block["level"]),
-                    block["format"],
-                    block["level"],
-                )
+                level, format = block["level"], block["format"]
+                mode = self._mode(tensor, level)
                 values = {"type": "fiberwrite", **named, "mode": mode, "format": format}
                 if format == COMPRESSED:
                     outer = "*".join(self._dimensions(level))

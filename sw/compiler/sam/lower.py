@@ -328,7 +328,7 @@ class _Lowering:
         self._builder.add("valwrite", f"write_{tensor}_vals", {"val": val}, tensor=tensor)
 
     def _require_writable(self, loops: tuple[Loop, ...]) -> None:
-        """A stop does not tell an empty fiber from an empty fiber around it.
+        """A stop does not distinguish an empty fiber from one around it.
 
         A level below a dense one has a fiber for each of its positions, so the writer must count
         empty ones, but not those that stand for an empty fiber further out.

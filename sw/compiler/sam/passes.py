@@ -98,7 +98,7 @@ def remove_unused(graph: Graph) -> Graph:
 def attach_coordinates(graph: Graph) -> Graph:
     """Reductions learn the coordinates around them, so that they know how many sums they owe.
 
-    Without them an empty fiber around an empty fiber is not told from it. Of several streams that
+    Without them an empty fiber cannot be distinguished from one around it. Of several streams that
     carry the same coordinates it is the nearest one that the values come from. O(blocks²).
     """
     table = trace(graph)
@@ -133,8 +133,8 @@ def mark_empty_fibers(graph: Graph) -> Graph:
     """Writers keep the empty fibers whose coordinates the writer outside writes. O(blocks).
 
     The outermost fiber is always kept. Where the writer outside drops coordinates, it is those of
-    empty fibers. Below two compressed levels or more, an empty fiber cannot be told from one
-    around it, and none is kept; there a fiber is empty only if its coordinate has been dropped.
+    empty fibers. Below two compressed levels or more, an empty fiber cannot be distinguished from
+    one around it, and none is kept; there a fiber is empty only if its coordinate has been dropped.
     """
     writers = {
         (block["tensor"], block["level"]): block

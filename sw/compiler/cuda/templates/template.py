@@ -140,7 +140,8 @@ class Template(ABC):
             if not self.refusal(schedule, feature, block_threads):
                 yield schedule
 
-    def vector_refusal(self, feature: Feature, vector: int) -> str:
+    @staticmethod
+    def vector_refusal(feature: Feature, vector: int) -> str:
         """Why rows cannot be loaded in vectors of so many elements, or empty."""
         if feature.dim % vector:
             return f"vector = {vector}: must divide dim {feature.dim}"

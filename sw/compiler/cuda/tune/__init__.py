@@ -82,9 +82,9 @@ def tune(
         return found
     identity = _identity(model, config, batches, strategy, candidates, seed)
     identity["GPUs"] = measurer.products()
-    journal = None if output is None else journal_path(output)
+    opened = nullcontext() if output is None else Journal(journal_path(output), identity)
     try:
-        with nullcontext() if journal is None else Journal(journal, identity) as opened:
+        with opened as journal:
             found = _MEASURING[strategy](
                 Tuning(
                     model=model,
@@ -93,18 +93,19 @@ def tune(
                     candidates=candidates,
                     origin=f"{strategy} tuning of {candidates} candidates on {history}",
                     measurer=measurer,
-                    journal=opened,
+                    journal=journal,
                     progress=progress,
                     note=note,
                 )
             )
     except DeviceFailure as failure:
-        if journal is None:
+        if output is None:
             raise
-        raise DeviceFailure(f"{failure}; the same command resumes from {journal}") from failure
-    if output is not None and journal is not None:
+        kept = journal_path(output)
+        raise DeviceFailure(f"{failure}; the same command resumes from {kept}") from failure
+    if output is not None:
         schedule_file.save(output, found)
-        journal.unlink()
+        journal_path(output).unlink()
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_groups, rank_group
+from sw.compiler.cuda.cost_model import Ranked, choose_for_groups, rank_group
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import FeatureGroup
 from sw.compiler.cuda.schedule import Schedule
@@ -24,10 +24,6 @@ _PADDING_WAVES = 2
 
 _Filler = tuple[int, Schedule, int]
 """A feature, its schedule, and the blocks that it has."""
-
-
-Ranked = list[tuple[float, Schedule]]
-"""Schedules with their costs, the best ones first."""
 
 
 def best_candidates(

@@ -108,7 +108,7 @@ class _Shared:
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Nor does any tell an outcome: the caller was interrupted, and waits for none of them."""
+        """Nor does any report an outcome: the caller was interrupted, and waits for none."""
         with self.changed:
             self.closed = True
         self.stop()

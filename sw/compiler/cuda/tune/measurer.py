@@ -78,7 +78,7 @@ class Measurer(Protocol):
         """Names of the GPUs: times of others cannot be compared with theirs."""
 
     def prepare(self, jobs: Sequence[Job]) -> None:
-        """Told once what will be asked for, in this order, so that kernels can be compiled ahead.
+        """Called once with the jobs to come, in their order, so that kernels can be compiled ahead.
 
         Returns at once.
         """

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import Ranked
 from sw.compiler.cuda.feature_groups import FeatureGroup, schedule_set
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.candidates import Ranked, best_candidates
+from sw.compiler.cuda.tune.candidates import best_candidates
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
 from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key
@@ -67,7 +68,7 @@ class Tuning:
                 self._outcomes[key] = known[key]
             elif key not in self._outcomes:
                 missing[key] = job
-        self._tell()
+        self._report()
         distribute(list(missing.values()), self.measurer, self._finished, self._lost, self.note)
         return [self._outcomes[key] for key in keys]
 
@@ -88,9 +89,9 @@ class Tuning:
             self.journal.add(key, outcome)
         self._outcomes[key] = outcome
         self._measured += 1
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         done = len(self._outcomes)
         left = None
         if self._measured:

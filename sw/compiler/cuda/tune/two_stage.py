@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sw.compiler.cuda.code_sharing import Options, share_codes
+from sw.compiler.cuda.cost_model import Ranked
 from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.tune.candidates import Ranked, padding
+from sw.compiler.cuda.tune.candidates import padding
 from sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
 from sw.compiler.cuda.tune.tuning import Tuning
 
