@@ -71,9 +71,9 @@ class Netlist:
     ``result_indices``: those of the coordinates that are written.
     """
 
-    def __init__(self, syntax: DotGraph, name: str, operand_order: str | None) -> None:
+    def __init__(self, syntax: DotGraph, name: str) -> None:
         self._file = name
-        self._operand_order = syntax.attributes.get("operand_order", operand_order)
+        self._operand_order = syntax.attributes.get("operand_order")
         if self._operand_order not in (None, *OPERAND_ORDERS):
             raise WorkloadError(
                 f"{name}: operand_order = {self._operand_order}: must be "

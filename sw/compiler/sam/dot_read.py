@@ -37,19 +37,16 @@ class ReadGraph:
     statement: str
 
 
-def read_dot(text: str, name: str, operand_order: str | None = None) -> ReadGraph:
+def read_dot(text: str, name: str) -> ReadGraph:
     """The graph in the text of the file called ``name``.
 
-    operand_order
-        ``id`` or ``edge``, for a file that does not say, see ``dot_netlist``.
-
     Raises ``WorkloadError`` that names the file, and the line where one can be named; for a
-    difference whose order of operands is ambiguous, too.
+    difference whose order of operands is ambiguous, too: see ``dot_netlist``.
     """
     with damaged_as(WorkloadError, f"{name}: file"):
         syntax = parse_dot(text, name)
         formats = _formats(syntax, name)
-        netlist = Netlist(syntax, name, operand_order)
+        netlist = Netlist(syntax, name)
         modernise(netlist)
         blocks = _Builder(netlist, formats).blocks()
         try:

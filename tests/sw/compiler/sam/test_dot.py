@@ -157,7 +157,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_the_tools_compute_what_they_should(name: str) -> None:
     formats, lines, text = FILES[name]
-    found = read_dot(dialect(formats, lines), f"{name}.gv", operand_order="id")
+    found = read_dot(ordered(dialect(formats, lines), "id"), f"{name}.gv")
     statement, expected = parse(found.statement), parse(text)
     assert (statement.result, statement.formats) == (expected.result, expected.formats)
     assert statement.order == expected.order
@@ -205,30 +205,22 @@ def test_the_order_of_operands_does_not_depend_on_the_path(name: str) -> None:
     statement = parse("x(i)=b(i)-c(i) -f=x:s -f=b:s -f=c:s")
     found = read_dot(write_dot(lower(statement), statement), name)
     assert parse(found.statement) == statement
-    assert BY_ID in read_dot(RESIDUAL, name, operand_order="id").statement
-    assert BY_EDGE in read_dot(RESIDUAL, name, operand_order="edge").statement
-
-
-def test_the_digraph_gives_the_order_of_operands() -> None:
-    for order, expression in (("id", BY_ID), ("edge", BY_EDGE)):
-        text = RESIDUAL.replace("{", f"{{ operand_order={order}", 1)
-        assert expression in read_dot(text, "x.gv").statement
-        other = "edge" if order == "id" else "id"
-        assert expression in read_dot(text, "x.gv", operand_order=other).statement
+    assert BY_ID in read_dot(ordered(RESIDUAL, "id"), name).statement
+    assert BY_EDGE in read_dot(ordered(RESIDUAL, "edge"), name).statement
 
 
 def test_edges_give_the_order_of_operands() -> None:
     for first, expression in ((1, BY_ID), (0, BY_EDGE)):
         text = commented(RESIDUAL, ["in-0", "in-1"] if first == 0 else ["in-1", "in-0"])
-        assert expression in read_dot(text, "x.gv", operand_order="edge").statement
-        assert expression in read_dot(text, "x.gv", operand_order="id").statement
+        assert expression in read_dot(ordered(text, "edge"), "x.gv").statement
+        assert expression in read_dot(ordered(text, "id"), "x.gv").statement
 
 
 def test_one_edge_gives_the_order_of_both_operands() -> None:
     for comments, expression in ((["", "in-0"], BY_ID), (["in-0", ""], BY_EDGE)):
         text = commented(RESIDUAL, comments)
-        assert expression in read_dot(text, "x.gv", operand_order="edge").statement
-        assert expression in read_dot(text, "x.gv", operand_order="id").statement
+        assert expression in read_dot(ordered(text, "edge"), "x.gv").statement
+        assert expression in read_dot(ordered(text, "id"), "x.gv").statement
 
 
 def test_names_that_are_no_ids_leave_the_order_of_edges() -> None:
@@ -239,7 +231,7 @@ def test_names_that_are_no_ids_leave_the_order_of_edges() -> None:
     with refused(
         "x.gv, line 33: operand_order = id: node minus: names must be numbers from left to right"
     ):
-        read_dot(text, "x.gv", operand_order="id")
+        read_dot(ordered(text, "id"), "x.gv")
 
 
 def test_an_ambiguous_order_of_operands_is_refused() -> None:
@@ -249,7 +241,12 @@ def test_an_ambiguous_order_of_operands_is_refused() -> None:
     ):
         read_dot(RESIDUAL, "x.gv")
     with refused("x.gv: operand_order = name: must be id or edge"):
-        read_dot(RESIDUAL.replace("{", "{ operand_order=name", 1), "x.gv")
+        read_dot(ordered(RESIDUAL, "name"), "x.gv")
+
+
+def ordered(text: str, order: str) -> str:
+    """The text with the digraph's order of operands."""
+    return text.replace("{", f"{{ operand_order={order}", 1)
 
 
 def commented(text: str, comments: list[str]) -> str:
