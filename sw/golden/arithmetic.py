@@ -100,7 +100,7 @@ Arithmetic = _FloatArithmetic | _FixedArithmetic
 
 
 def arithmetic(format: str) -> Arithmetic:
-    """Arithmetic of the format called so; ``ValueError`` if there is none."""
+    """Arithmetic of the format of that name; ``ValueError`` if it is unknown."""
     kind = parse_format(format)
     if isinstance(kind, FloatFormat):
         return _FloatArithmetic(kind, float_dtype(format))

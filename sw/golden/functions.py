@@ -25,7 +25,7 @@ Reals = npt.NDArray[np.float64]
 def apply(function: Function, words: np.ndarray, format: str) -> np.ndarray:
     """``function`` of ``words`` (uint32, any shape), as words of the same format.
 
-    Raises ``ValueError`` for a format that there is none of, or that lacks this function.
+    Raises ``ValueError`` for an unknown format, or one that lacks this function.
     """
     kind = parse_format(format)
     check_function(kind, function)

@@ -19,7 +19,7 @@ _SHOWN = 40
 
 
 def read_text(path: str | Path) -> str:
-    """The file's text; ``WorkloadError`` if there is none or it is not valid UTF-8."""
+    """The file's text; ``WorkloadError`` if it cannot be read or is not valid UTF-8."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

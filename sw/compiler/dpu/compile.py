@@ -16,7 +16,13 @@ from hw.lib.errors import CapacityError
 from sw.compiler.dpu import dumps, sections
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.bounds import lower_bounds
-from sw.compiler.dpu.check import check_binary, check_instructions
+from sw.compiler.dpu.check import (
+    EXECUTING,
+    LOADING,
+    STORING,
+    check_binary,
+    check_instructions,
+)
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
@@ -182,7 +188,6 @@ def _program(
             f"instruction_words = {config.instruction_words}: this DAG needs at least {needed}"
         )
     count = np.bincount(opcode, minlength=len(Opcode))
-    executing = count[[Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE]].sum()
     used_inputs = len(np.unique(layout.word_value))
     statistics = {
         "operations": binary.operations,
@@ -190,10 +195,10 @@ def _program(
         "instructions": len(opcode),
         "instruction_bytes": len(stream),
         "memory_rows": layout.rows,
-        "blocks": executing,
+        "blocks": count[[*EXECUTING]].sum(),
         "copies": result.copies,
-        "loads": count[[Opcode.LOAD, Opcode.EXEC_LOAD]].sum(),
-        "stores": count[[Opcode.STORE, Opcode.EXEC_STORE]].sum(),
+        "loads": count[[*LOADING]].sum(),
+        "stores": count[[*STORING]].sum(),
         "nops": count[Opcode.NOP],
         "spills": result.spills,
         "lanes": result.cycles.used[: result.length].sum(),

@@ -22,7 +22,9 @@ def instructions(
     cycles, length = schedule.cycles, schedule.length
     rows = slice(0, length)
     address = register_addresses(schedule, config.registers)
-    read = cycles.read[rows]
+    reads = cycles.read[rows] != NONE
+    read_address = np.zeros(reads.shape, np.int32)
+    read_address[reads] = address[cycles.read[rows][reads]]
     memory = cycles.memory[rows]
     busy = cycles.busy[rows]
     loads = (memory == MEMORY_LOAD) | (memory == MEMORY_RELOAD)
@@ -30,14 +32,7 @@ def instructions(
     only_copies = busy & ~(cycles.write_source[rows] > WRITE_COPY).any(axis=1)
     opcode = np.full(length + 1, Opcode.HALT, np.uint8)
     opcode[rows] = np.select(
-        [
-            busy & loads,
-            busy & stores,
-            only_copies,
-            busy,
-            loads,
-            stores,
-        ],
+        [busy & loads, busy & stores, only_copies, busy, loads, stores],
         [
             Opcode.EXEC_LOAD,
             Opcode.EXEC_STORE,
@@ -49,11 +44,9 @@ def instructions(
         Opcode.NOP,
     )
     columns = {
-        "read_enable": read != NONE,
-        "valid_reset": cycles.release[rows] & (read != NONE),
-        "read_address": np.where(read != NONE, address[np.maximum(read, 0)], 0)
-        if len(address)
-        else np.zeros(read.shape, np.int32),
+        "read_enable": reads,
+        "valid_reset": cycles.release[rows] & reads,
+        "read_address": read_address,
         "source": cycles.source[rows],
         "operation": cycles.operation[rows],
         "write_source": cycles.write_source[rows],

@@ -57,8 +57,8 @@ def memory_layout(schedule: Schedule, binary: BinaryDag, config: DpuConfig) -> M
         last_use[cycles.row[cycle]] = cycle
     outputs = binary.outputs
     computed = outputs >= binary.leaves
-    stored_row = schedule.values.row[outputs]
-    last_use[stored_row[computed]] = length
+    stored_row = schedule.values.row[outputs[computed]]
+    last_use[stored_row] = length
     physical = np.full(schedule.memory_rows, -1, np.int32)
     rows = input_rows
     vacant: list[int] = []
@@ -77,14 +77,14 @@ def memory_layout(schedule: Schedule, binary: BinaryDag, config: DpuConfig) -> M
     row[moved] = physical[cycles.row[:length][moved]]
     if rows > config.data_rows:
         raise CapacityError(f"data_rows = {config.data_rows}: this DAG needs at least {rows} rows")
+    output_row = np.full(len(outputs), -1, np.int32)
+    output_row[computed] = physical[stored_row]
     return MemoryLayout(
         row,
         row[loads[issue]],
         bank.astype(np.int32),
         schedule.locations.value[location],
-        np.where(computed, physical[np.where(computed, stored_row, 0)], -1).astype(np.int32)
-        if schedule.memory_rows
-        else np.full(len(outputs), -1, np.int32),
+        output_row,
         np.where(computed, schedule.values.lane[outputs], outputs).astype(np.int32),
         rows,
     )

@@ -83,7 +83,6 @@ def _depth_first(
     for output in outputs:
         if output < leaves:
             continue
-        top = 0
         stack[0] = output - leaves
         top = 1
         while top > 0:

@@ -133,9 +133,7 @@ def _run_groups(state: State, load_window: int, attempts: int, eager: float, foc
                 progress.partial += 1
                 continue
             runs = False
-        used = 0
-        if runs:
-            used = _place_or_less(state, load_window, operation, top)
+        used = _place_or_less(state, load_window, operation, top) if runs else 0
         lanes -= used
         if used == 0:
             failures += 1

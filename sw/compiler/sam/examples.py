@@ -18,7 +18,7 @@ EXAMPLES = {"matmul": SUITE["matmul_ikj"], "elemadd": SUITE["mat_elemadd"]}
 
 
 def write_operands(folder: str | Path) -> dict[str, str]:
-    """Writes sparse matrices ``B.mtx`` and ``C.mtx`` into a folder, made if need be: paths."""
+    """Writes sparse matrices ``B.mtx`` and ``C.mtx`` into a folder, created if missing; paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}

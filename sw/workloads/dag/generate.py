@@ -16,7 +16,7 @@ EXAMPLE_OPERATIONS = 10_000
 
 
 def write_examples(folder: str | Path) -> list[Path]:
-    """Writes ``circuit.psdd`` and ``grid.mtx`` into a folder, made if need be; their paths."""
+    """Writes ``circuit.psdd`` and ``grid.mtx`` into a folder, created if missing; their paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     texts = {

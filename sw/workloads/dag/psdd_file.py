@@ -77,7 +77,7 @@ def parse_psdd(text: str, source: str) -> PsddNodes:
     """The nodes in the text of a file called ``source``.
 
     Raises ``WorkloadError`` with file and line, also where a decision other than the last is used
-    nowhere: so a file is noticed that breaks off between two lines. O(length of the text).
+    nowhere: a file that was truncated between two lines has such decisions. O(length of the text).
     """
     parser = _Parser(source)
     for number, line in enumerate(text.splitlines(), 1):

@@ -77,7 +77,7 @@ def load_fibertree(folder: str | Path, name: str, modes: Sequence[int] | None = 
 
 
 def save_fibertree(folder: str | Path, name: str, storage: Storage) -> None:
-    """Writes a tensor into a folder, which is made if there is none.
+    """Writes a tensor into a folder, which is created if missing.
 
     Each file appears whole or not at all; files of an older tensor of this name go. Which dense
     level came first is lost where dimensions do not ascend: ``load_fibertree`` needs ``modes``
