@@ -43,10 +43,13 @@ class Example:
 
 
 class TargetOption(click.Option):
-    """An option of a target's own. ``commands``: those that have it, of compile, run and tune."""
+    """An option of a target's own, whose help shows its default.
+
+    ``commands``: those that have it, of compile, run and tune.
+    """
 
     def __init__(self, *names: str, commands: tuple[str, ...], **attributes: Any) -> None:
-        super().__init__(names, **attributes)
+        super().__init__(names, show_default=True, **attributes)
         self.commands = commands
 
 

@@ -37,7 +37,6 @@ OPTIONS = (
         commands=("tune",),
         type=click.Choice(STRATEGIES),
         default=STRATEGIES[0],
-        show_default=True,
         help="Measure candidates side by side under interference, then whole kernels; each "
         "alone; or trust the cost model.",
     ),
@@ -46,7 +45,6 @@ OPTIONS = (
         commands=("tune",),
         type=click.IntRange(min=1),
         default=16,
-        show_default=True,
         help="Historical batches to tune on.",
     ),
     TargetOption(
@@ -54,7 +52,6 @@ OPTIONS = (
         commands=("tune",),
         type=click.IntRange(min=1),
         default=8,
-        show_default=True,
         help="Schedules of each feature to measure: the best by the cost model.",
     ),
 )
