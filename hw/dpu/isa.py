@@ -7,6 +7,8 @@ Source: DPU-v2, sections III.B to III.E and figure 7.
 
 from __future__ import annotations
 
+from functools import cache
+
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
@@ -68,6 +70,7 @@ def write_source_bits(config: DpuConfig) -> int:
     return (FIRST_WRITER + len(writers(config, config.banks - 1)) - 1).bit_length()
 
 
+@cache
 def instruction(config: DpuConfig, opcode: Opcode) -> data.StructLayout:
     """The fields of one format, ``opcode`` first, with ``padding`` to whole bytes last.
 

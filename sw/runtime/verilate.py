@@ -31,7 +31,15 @@ _VERILATOR_FLAGS = ("--x-assign", "fast", "--x-initial", "fast", "--no-timing", 
 # -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
 # Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
 # 78,000; -Os 66 s, 70,000. Splitting into smaller files than Verilator does costs more in all.
-_OPTIMISE = {"OPT_FAST": "-O1", "OPT_SLOW": "-O0"}
+OPTIMISE = {"OPT_FAST": "-O1", "OPT_SLOW": "-O0"}
+"""Variables of Verilator's makefile."""
+
+# 0.8 MB of Verilog, on two cores: 18 s of CPU time in Verilator's 17 files with precompiled headers
+# for them, 12 s in two files. Large designs gain from more files and cores.
+_JOINED_UP_TO = 1 << 20
+JOINED = ("--output-groups", "1")
+"""Flags of Verilator for C++ in two files; ``without_precompiled_headers`` goes with them."""
+
 _LIBRARY = "simulator.so"
 
 
@@ -50,18 +58,20 @@ def build(
     minutes for a big design; milliseconds where it was built before.
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
-    flags = [*_VERILATOR_FLAGS, *(f"{name}={value}" for name, value in _OPTIMISE.items())]
+    joined = len(verilog) <= _JOINED_UP_TO
+    flags = [*_VERILATOR_FLAGS, *(JOINED if joined else ()), *(["--trace-fst"] if trace else [])]
+    variables = [f"{name}={value}" for name, value in OPTIMISE.items()]
     digest = digest_of(
-        verilog, top, shim, configuration, *headers, *flags, str(trace), verilator.__version__
+        *(verilog, top, shim, configuration, *headers, *flags, *variables, verilator.__version__)
     )
 
     def make(folder: Path) -> None:
-        runtime = _runtime(trace)
+        runtime = runtime_objects("verilated_fst_c") if trace else runtime_objects()
         sources = {"shim.vlt": configuration, "top.v": verilog, "shim.cpp": shim}
         for name, text in sources.items():
             (folder / name).write_text(text)
-        _verilate(folder, top, trace, [name for name, text in sources.items() if text])
-        _compile(folder, top, runtime)
+        _verilate(folder, top, flags, [name for name, text in sources.items() if text])
+        _compile(folder, top, runtime, joined)
 
     return cached(digest, make, keep=(_LIBRARY,))[0]
 
@@ -115,19 +125,26 @@ def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: 
     raise BuildError(f"{top}: {tool} failed: {first} (all of it: {log})")
 
 
-def _verilate(folder: Path, top: str, trace: bool, sources: list[str]) -> None:
+def without_precompiled_headers(folder: Path) -> dict[str, str]:
+    """Variables with which Verilator's makefile, run in ``folder``, compiles none."""
+    for kind in ("fast", "slow"):  # which every file of C++ needs, and which are not looked into
+        (folder / f"none.{kind}.gch").touch()
+    return {"VK_PCH_H": "none", "VK_PCH_I_FAST": "", "VK_PCH_I_SLOW": ""}
+
+
+def _verilate(folder: Path, top: str, flags: list[str], sources: list[str]) -> None:
     arguments = ["--cc", "--exe", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
-    arguments += [*_VERILATOR_FLAGS, *(["--trace-fst"] if trace else [])]
-    _check("verilator", top, run_verilator([*arguments, *sources], folder), folder)
+    _check("verilator", top, run_verilator([*arguments, *flags, *sources], folder), folder)
 
 
-def _compile(folder: Path, top: str, runtime: list[Path]) -> None:
+def _compile(folder: Path, top: str, runtime: list[Path], joined: bool) -> None:
     """Runs Verilator's own makefile, with the common runtime taken from the cache."""
     variables = {
-        **_OPTIMISE,
+        **OPTIMISE,
+        # Empty in the wheel, with which precompiled headers fail.
+        **(without_precompiled_headers(folder) if joined else {"CFG_CXXFLAGS_PCH_I": "-include"}),
         "CXX": "c++",
         "LINK": "c++",
-        "CFG_CXXFLAGS_PCH_I": "-include",  # empty in the wheel: precompiled headers would fail
         "USER_CPPFLAGS": f"-fPIC -I{SHIM_FOLDER}",
         "USER_LDFLAGS": "-shared",
         "LDLIBS": " ".join(map(str, runtime)),
@@ -140,10 +157,14 @@ def _compile(folder: Path, top: str, runtime: list[Path]) -> None:
     (folder / "Vtop").rename(folder / _LIBRARY)
 
 
-def _runtime(trace: bool) -> list[Path]:
-    """Object files of Verilator's runtime library, which every simulator shares."""
-    names = ["verilated", "verilated_threads", *(["verilated_fst_c"] if trace else [])]
-    defines = {"VERILATOR": 1, "VM_TRACE": int(trace), "VM_TRACE_FST": int(trace)}
+def runtime_objects(*more: str) -> list[Path]:
+    """Object files of Verilator's runtime library, which simulators share.
+
+    ``more`` names parts of it besides those that every simulator needs. Compiled once, and cached.
+    """
+    names = ["verilated", "verilated_threads", *more]
+    trace = int("verilated_fst_c" in more)
+    defines = {"VERILATOR": 1, "VM_TRACE": trace, "VM_TRACE_FST": trace}
     defines |= dict.fromkeys(
         ("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD", "VM_TRACE_SAIF"), 0
     )
