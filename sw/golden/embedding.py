@@ -54,10 +54,7 @@ def pool(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: st
     O(values · dim); beyond arguments and result it needs a few tens of MB, and for tables of more
     than a million used rows one of their columns.
     """
-    if pooling == "max":
-        totals = _maxima(table, inputs)
-    else:
-        totals = _sums(table, inputs)
+    totals = _maxima(table, inputs) if pooling == "max" else _sums(table, inputs)
     return _finished(totals, np.diff(inputs.offsets), pooling, output_type)
 
 

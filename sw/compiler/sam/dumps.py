@@ -17,10 +17,9 @@ def listing(graph: Graph) -> Iterator[str]:
     """The graph's blocks with the streams that they read, a line each."""
     for block in graph.blocks:
         inputs = [
-            f"{port}={graph.drivers[block.name, port].source}."
-            f"{graph.drivers[block.name, port].output}"
+            f"{port}={edge.source}.{edge.output}"
             for port in block.inputs
-            if (block.name, port) in graph.drivers
+            if (edge := graph.drivers.get((block.name, port))) is not None
         ]
         yield " ".join([f"{block.name}: {block.type}", *_shown(block), *inputs])
 
