@@ -60,7 +60,9 @@ class _Gnarl(click.Group):
             status = _refuse(f"gnarl: {place}{error.strerror or error}")
         except MemoryError as error:
             status = _refuse(f"gnarl: out of memory: {error}")
-        except (KeyboardInterrupt, click.Abort):
+        except (KeyboardInterrupt, click.Abort, SystemError) as error:
+            if not _is_interrupt(error):
+                raise
             click.echo("gnarl: interrupted", err=True)
             status = INTERRUPTED
         finally:
@@ -73,6 +75,13 @@ class _Gnarl(click.Group):
         except BrokenPipeError:  # the reader of our output has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it or its cause is one: from interrupts in its own code numba raises SystemErrors."""
+    return isinstance(error, KeyboardInterrupt | click.Abort) or (
+        error is not None and _is_interrupt(error.__cause__)
+    )
 
 
 def _refuse(text: str) -> int:

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from hw.dpu.config import DpuConfig
 from sw.cli import main
 from sw.runtime.configuration import configuration_files
+from sw.runtime.device import Device
 from sw.runtime.programs import load_program
 
 CONFIG = "dpu_d1_b8"
@@ -350,6 +351,23 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signa
     assert process.returncode == 130
     assert error.splitlines()[-1] == "gnarl: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["big.mtx"]
+
+
+@pytest.mark.parametrize("cause", [KeyboardInterrupt(), ValueError()])
+def test_an_interrupt_of_machine_code(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: BaseException
+) -> None:
+    def compile(*arguments: Any, **options: Any) -> None:
+        inner = SystemError("_numba_unpickle returned a result with an exception set")
+        inner.__cause__ = cause
+        raise SystemError("CPUDispatcher returned a result with an exception set") from inner
+
+    monkeypatch.setattr(Device, "compile", compile)
+    result = gnarl("compile", CONFIG, graph, "-o", tmp_path / "x.npz")
+    if isinstance(cause, KeyboardInterrupt):
+        assert (result.exit_code, result.stderr) == (130, "gnarl: interrupted\n")
+    else:
+        assert isinstance(result.exception, SystemError)
 
 
 def test_a_reader_that_stops_early_is_no_error(graph: Path, tmp_path: Path) -> None:
