@@ -62,6 +62,6 @@ $(STAMP): pyproject.toml
 	@test -n '$(PYTHON)' || { echo 'make: no Python >= 3.11 on PATH: install one, or make PYTHON=/path/to/python' >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@echo 'compiling the compiler (once, half a minute)'
+	@echo 'compiling the compiler (once, about a minute)'
 	@$(BIN)/python -m sw.runtime.warm_up
 	@touch $@
