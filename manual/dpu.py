@@ -117,7 +117,7 @@ left to right. PE k of layer l takes PEs 2k and 2k + 1 of layer l - 1; those of 
 - **Output interconnect.** Each bank takes the result of one PE, or its own lane; \
 `write_source` says which.
 - **Data memory.** Rows of {config.banks} words. One load or store a cycle, done in order of issue.
-- **Program.** Instructions stand one after the other from byte 0 of the instruction memory, \
+- **Program.** Instructions are packed one after the other from byte 0 of the instruction memory, \
 without gaps; bit 0 of a field is its lowest, and bit 0 of an instruction is the lowest of its \
 first byte. The memory supplies {instruction_word_bits(config)} bits a cycle. Bytes that are 0 are \
 `NOP`s."""

@@ -37,7 +37,7 @@ class Rung:
     merges
         whether equal nodes become one, and sums of sums one sum.
     overlap
-        whether loads and stores may stand beside ``exec``.
+        whether loads and stores may run beside ``exec``.
     """
 
     name: str

@@ -20,7 +20,7 @@ INTROS = {
         "same files, the paper's authors compile larger ones: a leaf `T` is two multiplications "
         "and an addition, weights of 1 are multiplied, and so is every row of a triangular solve "
         "by its reciprocal. This compiler compiles those too, and each column adds one thing. "
-        f"*{ladder.RUNGS[0].name}*: nodes as they stand, no loads and stores beside `exec` "
+        f"*{ladder.RUNGS[0].name}*: nodes as they are, no loads and stores beside `exec` "
         "(`overlap = false`); this machine still writes back early. "
         f"*{ladder.RUNGS[1].name}*: the same on the machine as it is. "
         f"*{ladder.RUNGS[2].name}*: equal nodes become one, nested sums and products wide ones. "

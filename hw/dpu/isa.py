@@ -1,6 +1,6 @@
 """The DPU's instruction formats, its error causes, and its place in the host's address space.
 
-Instructions have different lengths, a multiple of 8 bits each, and stand one after the other in the
+Instructions have different lengths, a multiple of 8 bits each, and follow each other in the
 instruction memory without gaps. The opcode is in the lowest bits of every format.
 Source: DPU-v2, sections III.B to III.E and figure 7.
 """

@@ -17,9 +17,9 @@ def check_stages(stages: int, least: int = 0) -> None:
 
 
 def registers_at(stages: int, depths: Sequence[int]) -> list[int]:
-    """How many registers stand after each step of a datapath.
+    """How many registers follow each step of a datapath.
 
-    ``depths`` gives the steps' logic depths in any unit. One register stands at the output; the
+    ``depths`` gives the steps' logic depths in any unit. One register is at the output; the
     others, one a place, where they make the longest way between two registers shortest. What is
     more than there are places goes to the output. O(2**len(depths)).
     """

@@ -50,7 +50,7 @@ def evaluate(
 def reference(dag: Dag, inputs: np.ndarray) -> np.ndarray:
     """Values (float64 [n]) of all nodes of a DAG, given those of its inputs in their order.
 
-    Every operation is one in float64, n-ary as it stands. O(n log n + operands), one NumPy step a
+    Every operation is one in float64, n-ary as given. O(n log n + operands), one NumPy step a
     level and operation.
     """
     levels = Levels(dag.offsets, dag.operands, dag.op)

@@ -4,7 +4,7 @@ A tensor is a relation of coordinates and values. Its points are those that its 
 coordinates of dense levels, else those of entries. A product is where all factors are, a sum where
 either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere. A part
 without an index is the same at all its coordinates. An index that the result lacks is summed over
-the whole term of the top sum in which it stands, one index at a time, the innermost loop's first,
+the whole term of the top sum that it is part of, one index at a time, the innermost loop's first,
 and in ascending order of coordinates. Source: Kjolstad et al., "The Tensor Algebra Compiler",
 OOPSLA 2017, section 3; arithmetic and order are those of the hardware.
 """

@@ -23,7 +23,7 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 @dataclass(frozen=True)
 class Header:
-    """What stands before the entries.
+    """The header before the entries.
 
     layout
         ``coordinate``, or ``array`` for a dense matrix.

@@ -15,7 +15,7 @@ from hw.sam.token import LEVEL_BITS, Kind, token_stream
 class Delay(wiring.Component):
     """Gives tokens ``latency`` cycles after it has taken them, data with what the unit computed.
 
-    The whole pipeline stands while its last token is not accepted; else it takes one token a cycle.
+    The whole pipeline stalls while its last token is not accepted; else it takes one token a cycle.
     Empty tokens become data: what the unit made of them.
 
     Parameters: ``width`` of results; ``latency`` of the unit, at least 1.

@@ -49,7 +49,7 @@ def check_instructions(
 
     Every register read holds what the binary DAG says, no bank is written twice in a cycle or
     beyond its registers, results are written where their PE reaches and read no sooner than they
-    are there, and at the end every output stands in its place. Raises ``BrokenRuleError``.
+    are there, and at the end every output is in its place. Raises ``BrokenRuleError``.
     """
     machine = _Machine(layout, binary, config)
     for cycle in range(len(opcode)):

@@ -1,4 +1,4 @@
-"""What the scheduler goes by: how urgent an operation is, and where it stands in a walk of the DAG.
+"""What the scheduler goes by: how urgent an operation is, and its position in a walk of the DAG.
 
 Source: DPU-v2, section IV.A uses the same depth-first order to keep related nodes together.
 """

@@ -12,7 +12,7 @@ from sw.compiler.dpu.state import NONE
 def register_addresses(schedule: Schedule, registers: int) -> np.ndarray:
     """int32 [locations], the register of each location, by replaying all writes and releases.
 
-    A bank writes to its lowest empty register, as its valid bits stand at the start of the cycle.
+    A bank writes to its lowest empty register, by its valid bits at the start of the cycle.
     O(cycles · banks · registers). Raises ``RuntimeError`` if the schedule overfills a bank or reads
     a register that holds something else: a defect of the scheduler.
     """

@@ -33,7 +33,7 @@ SECTIONS = (
     Section("word_bank", np.int32, ("words",), 0, ("banks",)),
     Section("word_value", np.int32, ("words",), 0, ("inputs", "constants")),
     Section("constants", np.float64, ("constants",)),
-    # Where each output stands after the end. Row -1: it's an input or constant itself, and the bank
+    # Where each output is after the end. Row -1: it's an input or constant itself, and the bank
     # is its number.
     Section("output_row", np.int32, ("outputs",), -1, ("data_rows",)),
     Section("output_bank", np.int32, ("outputs",), 0),

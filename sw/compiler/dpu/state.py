@@ -317,7 +317,7 @@ class Progress(np.record):  # type: ignore[misc]  # final only in NumPy's stubs
     idle
         cycles since an operation was scheduled or an output stored.
     focus
-        the operation that everything else stands back for, or NONE.
+        the operation that everything else waits for, or NONE.
     crowded
         whether banks or registers keep it from running.
     short_of_loads

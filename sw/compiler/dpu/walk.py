@@ -1,8 +1,8 @@
 """The walk over the cycles: what each of them runs, copies, loads and stores.
 
 A cycle first runs whole groups, then parts of groups in the tree inputs that are left, then copies
-operands that met in one bank, and last uses the memory. If nothing moves for a few cycles, all but
-the most urgent operation stands back: see ``Progress.focus``.
+operands that met in one bank, and last uses the memory. If nothing moves for a few cycles, all
+but the most urgent operation waits: see ``Progress.focus``.
 """
 
 from __future__ import annotations

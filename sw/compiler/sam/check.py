@@ -18,7 +18,7 @@ def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> d
     """Size of every index variable, in loop order.
 
     ``shapes`` has the size of each mode of every operand; the result's is needed only where an
-    index stands in no operand. Raises ``WorkloadError``: a tensor that the expression does not
+    index is in no operand. Raises ``WorkloadError``: a tensor that the expression does not
     have or that is missing, another order, an index of two sizes, one without a size.
     """
     result = statement.result

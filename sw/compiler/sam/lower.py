@@ -1,7 +1,7 @@
 """From statements to graphs.
 
 The expression is a sum of terms; an index that the result does not have is summed over the whole
-term in which it stands. Loops over the result's indices are shared by all terms as long as no term
+term that it is part of. Loops over the result's indices are shared by all terms as long as no term
 has a sum outside of them. Then each term has its own loops and sums: a reduction where the sum is
 innermost, a sparse accumulator where loops of the result lie inside it. Source: Hsu et al., "The
 Sparse Abstract Machine", ASPLOS 2023, section 5; FuseFlow, section 6, for sums inside the graph.

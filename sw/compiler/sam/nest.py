@@ -40,7 +40,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Nest:
-    """Loops, outermost first, and where the operands stand in the innermost one.
+    """Loops, outermost first, and the operands' positions in the innermost one.
 
     references
         by operand number, the position of the last level that was walked; operands that are not

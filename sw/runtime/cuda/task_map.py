@@ -105,7 +105,7 @@ def arrange(
         ``interleaved``: the blocks of every feature are spread evenly over the grid, so that
         costly and cheap ones run at the same time, in the grid's own proportion. Of features with
         equally many blocks the costlier begin first, so that the last blocks are cheap ones: block
-        ``i`` of ``n`` stands ``(i + 1 - cost / highest cost) / n`` of the way through the grid, in
+        ``i`` of ``n`` is ``(i + 1 - cost / highest cost) / n`` of the way through the grid, in
         steps of 1 / ``PLACES``; those at the same place in features' order.
     costs
         positive float64 [features]: of a block of each feature, in any unit; ``None``: all alike.

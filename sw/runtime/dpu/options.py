@@ -11,6 +11,6 @@ OPTIONS = (
         commands=("compile",),
         flag_value=False,
         default=None,
-        help="Combine the operands of a sum or product from left to right, as they stand.",
+        help="Combine the operands of a sum or product from left to right, as given.",
     ),
 )

@@ -14,7 +14,7 @@ Nodes of a directed graph; an edge leads from an operand to its user:
     true makes the node an output although others use it. Nodes without users always are outputs.
 
 Edges may carry ``operand`` (or ``index``), a whole number by which the user's operands are ordered:
-all edges into a node or none. Without it they stand in the order in which they were added; files
+all edges into a node or none. Without it they are in the order in which they were added; files
 that networkx writes lose that order. Parallel edges of a multigraph are an operand used again.
 """
 

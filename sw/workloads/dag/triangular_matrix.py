@@ -18,7 +18,7 @@ class TriangularMatrix:
     size
         rows, and columns.
     upper
-        whether entries stand above the diagonal; a diagonal matrix counts as lower.
+        whether entries are above the diagonal; a diagonal matrix counts as lower.
     row, column
         int64 [m]: places of the entries off the diagonal, from 0, ascending by row, then column.
     value
@@ -104,7 +104,7 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
 
 
 def _require_one_side(entries: Entries, source: str) -> None:
-    """Names the first entry that stands on the other side of the diagonal than one before it."""
+    """Names the first entry on the other side of the diagonal than one before it."""
     row, column, line = entries.row, entries.column, entries.line
     side = np.sign(column - row)
     first = first_true(side != 0)

@@ -1,4 +1,4 @@
-"""What every frontend of the DPU hands on: a DAG, values for its inputs, and where nodes stand."""
+"""What every frontend of the DPU hands on: a DAG, values for its inputs, and its nodes' origins."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tensor index expressions as trees, and what can be asked of them.
 
-``column`` is where a part stands in the text, from 1; parts that differ only in it are equal.
+``column`` is a part's place in the text, from 1; parts that differ only in it are equal.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<sign>[-+*/=(),])"
 )
-_OPTION = re.compile(  # blanks may stand in brackets
+_OPTION = re.compile(  # blanks are allowed in brackets
     r"(?:^|(?<=\s))-(?P<kind>[a-z]+)="
     r"(?P<quote>[\"']?)(?P<value>(?:[^\"'\s()]|\([^()]*\))*)(?P=quote)"
 )

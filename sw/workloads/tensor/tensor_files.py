@@ -111,7 +111,7 @@ def _read_mtx(path: Path) -> Tensor:
     entries = read_entries(lines, header, source)
 
     def repeated(second: int, first: int) -> str:
-        # Not in the order of lines where one of them stands in the other triangle.
+        # Not in the order of lines where one of them is in the other triangle.
         earlier, later = sorted([entries.line[first], entries.line[second]])
         place = f"({entries.row[second] + 1}, {entries.column[second] + 1})"
         return f"{source}:{later}: entry {place} is already given in line {earlier}"

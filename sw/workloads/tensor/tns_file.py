@@ -23,7 +23,7 @@ _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 
 
 def parse_tns(text: str, source: str) -> Tensor:
-    """The tensor in the text of a file called ``source``; entries may stand in any order.
+    """The tensor in the text of a file called ``source``; entries may be in any order.
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries · order).
     """

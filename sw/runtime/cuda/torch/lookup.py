@@ -1,6 +1,6 @@
 """What one call of the operator is given: tensors, and the program that says what they are.
 
-Inputs stand packed, one feature after the other, and all features have one index type. What does
+Inputs are packed, one feature after the other, and all features have one index type. What does
 not change from launch to launch is kept in the program, so that a launch costs the host little even
 with a thousand features.
 """

@@ -81,7 +81,7 @@ def valdrop(site: Site, inputs: Inputs) -> Done:
     site.require_same(crd, val, ("crd", "val"))
     bits, format = val.words, parse_format(site.format)
     if isinstance(format, FloatFormat):
-        bits &= np.uint32((1 << format.width - 1) - 1)
+        bits = bits & np.uint32((1 << format.width - 1) - 1)
     kept = bits != 0
     kept[val.ends] = True
     places = np.flatnonzero(kept)
@@ -109,7 +109,7 @@ def pointtocrd(site: Site, inputs: Inputs) -> Done:
         site.fail(f"outer has {len(outer)} tokens, inner has {len(inner)}: must be the same")
     points = len(outer) - 1
     first = np.flatnonzero(np.diff(outer.tokens[:-1], prepend=-1))
-    # A stop stands before each new outer coordinate but the first, and at the end.
+    # A stop comes before each new outer coordinate but the first, and at the end.
     ends = np.append(first[1:], points) + np.arange(max(len(first), 1))
     given = np.ones(points + len(ends) + 1, bool)
     given[ends] = given[-1] = False

@@ -41,7 +41,7 @@ def reduce(site: Site, inputs: Inputs) -> Done:
     """The total of each fiber, then its stop one level lower.
 
     With the coordinates of the level outside, there is a total for each of those, and none for a
-    stop that stands alone. Without, there is one for every stop.
+    stop on its own. Without, there is one for every stop.
     """
     values = inputs["val"]
     stops = values.tokens[values.stops]
