@@ -79,9 +79,11 @@ def killed(folder):
     write(folder)
     os.kill(os.getpid(), signal.SIGKILL)
 
+print("ready", flush=True)
 cached("abc", {make}, keep=("kept",))
 """
-    return subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
+    root = Path(__file__).parents[3]
+    return subprocess.Popen([sys.executable, "-c", script], cwd=root, stdout=subprocess.PIPE)
 
 
 def test_processes_that_want_one_entry_make_it_once(cache: Path) -> None:
@@ -108,7 +110,9 @@ def test_a_killed_process_locks_nobody_out(cache: Path) -> None:
 def test_a_process_that_waits_can_be_interrupted(cache: Path) -> None:
     with FileLock(cache / "abc.lock"):
         process = _process("write")
-        sleep(2)
+        # Not while it imports, where code in C may swallow an interrupt.
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        sleep(0.5)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(120) != 0
