@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel
+from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ def traffic(model: EmbeddingModel, batch: Batch) -> Traffic:
     """O(rows + indices)."""
     rows = look_ups = inputs = outputs = 0
     for feature, given in zip(model.features, batch.features, strict=True):
-        row_bytes = feature.dim * TABLE_TYPES[feature.table_type].itemsize
+        row_bytes = feature.row_bytes
         touched = np.zeros(feature.rows, bool)
         touched[given.indices] = True
         rows += int(np.count_nonzero(touched)) * row_bytes
         look_ups += len(given.indices) * row_bytes
         weights = 0 if given.weights is None else given.weights.nbytes
         inputs += given.indices.nbytes + given.offsets.nbytes + weights
-        outputs += batch.size * feature.dim * TABLE_TYPES[feature.output_type].itemsize
+        outputs += batch.size * feature.output_bytes
     return Traffic(rows, look_ups, inputs, outputs)

@@ -20,7 +20,6 @@ from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, schedu
 from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.statistics import FeatureStatistics
 
 Ranked = list[tuple[float, Schedule]]
 """Schedules with their costs, the best ones first."""
@@ -60,27 +59,20 @@ def rank_group(group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm
     return [(float(costs[at]), group.estimates.candidates[at]) for at in order]
 
 
-def choose_schedules(
-    model: EmbeddingModel,
-    config: CudaConfig,
-    statistics: Sequence[FeatureStatistics] | None = None,
-    batch: int = 256,
-) -> ScheduleSet:
-    """Schedules for batches of about so many samples, by estimates alone.
-
-    The occupancy is the configuration's, or that of the least latency. ``statistics`` of each
-    feature; by default what its factors say. O(groups of equal features * candidates). Raises
-    ``WorkloadError`` as ``feature_candidates`` does, or if the configuration's occupancy leaves a
-    feature no schedule.
-    """
-    groups = group_features(model, config.block_threads, statistics, batch)
-    return choose_for_groups(model, config, groups)
+def choose_schedules(model: EmbeddingModel, config: CudaConfig) -> ScheduleSet:
+    """As ``choose_for_groups``, by what the features' factors say."""
+    return choose_for_groups(model, config, group_features(model, config.block_threads))
 
 
 def choose_for_groups(
     model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup]
 ) -> ScheduleSet:
-    """As ``choose_schedules``, for the groups that ``group_features`` made of the model."""
+    """Schedules by estimates alone, for the groups that ``group_features`` made of the model.
+
+    The occupancy is the configuration's, or that of the least latency. O(groups * candidates).
+    Raises ``WorkloadError`` as ``feature_candidates`` does, or if the configuration's occupancy
+    leaves a feature no schedule.
+    """
     best = best_choice(config, groups, _choose)
     if best is None:
         raise _no_room(groups, config.arch, min(config.occupancies))

@@ -7,7 +7,7 @@ import numpy as np
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.runtime.cuda.task_map import TaskMap, arrange, count_blocks, map_tasks, static_blocks
 from sw.workloads.embedding.data import past_batches
-from sw.workloads.embedding.model import TABLE_TYPES, Batch
+from sw.workloads.embedding.model import Batch
 
 _HISTORY = 16
 """Past batches that static mappings go by."""
@@ -41,10 +41,5 @@ def block_bytes(program: EmbeddingProgram, values: np.ndarray, blocks: np.ndarra
 
     ``values``, ``blocks``: int [features], each feature's indices and its blocks.
     """
-    row_bytes = np.array(
-        [
-            feature.dim * TABLE_TYPES[feature.table_type].itemsize
-            for feature in program.model.features
-        ]
-    )
+    row_bytes = np.array([feature.row_bytes for feature in program.model.features])
     return values * row_bytes / blocks

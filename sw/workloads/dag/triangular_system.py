@@ -61,17 +61,14 @@ class TriangularSystem(DagWorkload):
         return np.concatenate([rhs, value, *inverse])
 
 
-def read_matrix(
-    path: str | Path, rhs: np.ndarray | None = None, seed: int = 0, unit: bool | None = None
-) -> TriangularSystem:
-    """Reads a file; the right-hand side is ``rhs``, or random from ``seed`` in [-1, 1).
+def read_matrix(path: str | Path, seed: int = 0, unit: bool | None = None) -> TriangularSystem:
+    """Reads a file; the right-hand side is random from ``seed``, in [-1, 1).
 
     ``unit``: whether reciprocals of the diagonal are left out, which must then be all ones; by
     default, where it is. Raises ``WorkloadError`` naming file and line. O(entries · log entries).
     """
     matrix = parse_matrix(read_text(path), str(path))
-    if rhs is None:
-        rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
+    rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
     return system(matrix, rhs, str(path), unit)
 
 

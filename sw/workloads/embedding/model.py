@@ -162,6 +162,15 @@ class Feature:
     def kind(self) -> FeatureKind:
         return FeatureKind(*(getattr(self, field.name) for field in fields(FeatureKind)))
 
+    @property
+    def row_bytes(self) -> int:
+        return self.dim * TABLE_TYPES[self.table_type].itemsize
+
+    @property
+    def output_bytes(self) -> int:
+        """Of a sample."""
+        return self.dim * TABLE_TYPES[self.output_type].itemsize
+
 
 @dataclass(frozen=True)
 class EmbeddingModel:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
-from sw.workloads.embedding.model import INDEX_TYPES, TABLE_TYPES, Feature
+from sw.workloads.embedding.model import INDEX_TYPES, Feature
 
 _FLOAT_BYTES = 4
 
@@ -43,14 +43,13 @@ class RowLanes:
 
     def row_sectors(self) -> float:
         """Sectors for looking up one row: its own, its index's and its weight's."""
-        size = TABLE_TYPES[self.feature.table_type].itemsize * self.feature.dim
         index = INDEX_TYPES[self.feature.index_type].itemsize + _FLOAT_BYTES * self.feature.weighted
-        return sectors(size) + index / SECTOR_BYTES
+        return sectors(self.feature.row_bytes) + index / SECTOR_BYTES
 
     def sample_sectors(self) -> float:
         """Sectors for a sample's offset and its output."""
-        size = TABLE_TYPES[self.feature.output_type].itemsize * self.feature.dim
-        return sectors(size) + INDEX_TYPES[self.feature.index_type].itemsize / SECTOR_BYTES
+        index = INDEX_TYPES[self.feature.index_type].itemsize
+        return sectors(self.feature.output_bytes) + index / SECTOR_BYTES
 
 
 def sectors(size: int) -> int:

@@ -16,7 +16,7 @@ from sw.compiler.cuda.templates.costs import (
 )
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
 from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import TABLE_TYPES, Feature
+from sw.workloads.embedding.model import Feature
 
 _KIB = 1024
 _BANKS_BYTES = 128
@@ -59,7 +59,7 @@ class TableInShared(Template):
         if reason := self.vector_refusal(feature, vector):
             return reason
         capacities = self.parameters[0].values
-        table = _table_bytes(feature)
+        table = feature.rows * feature.row_bytes
         least = next((kib for kib in capacities if table <= kib * _KIB), 0)
         if not least:
             return f"rows = {feature.rows:,}: the table must have at most {capacities[-1]} KiB"
@@ -94,7 +94,7 @@ class TableInShared(Template):
     ) -> Work:
         vector, threads = schedule["vector"], schedule["threads"]
         lanes = RowLanes(feature, vector)
-        table, warps = _table_bytes(feature), block_threads // WARP_THREADS
+        table, warps = feature.rows * feature.row_bytes, block_threads // WARP_THREADS
         samples = mean_samples(schedule["samples"], batch)
         mean = mean_length(batch, values)
         turns = math.ceil(samples * threads / block_threads)
@@ -102,7 +102,7 @@ class TableInShared(Template):
         # Rows come from shared memory, but their indices still from afar, a round ahead.
         rounds = math.ceil(mean / round_rows)
         waits = max(0, turns - 1) * rounds + math.ceil(longest / round_rows)
-        row_bytes = TABLE_TYPES[feature.table_type].itemsize * feature.dim
+        row_bytes = feature.row_bytes
         conflicts = 1 if row_bytes % _BANKS_BYTES == 0 else _CONFLICTS
         accesses = samples * mean * conflicts * row_bytes / _BANKS_BYTES
         of_turn = 20 + lanes.tiles * (
@@ -123,7 +123,3 @@ class TableInShared(Template):
             ),
             barriers=1,
         )
-
-
-def _table_bytes(feature: Feature) -> int:
-    return feature.rows * feature.dim * TABLE_TYPES[feature.table_type].itemsize

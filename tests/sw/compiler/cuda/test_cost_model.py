@@ -16,7 +16,7 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
 from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules, rank_group
+from sw.compiler.cuda.cost_model import choose_for_groups, choose_schedules, rank_group
 from sw.compiler.cuda.device_rates import RATES
 from sw.compiler.cuda.feature_groups import FeatureGroup, feature_candidates, group_features
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
@@ -48,7 +48,9 @@ def model(*features: Feature) -> EmbeddingModel:
 def chosen(feature: Feature, batch: int = 256, beside: int = 0) -> Schedule:
     """Of a feature, one of so many more that are alike."""
     alike = [replace(feature, name=f"f{number}") for number in range(1 + beside)]
-    return choose_schedules(model(*alike), CONFIG, batch=batch).schedule(0)
+    given = model(*alike)
+    groups = group_features(given, CONFIG.block_threads, batch=batch)
+    return choose_for_groups(given, CONFIG, groups).schedule(0)
 
 
 def rank(
@@ -199,16 +201,18 @@ def test_a_feature_s_schedule_does_not_depend_on_the_order_of_features(order, ki
 def test_equal_features_share_a_schedule_even_where_statistics_were_sampled():
     features = [Feature(f"f{n}", 1000, 16) for n in range(4)]
     sampled = [FeatureStatistics(10.0 + n / 100, 3.0, 20.0, 0.5 + n / 1000) for n in range(4)]
-    found = choose_schedules(model(*features), CONFIG, sampled)
+    groups = group_features(model(*features), CONFIG.block_threads, sampled)
+    assert len(groups) == 1
+    found = choose_for_groups(model(*features), CONFIG, groups)
     assert found.of_feature == (0, 0, 0, 0)
-    assert len(group_features(model(*features), 128, sampled)) == 1
 
 
 def test_statistics_of_batches_count_more_than_what_the_model_says():
     features = [Feature(f"f{n}", 50_000, 8) for n in range(300)]
     statistics = [from_factors(LONG)] * 300
     assert choose_schedules(model(*features), CONFIG).schedule(0).template == "one_hot"
-    found = choose_schedules(model(*features), CONFIG, statistics)
+    groups = group_features(model(*features), CONFIG.block_threads, statistics)
+    found = choose_for_groups(model(*features), CONFIG, groups)
     assert found.schedule(0).template != "one_hot"
 
 

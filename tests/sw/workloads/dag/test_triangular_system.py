@@ -129,9 +129,10 @@ def test_a_unit_matrix_may_be_compiled_for_any_diagonal(tmp_path: Path) -> None:
     path = tmp_path / "m.mtx"
     path.write_text(HEADER + "2 2 3\n1 1 1\n2 2 1\n2 1 5\n")
     assert read_matrix(path).input_names.tolist() == ["b[1]", "b[2]", "L[2,1]"]
-    general = read_matrix(path, rhs=np.array([1.0, 2.0]), unit=False)
+    general = read_matrix(path, unit=False)
     assert general.input_names.tolist() == ["b[1]", "b[2]", "L[2,1]", "inv[1]", "inv[2]"]
-    assert evaluate(general.dag, general.inputs).tolist() == [1.0, -3.0]
+    values = general.bind(np.array([1.0, 2.0]))
+    assert evaluate(general.dag, values).tolist() == [1.0, -3.0]
 
 
 def test_a_diagonal_that_is_not_all_ones_is_refused_where_it_must_be(tmp_path: Path) -> None:
