@@ -6,6 +6,7 @@ traceback on stderr, and no file may be left or changed.
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -16,6 +17,11 @@ from sw.cli import main
 
 GNARL = Path(sys.executable).with_name("gnarl")
 """The command, for a process of its own."""
+
+
+def default_interrupts() -> None:
+    """For processes that tests interrupt: shells start what runs in the background with interrupts ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def gnarl(*arguments: str | Path) -> Result:

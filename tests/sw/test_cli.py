@@ -19,6 +19,7 @@ from sw.cli import main
 from sw.runtime.configuration import configuration_files
 from sw.runtime.device import Device
 from sw.runtime.programs import load_program
+from tests.support.commands import default_interrupts
 
 CONFIG = "dpu_d1_b8"
 
@@ -326,11 +327,6 @@ def test_more_memory_than_there_is_leaves_nothing_behind(tmp_path: Path) -> None
 def test_a_folder_that_cannot_be_written(graph: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert refusal("rtl", CONFIG, "-o", tmp_path / "file" / "below").startswith("gnarl")
-
-
-def default_interrupts() -> None:
-    """Shells start what runs in the background with interrupts ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from sw.program.cache import cached, digest_of
+from tests.support.commands import default_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +84,10 @@ print("ready", flush=True)
 cached("abc", {make}, keep=("kept",))
 """
     root = Path(__file__).parents[3]
-    return subprocess.Popen([sys.executable, "-c", script], cwd=root, stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", script]
+    return subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, preexec_fn=default_interrupts
+    )
 
 
 def test_processes_that_want_one_entry_make_it_once(cache: Path) -> None:
