@@ -20,7 +20,7 @@ GNARL = Path(sys.executable).with_name("gnarl")
 
 
 def default_interrupts() -> None:
-    """For processes that tests interrupt: shells start what runs in the background with interrupts ignored."""
+    """In a child, before it starts: what a shell runs in the background ignores interrupts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
