@@ -138,6 +138,7 @@ def test_a_failed_save_leaves_the_older_file(
         ),
         ("[]", "s.json: must be a JSON object, as gnarl tune writes it"),
         ("{}", "s.json: version is missing"),
+        ('{"version": 1, "version": 1}', "s.json: duplicate key 'version' in one object"),
         (
             "[" * 100_000,
             "s.json: cannot be understood: RecursionError: maximum recursion depth exceeded while "
