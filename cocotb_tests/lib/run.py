@@ -58,7 +58,7 @@ def run_cocotb(
     waves = os.environ.get("WAVES", "0")
     make_variables = dict(OPTIMISE)
     objects = []
-    if waves == "0":
+    if waves == "0":  # with waves the runtime differs, and is compiled with the design
         make_variables["VM_GLOBAL_FAST"] = ""
         objects = runtime_objects("verilated_dpi", "verilated_vpi")
     arguments = [*_BUILD_ARGUMENTS, *map(str, objects)]

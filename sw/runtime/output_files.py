@@ -16,6 +16,7 @@ from sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
 from sw.workloads.tensor.fibertree_files import save_fibertree
 from sw.workloads.tensor.storage import TensorFormat, store
 from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.tensor_files import as_scipy
 
 
 def check_output_path(path: Path, specs: Sequence[TensorSpec] = ()) -> None:
@@ -54,12 +55,8 @@ def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, 
 def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> None:
     only = outputs[specs[0].name] if len(specs) == 1 else None
     if only is not None and not isinstance(only, np.ndarray) and len(only.shape) == 2:
-        row, column = only.coordinates.T
-        values = _readable(only.values)
-        if values.dtype == np.float16:  # which SciPy's matrices do not have
-            values = values.astype(np.float64)
-        matrix = scipy.sparse.coo_array((values, (row, column)), only.shape)
-        scipy.sparse.save_npz(file, matrix, compressed=False)  # compressing took most of a run
+        # Compressing took most of a run.
+        scipy.sparse.save_npz(file, as_scipy(only), compressed=False)
         return
     arrays: dict[str, np.ndarray] = {}
     for spec in specs:

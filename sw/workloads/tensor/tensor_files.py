@@ -27,6 +27,7 @@ import scipy.sparse
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.program.atomic import atomic_path, write_text
+from sw.program.tensor_spec import SparseArray
 from sw.workloads.matrix_entries import read_entries, read_header
 from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
 from sw.workloads.tensor.tensor import Tensor
@@ -77,12 +78,13 @@ def save_tensor(path: str | Path, tensor: Tensor) -> None:
                     f"{path}: a tensor of order {tensor.order}: .mtx holds matrices only"
                 )
             with atomic_path(path) as temporary, temporary.open("wb") as file:
-                scipy.io.mmwrite(file, _sparse(tensor), symmetry="general")
+                # In float64, as readers take it: the digits of narrower types are rounded.
+                scipy.io.mmwrite(file, as_scipy(tensor).astype(np.float64), symmetry="general")
         case ".npz":
             if tensor.order == 0:
                 raise WorkloadError(f"{path}: SciPy has no sparse scalars: save it as .tns")
             with atomic_path(path) as temporary, temporary.open("wb") as file:
-                scipy.sparse.save_npz(file, _sparse(tensor))
+                scipy.sparse.save_npz(file, as_scipy(tensor), compressed=False)
         case suffix:
             raise WorkloadError(f"{path}: suffix {suffix!r}: must be .tns, .mtx or .npz")
 
@@ -157,10 +159,12 @@ def _named(path: Path, source: object) -> Tensor:
         raise WorkloadError(f"{path}: {error}") from None
 
 
-def _sparse(tensor: Tensor) -> scipy.sparse.coo_array:
-    """With float64 values: SciPy lacks bfloat16, and a float32 in text would be rounded again."""
-    entries = tensor.values.astype(np.float64), tuple(tensor.coordinates.T)
-    return scipy.sparse.coo_array(entries, shape=tensor.shape)
+def as_scipy(tensor: SparseArray) -> scipy.sparse.coo_array:
+    """With values in their own type, or float64 where SciPy's arrays lack it, as for float16."""
+    values = tensor.values
+    if values.dtype.isbuiltin == 2 or values.dtype == np.float16:
+        values = values.astype(np.float64)
+    return scipy.sparse.coo_array((values, tuple(tensor.coordinates.T)), shape=tensor.shape)
 
 
 _READERS: dict[str, Callable[[Path], Tensor]] = {
