@@ -46,6 +46,15 @@ class CapacityError(GnarlError):
     """A workload that needs more than the configuration has; names what is short, by how much."""
 
 
+def one_line(error: BaseException) -> str:
+    """The text of an error, which may have several lines, or its type where it has none."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # of a class of the user's own
+        text = ""
+    return text or type(error).__name__
+
+
 @contextmanager
 def damaged_as(kind: type[GnarlError], place: object) -> Iterator[None]:
     """Around readers of files: whatever a parser trips over becomes one error that names the place.

@@ -1,9 +1,12 @@
 """What compilers build, kept between runs.
 
 A cache entry is a folder named by the SHA-256 digest of everything that goes in, and appears
-whole or not at all: it is made in ``<digest>.work``, then renamed. A file lock for each entry makes
-a second process that wants the same one wait for the first. What a failed build leaves in its work
-folder, logs included, stays until the next attempt.
+whole or not at all: it is made in ``<digest>.work``, flushed to the disk, then renamed. A file lock
+for each entry makes a second process that wants the same one wait for the first. What a failed
+build leaves in its work folder, logs included, stays until the next attempt.
+
+An entry has a list of its files' own digests, with which every use compares them: one that is
+damaged is made again.
 """
 
 from __future__ import annotations
@@ -11,10 +14,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
+
+from sw.program.atomic import flush, naming
+
+_SUMS = "sha256sums"
+"""Lists an entry's files, as the program ``sha256sum`` does."""
 
 
 def cache_folder() -> Path:
@@ -46,25 +55,61 @@ def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> 
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 
     Other files that it writes are removed, and all of them when it is interrupted. If it raises
-    anything else its folder stays until the next attempt, for errors to refer to.
+    anything else its folder stays until the next attempt, for errors to refer to. Warns of a
+    damaged entry, which is replaced. Raises what ``make`` does, and ``OSError``.
     """
     cache = cache_folder()
     entry = cache / digest
-    paths = [entry / name for name in keep]
-    if not entry.exists():
+    if not _is_whole(entry, keep):
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / f"{digest}.lock"):
-            if not entry.exists():
-                folder = cache / f"{digest}.work"
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
-                try:
-                    make(folder)
-                    for path in folder.iterdir():
-                        if path.name not in keep:
-                            shutil.rmtree(path) if path.is_dir() else path.unlink()
-                    folder.rename(entry)
-                except KeyboardInterrupt:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    raise
-    return paths
+            if not _is_whole(entry, keep):
+                if os.path.lexists(entry):
+                    warnings.warn(f"{entry}: damaged cache entry: made again", stacklevel=2)
+                _replace(entry, cache / f"{digest}.work", make, keep)
+    return [entry / name for name in keep]
+
+
+def _replace(
+    entry: Path, folder: Path, make: Callable[[Path], None], keep: tuple[str, ...]
+) -> None:
+    """Makes the entry in ``folder``."""
+    _remove(folder)
+    folder.mkdir()
+    try:
+        with naming(folder, folder):
+            make(folder)
+            for path in folder.iterdir():
+                if path.name not in keep:
+                    _remove(path)
+            (folder / _SUMS).write_text(_sums(folder, keep))
+        for name in (*keep, _SUMS, ""):
+            flush(folder / name)
+        _remove(entry)
+        folder.rename(entry)
+        flush(entry.parent)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _is_whole(entry: Path, keep: tuple[str, ...]) -> bool:
+    try:
+        return (entry / _SUMS).read_bytes() == _sums(entry, keep).encode()
+    except OSError:
+        return False
+
+
+def _sums(folder: Path, names: tuple[str, ...]) -> str:
+    lines = []
+    for name in names:
+        with (folder / name).open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return "".join(lines)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

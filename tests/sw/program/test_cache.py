@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,12 +35,78 @@ def write(folder: Path) -> None:
 def test_an_entry_is_made_once_and_holds_what_is_kept() -> None:
     (path,) = cached("abc", write, keep=("kept",))
     assert path.read_text() == "kept"
-    assert [each.name for each in path.parent.iterdir()] == ["kept"]
+    assert {each.name for each in path.parent.iterdir()} == {"kept", "sha256sums"}
 
     def never(folder: Path) -> None:
         raise AssertionError("made twice")
 
     assert cached("abc", never, keep=("kept",)) == [path]
+
+
+def flip(path: Path) -> None:
+    octets = bytearray(path.read_bytes())
+    octets[1] ^= 1
+    path.write_bytes(octets)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:2]),
+    "a bit flipped": flip,
+    "empty": lambda path: path.write_bytes(b""),
+    "removed": lambda path: path.unlink(),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "without sums": lambda path: (path.parent / "sha256sums").unlink(),
+    "with other sums": lambda path: flip(path.parent / "sha256sums"),
+    "with sums that are no text": lambda path: (path.parent / "sha256sums").write_bytes(b"\xff"),
+    "an empty folder": lambda path: [each.unlink() for each in path.parent.iterdir()],
+    "not a folder": lambda path: (shutil.rmtree(path.parent), path.parent.write_text("")),
+    "a link to nothing": lambda path: (shutil.rmtree(path.parent), path.parent.symlink_to("x")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_entry_is_made_again(cache: Path, damage: Callable[[Path], object]) -> None:
+    (path,) = cached("abc", write, keep=("kept",))
+    damage(path)
+    with pytest.warns(UserWarning) as warned:
+        assert cached("abc", write, keep=("kept",)) == [path]
+    (warning,) = warned
+    assert str(warning.message) == f"{cache / 'abc'}: damaged cache entry: made again"
+    assert path.read_text() == "kept"
+    assert cached("abc", failing(AssertionError), keep=("kept",)) == [path]
+    assert {each.name for each in cache.iterdir()} == {"abc", "abc.lock"}
+
+
+def test_a_damaged_entry_stays_where_it_cannot_be_made_again(cache: Path) -> None:
+    (path,) = cached("abc", write, keep=("kept",))
+    path.write_text("keep")
+    with pytest.warns(UserWarning), pytest.raises(ValueError):
+        cached("abc", failing(ValueError), keep=("kept",))
+    assert path.read_text() == "keep"
+
+
+def test_an_entry_is_on_the_disk_before_it_has_its_name(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        assert not (cache / "abc").exists() or flushed[-1] == "abc.work"
+        flushed.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    cached("abc", write, keep=("kept",))
+    assert flushed == ["kept", "sha256sums", "abc.work", cache.name]
+
+
+def test_a_full_disk_names_the_entry(cache: Path) -> None:
+    def make(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        cached("abc", make, keep=("kept",))
+    assert caught.value.filename == str(cache / "abc.work")
+    assert cached("abc", write, keep=("kept",))[0].exists()
 
 
 def failing(error: type[BaseException]) -> Callable[[Path], None]:
