@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from hw.lib.errors import GnarlError, WorkloadError
+from sw.cli_boundary import DIFFERENT, drop_output, refuse
 from sw.cli_options import (
+    GnarlGroup,
+    OutputPath,
     TargetCommand,
-    check_writable,
     configuration_argument,
     folder_option,
     input_file,
@@ -29,67 +27,14 @@ from sw.cli_options import (
 )
 from sw.compiler.passes import StoppedError, Trace
 from sw.program.atomic import write_text
+from sw.program.command_files import check_output
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import NamedConfiguration, configuration_notes, load_configuration
 from sw.runtime.programs import load_program
 from sw.targets import TARGETS, loaded, others
 
-BAD_INPUT = 2
-DIFFERENT = 1
-INTERRUPTED = 130
 
-
-class _Gnarl(click.Group):
-    """The one place where errors become a line on stderr and an exit status."""
-
-    def main(self, *args: Any, **extra: Any) -> Never:
-        extra["standalone_mode"] = False
-        # SIGTERM interrupts, as Ctrl-C does, so that temporary files are removed.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            status = super().main(*args, **extra)
-        except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "gnarl"
-            status = _refuse(f"{command}: {error.format_message()} See {command} --help")
-        except click.ClickException as error:
-            status = _refuse(f"gnarl: {error.format_message()}")
-        except GnarlError as error:
-            status = _refuse(f"gnarl: {error}")
-        except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            status = _refuse(f"gnarl: {place}{error.strerror or error}")
-        except MemoryError as error:
-            status = _refuse(f"gnarl: out of memory: {error}")
-        except (KeyboardInterrupt, click.Abort, SystemError) as error:
-            if not _is_interrupt(error):
-                raise
-            click.echo("gnarl: interrupted", err=True)
-            status = INTERRUPTED
-        finally:
-            signal.signal(signal.SIGTERM, before)
-        sys.exit(status)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output has closed it
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it or its cause is one: from interrupts in its own code numba raises SystemErrors."""
-    return isinstance(error, KeyboardInterrupt | click.Abort) or (
-        error is not None and _is_interrupt(error.__cause__)
-    )
-
-
-def _refuse(text: str) -> int:
-    click.echo(" ".join(text.split()), err=True)
-    return BAD_INPUT
-
-
-@click.group("gnarl", cls=_Gnarl, invoke_without_command=True)
+@click.group("gnarl", cls=GnarlGroup, invoke_without_command=True)
 @click.version_option(package_name="gnarl")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -97,14 +42,14 @@ def main(context: click.Context) -> None:
 
     CONFIG is a name that `gnarl configs` lists, or the path of a .toml file.
 
-    Exit status: 0 when results match, 1 when they differ, 2 for bad input, 130 when
-    interrupted.
+    Exit status: 0 when results match, 1 when they differ, 2 for bad input, 3 for an error of Gnarl
+    itself, 130 when interrupted.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
         return
     for error in others()[1]:
-        _refuse(f"gnarl: {error}")
+        refuse(f"gnarl: {error}")
 
 
 @main.command()
@@ -222,16 +167,17 @@ def compile_(
             if name is not None and name not in passes:
                 raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
     source = _workload(configuration, workload)
-    for path in (output, dot):
-        if path is not None:
-            _require_another_file(path, source)
     options = own_options(target, "compile", own)
+    dumps = {name: f"{number:02}_{name}" for number, name in enumerate(passes, 1)}
+    if dump is not None:
+        for path in [path for name in dumps.values() for path in dump.glob(f"{name}.*")]:
+            check_output(path)
 
     def write(name: str, texts: Mapping[str, str]) -> None:
         assert dump is not None
         dump.mkdir(parents=True, exist_ok=True)
         for ending, text in texts.items():
-            write_text(dump / f"{passes.index(name) + 1:02}_{name}.{ending}", text)
+            write_text(dump / f"{dumps[name]}.{ending}", text)
 
     trace = Trace(
         write=write if dump is not None else None,
@@ -298,8 +244,7 @@ def disasm(program: Path) -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
-    callback=check_writable,
+    type=OutputPath(),
     help="Write all outputs: an .npz file of arrays by name, or a folder of fibertree files.",
 )
 @output_option("--waves", help="Write the RTL's signals to this file, in FST format.")
@@ -352,7 +297,6 @@ def run(
     source = _workload(configuration, workload)
     if output is not None:
         check_output_path(output)
-        _require_another_file(output, source)
     report = run_once(
         configuration,
         source,
@@ -367,9 +311,9 @@ def run(
         stages=ConsoleStages(_stderr()),
     )
     if as_json:
-        click.echo(json.dumps(report.to_json(), allow_nan=False))
+        _print_result(json.dumps(report.to_json(), allow_nan=False) + "\n")
     else:
-        report.print(Console())
+        _print_result(_page(report.print))
     return 0 if report.matches else DIFFERENT
 
 
@@ -443,8 +387,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
                 timeline=picture,
                 stages=ConsoleStages(_stderr()),
             )
-            report.print(Console())
-            click.echo(f"timeline: {picture}\n" if picture else "")
+            _print_result(_page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
             status = max(status, 0 if report.matches else DIFFERENT)
     return status
 
@@ -456,11 +399,6 @@ def _workload(configuration: NamedConfiguration, given: str | None) -> str:
     if given is None and not own:
         raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
     return own if given is None else given
-
-
-def _require_another_file(path: Path, source: str) -> None:
-    if path.exists() and os.path.exists(source) and path.samefile(source):
-        raise WorkloadError(f"{path}: is the workload itself: must be another file")
 
 
 def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
@@ -487,7 +425,23 @@ def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    click.echo(_page(lambda console: console.print(table)), nl=False)
+
+
+def _page(write: Callable[[Console], None]) -> str:
+    """What ``write`` prints. rich itself would end the process where the output's reader has."""
+    console = Console()
+    with console.capture() as page:
+        write(console)
+    return page.get()
+
+
+def _print_result(text: str) -> None:
+    """Prints it if there is a reader: without, too, the exit status says whether results match."""
+    try:
+        click.echo(text, nl=False)
+    except BrokenPipeError:
+        drop_output()
 
 
 def _stderr() -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -10,28 +11,72 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from hw.lib.errors import WorkloadError
+from sw.cli_boundary import BoundedGroup
+from sw.program.command_files import check_output, note_input
 from sw.runtime.target import Target, TargetOption
 from sw.targets import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
-class TargetCommand(click.Command):
+class OutputPath(click.Path):
+    """A path to write to. Refused, before any work is done for it: a file that the command reads or
+    writes otherwise, and one in a folder that does not exist or cannot be written to."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(path_type=Path, **attributes)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if self.dir_okay and not self.file_okay:  # made where there is none, with those above
+            return path
+        if not path.parent.is_dir():
+            self.fail(f"{path.parent}: no such folder.", param, ctx)
+        if not os.access(path.parent, os.W_OK):
+            self.fail(f"{path.parent}: permission denied.", param, ctx)
+        return path
+
+
+class GnarlCommand(click.Command):
+    """A command that does not overwrite what it reads, nor one output with another."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        written = [each.name for each in self.params if isinstance(each.type, OutputPath)]
+        outputs = [ctx.params[name] for name in written if name and ctx.params[name] is not None]
+        for name, value in ctx.params.items():
+            if name in written:
+                continue
+            for each in value.values() if isinstance(value, dict) else [value]:
+                if isinstance(each, str | Path):
+                    note_input(each)
+        for at, path in enumerate(outputs):
+            check_output(path)
+            if os.path.realpath(path) in map(os.path.realpath, outputs[:at]):
+                raise WorkloadError(f"{path}: given for two outputs: must be two files")
+        return super().invoke(ctx)
+
+
+class GnarlGroup(BoundedGroup):
+    command_class = GnarlCommand
+
+
+class TargetCommand(GnarlCommand):
     """A command with the targets' own options for it, which its callback gets as ``own``."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found, at = super().get_params(ctx), len(self.params)
         return [*found[:at], *self._own(), *found[at:]]  # --help stays last
 
-    def invoke(self, ctx: click.Context) -> Any:
-        names = [str(option.name) for option in self._own()]
-        given = {name: ctx.params.pop(name) for name in names}
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        given = {str(option.name): ctx.params.pop(str(option.name)) for option in self._own()}
         ctx.params["own"] = {
             name: value
             for name, value in given.items()
             if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
         }
-        return super().invoke(ctx)
+        return rest
 
     def _own(self) -> list[click.Option]:
         """Of options of one name the first target's, with the names of all targets in its help."""
@@ -70,15 +115,6 @@ def _with_users(option: click.Option, users: list[str]) -> click.Option:
     return copied
 
 
-def check_writable(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> Path | None:
-    """Refuses a file in a folder that does not exist, before any work is done for it."""
-    if path is not None and not path.parent.is_dir():
-        raise click.BadParameter(f"{path.parent}: no such folder.", context, parameter)
-    return path
-
-
 def _named(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
@@ -95,12 +131,11 @@ def _named(
 
 
 def output_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option(*names, type=kind, callback=check_writable, **attributes)
+    return click.option(*names, type=OutputPath(dir_okay=False), **attributes)
 
 
 def folder_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
-    return click.option(*names, type=click.Path(path_type=Path, file_okay=False), **attributes)
+    return click.option(*names, type=OutputPath(file_okay=False), **attributes)
 
 
 input_file = click.Path(path_type=Path, exists=True, dir_okay=False)

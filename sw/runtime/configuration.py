@@ -11,6 +11,7 @@ from typing import Any
 
 from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
+from sw.program.command_files import note_input
 from sw.program.program import Program
 from sw.runtime.target import CONFIGURATIONS, Target
 from sw.targets import TARGETS, others
@@ -122,6 +123,7 @@ def _find(name: str) -> Path:
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     """The file's text, and what it says."""
+    note_input(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

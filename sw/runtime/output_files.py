@@ -12,6 +12,7 @@ import scipy.sparse
 
 from hw.lib.errors import WorkloadError
 from sw.program.atomic import atomic_path
+from sw.program.command_files import check_output
 from sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
 from sw.workloads.tensor.fibertree_files import save_fibertree
 from sw.workloads.tensor.storage import TensorFormat, store
@@ -31,6 +32,8 @@ def check_output_path(path: Path, specs: Sequence[TensorSpec] = ()) -> None:
             raise WorkloadError(
                 f"{path}: fibertrees have no labels, which {spec.name} has: must be an .npz file"
             )
+        for file in path.glob(f"tensor_{spec.name}_mode_*") if not path.suffix else ():
+            check_output(file)
 
 
 def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -95,7 +96,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         color="#a05f00",
     )
     above.set(ylabel=f"{activity.unit} busy, % of {activity.capacity}", ylim=(0, 100))
-    above.set_title(title, loc="left", fontsize=11)
+    above.set_title(title, loc="left", fontsize=11, parse_math=False)
 
     floor = np.zeros(len(edges) - 1)
     for (kind, issued), color in zip(activity.kinds.items(), cycle(PALETTE), strict=False):
@@ -115,7 +116,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
         axes.set_axisbelow(True)
-    with atomic_path(path) as temporary:
+    with atomic_path(path) as temporary, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # names may have characters that no font has
         # No software version inside: equal runs draw equal bytes.
         figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})
 

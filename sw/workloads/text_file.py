@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.program.command_files import note_input
 
 Kind = type[np.int64] | type[np.float64]
 """Of whole and of real numbers."""
@@ -20,6 +21,7 @@ _SHOWN = 40
 
 def read_text(path: str | Path) -> str:
     """The file's text; ``WorkloadError`` if it cannot be read or is not valid UTF-8."""
+    note_input(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -176,12 +176,3 @@ def test_an_output_in_a_folder_that_does_not_exist(tmp_path: Path) -> None:
         f"gnarl run: Invalid value for '-o' / '--output': {path.parent}: no such folder. "
         "See gnarl run --help"
     )
-
-
-def test_a_program_is_not_written_over(tmp_path: Path) -> None:
-    program, values = tmp_path / "program.npz", tmp_path / "values.json"
-    values.write_text('{"x0": 1}')
-    gnarl("compile", CONFIG, negations(tmp_path, 1), "-o", program)
-    assert refusal(tmp_path, "run", CONFIG, program, "--values", values, "-o", program) == (
-        f"gnarl: {program}: is the workload itself: must be another file"
-    )

@@ -47,6 +47,6 @@ def draw_grid(
         floor = top
     axes.set(xlabel="block of the grid, in launch order", ylabel="KiB of rows looked up")
     axes.set(xlim=(0, len(of_block)), ylim=(0, 1.05 * floor.max() or 1))
-    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_title(title, loc="left", fontsize=11, parse_math=False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save_figure(figure, path)

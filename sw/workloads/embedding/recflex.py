@@ -16,12 +16,16 @@ A Python file defines ``model``, an ``EmbeddingModel``.
 
 from __future__ import annotations
 
+import os
 import runpy
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
+from unittest import mock
 
-from hw.lib.errors import GnarlError, WorkloadError
+from hw.lib.errors import GnarlError, WorkloadError, one_line
 from sw.program.atomic import write_text
 from sw.workloads.embedding.model import (
     MAXIMUM_DIM,
@@ -153,8 +157,11 @@ def _whole(name: str, text: str, high: int, place: str) -> int:
 def _load_python(path: Path) -> EmbeddingModel:
     read_text(path)
     try:
-        names = runpy.run_path(str(path), run_name="gnarl_model")
-    except (Exception, SystemExit) as error:
+        with _exits_as_errors():
+            names = runpy.run_path(str(path), run_name="gnarl_model")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise WorkloadError(_fault(path, error)) from error
     if "model" not in names:
         raise WorkloadError(f"{path}: defines no model: must define an EmbeddingModel of that name")
@@ -164,6 +171,20 @@ def _load_python(path: Path) -> EmbeddingModel:
     return model
 
 
+@contextmanager
+def _exits_as_errors() -> Iterator[None]:
+    """``os._exit`` raises ``SystemExit``: a file that calls it would end as if all were well."""
+    process, leave = os.getpid(), os._exit
+
+    def exit(status: int) -> NoReturn:
+        if os.getpid() != process:  # one that the file has started
+            leave(status)
+        raise SystemExit(status)
+
+    with mock.patch("os._exit", exit):
+        yield
+
+
 def _fault(path: Path, error: BaseException) -> str:
     """What running the Python file raised, at the last of its lines that led there."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
@@ -171,7 +192,6 @@ def _fault(path: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     place = f"{path}:{lines[-1]}" if lines else str(path)
-    text = " ".join(str(error).split())
-    if not isinstance(error, GnarlError):
-        text = f"{type(error).__name__}: {text}".removesuffix(": ")
-    return f"{place}: {text}"
+    text, kind = one_line(error), type(error).__name__
+    is_named = isinstance(error, GnarlError) or text == kind
+    return f"{place}: {text}" if is_named else f"{place}: {kind}: {text}"

@@ -28,6 +28,7 @@ import numpy as np
 
 from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of, file_texts
+from sw.runtime.tools import run_tool
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"
@@ -254,18 +255,8 @@ def _compiler_version() -> str:
 
 def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
     """What the compiler prints. Raises ``EmulationError`` with its first complaint."""
-    try:
-        done = subprocess.run(
-            [_COMPILER, *arguments],
-            cwd=folder,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-    except FileNotFoundError:
-        raise EmulationError(
-            f"{_COMPILER} is not installed: the emulation of CUDA kernels needs it"
-        ) from None
+    need = "the emulation of CUDA kernels needs it"
+    done = run_tool([_COMPILER, *arguments], folder, need, EmulationError)
     if done.returncode:
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
         complaints = [line for line in lines if re.search(r"error:|undefined", line)]

@@ -1,0 +1,51 @@
+"""Programs that builds start: Verilator, make, the C++ compiler."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hw.lib.errors import GnarlError
+
+
+def run_tool(
+    command: Sequence[str],
+    folder: Path,
+    need: str,
+    error: type[GnarlError],
+    environment: Mapping[str, str] = {},
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program in ``folder``; stderr is joined to stdout, any exit status is returned.
+
+    ``environment`` is added to this process's. An exception, such as an interrupt, ends the program
+    and all that it has started. Raises ``error`` where it is not installed, with ``need``, which
+    says what needs it.
+    """
+    # An outer make's flags are for its own children, not for ours.
+    inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**inherited, **environment},
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+        )
+    except FileNotFoundError:
+        raise error(f"{command[0]} is not installed: {need}") from None
+    with process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output)
