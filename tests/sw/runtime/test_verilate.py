@@ -80,6 +80,17 @@ def test_a_design_is_built_and_runs_and_only_the_library_is_kept(cache: Path) ->
     assert list(cache.glob("*.work")) == []
 
 
+def test_a_damaged_library_is_built_again(cache: Path) -> None:
+    path = build(VERILOG, "half", SHIM)
+    octets = path.read_bytes()
+    path.unlink()  # this process may have it open
+    path.write_bytes(octets[: len(octets) // 2])
+    with pytest.warns(UserWarning, match=": damaged cache entry: made again$"):
+        assert build(VERILOG, "half", SHIM) == path
+    check = f"import ctypes; assert ctypes.CDLL({str(path)!r}).half(42) == 21"
+    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+
+
 def test_the_same_again_comes_from_the_cache(cache: Path) -> None:
     path = build(VERILOG, "half", SHIM)
     built = path.stat().st_mtime_ns

@@ -187,6 +187,18 @@ def test_a_python_file(tmp_path: Path) -> None:
     assert load_model(python(tmp_path, text)) == EmbeddingModel("m", (Feature("a", 9, 4),))
 
 
+def test_a_python_file_may_start_processes(tmp_path: Path) -> None:
+    text = (
+        "import os\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    os._exit(3)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3\n"
+    )
+    model = "model = EmbeddingModel('m', [Feature('a', 9, 4)])\n"
+    assert load_model(python(tmp_path, text + PYTHON + model)).name == "m"
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -197,6 +209,12 @@ def test_a_python_file(tmp_path: Path) -> None:
         ("import nowhere_at_all", ":1: ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("x = 1\nexec('a b')", ":2: SyntaxError: invalid syntax (<string>, line 1)"),
         ("import sys\nsys.exit()", ":2: SystemExit"),
+        ("import os\nos._exit(0)", ":2: SystemExit: 0"),
+        ("class Error(BaseException): pass\nraise Error('x')", ":2: Error: x"),
+        (
+            "class Error(Exception):\n  def __str__(self):\n    raise self\nraise Error",
+            ":4: Error",
+        ),
         (
             "open('nowhere/at/all')",
             ":1: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/at/all'",

@@ -1,0 +1,195 @@
+"""Faults of the machine: full disks, folders without permission, killed and competing processes.
+
+A disk is full where a file may not grow beyond a limit; that is the nearest that a process without
+rights can provoke. What a command had before stays, and what it leaves can be used or replaced.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import state
+
+CONFIG = "dpu_d1_b8"
+GRAPH = {
+    "directed": True,
+    "nodes": [{"id": "a", "op": "input", "value": 1.5}, {"id": "y", "op": "neg"}],
+    "edges": [{"source": "a", "target": "y"}],
+}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a workload, a program of it, and an older result, all readable by anyone."""
+    (tmp_path / "w.json").write_text(json.dumps(GRAPH))
+    (tmp_path / "values.json").write_text('{"a": 2}')
+    done = gnarl(tmp_path, "compile", CONFIG, "w.json", "-o", "p.npz")
+    assert done.returncode == 0, done.stderr
+    for name in ("x.npz", "x.png", "x.fst"):
+        (tmp_path / name).write_text("older")
+    return tmp_path
+
+
+def start(
+    folder: Path,
+    *arguments: str,
+    cache: Path | None = None,
+    before: Callable[[], None] | None = None,
+) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if cache is not None:
+        environment["GNARL_CACHE"] = str(cache)
+    return subprocess.Popen(
+        [sys.executable, "-m", "sw", *arguments],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=before,
+    )
+
+
+def gnarl(
+    folder: Path,
+    *arguments: str,
+    cache: Path | None = None,
+    before: Callable[[], None] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    process = start(folder, *arguments, cache=cache, before=before)
+    output, error = process.communicate(timeout=300)
+    lines = [line for line in error.splitlines() if not line.endswith(" s")]  # stages' times
+    return subprocess.CompletedProcess(arguments, process.returncode, output, "\n".join(lines))
+
+
+def full_disk() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+FULL = "File too large"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", CONFIG, "w.json", "--backend", "model", "-o", "x.npz"),
+        ("run", CONFIG, "w.json", "--backend", "model", "--timeline", "x.png"),
+        ("compile", CONFIG, "w.json", "-o", "x.npz"),
+        ("compile", "sam_fp32", "x(i)=B(i,j)*c(j)", "-o", "x.npz"),
+        ("compile", "sam_fp32", "x(i)=B(i,j)*c(j)", "--dot", "x.npz"),
+    ],
+)
+def test_a_full_disk(folder: Path, arguments: tuple[str, ...]) -> None:
+    before = state(folder)
+    done = gnarl(folder, *arguments, before=full_disk)
+    path = folder / arguments[-1]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gnarl: {path}: {FULL}"
+    assert state(folder) == before
+
+
+def mounted_small(folder: Path) -> None:
+    """Mounts a disk of 16 KiB for this process alone."""
+    library, new_mounts, private = ctypes.CDLL(None, use_errno=True), 0x20000, 0x44000
+    if (
+        library.unshare(new_mounts)
+        or library.mount(b"none", b"/", None, private, None)
+        or library.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=16k")
+    ):
+        os._exit(77)
+
+
+def test_a_full_disk_under_the_cache(folder: Path) -> None:
+    cache = folder / "cache"
+    cache.mkdir()
+    arguments = ("rtl", CONFIG, "-o", "out")
+    done = gnarl(folder, *arguments, cache=cache, before=lambda: mounted_small(cache))
+    if done.returncode == 77:
+        pytest.skip("needs the right to mount a small disk")
+    assert done.returncode == 2
+    assert re.fullmatch(rf"gnarl: {cache}/\w+\.work: No space left on device", done.stderr)
+
+
+def obey_permissions() -> None:
+    """Takes from an administrator's process, once it starts its program, the right to write
+    whatever permissions say."""
+    drop_from_bounding_set, override_permissions = 24, 1
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("run", CONFIG, "w.json", "--backend", "model", "-o", "locked/x.npz"), "-o' / '--output"),
+        (("run", CONFIG, "w.json", "--backend", "model", "--timeline", "locked/x"), "--timeline"),
+        (("compile", CONFIG, "w.json", "-o", "locked/x.npz"), "-o' / '--output"),
+    ],
+)
+def test_a_folder_without_permission(folder: Path, arguments: tuple[str, ...], option: str) -> None:
+    (folder / "locked").mkdir(mode=0o555)
+    before = state(folder)
+    done = gnarl(folder, *arguments, before=obey_permissions)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(
+        f"Invalid value for '{option}': locked: permission denied. "
+        f"See python -m sw {arguments[0]} --help"
+    )
+    assert state(folder) == before
+
+
+@pytest.mark.parametrize("arguments", [("rtl", CONFIG, "-o", "locked")])
+def test_a_file_in_a_folder_without_permission(folder: Path, arguments: tuple[str, ...]) -> None:
+    (folder / "locked").mkdir(mode=0o555)
+    before = state(folder)
+    done = gnarl(folder, *arguments, before=obey_permissions)
+    path = folder / "locked" / f"{CONFIG}.v"
+    assert (done.returncode, done.stderr) == (2, f"gnarl: {path}: Permission denied")
+    assert state(folder) == before
+
+
+def test_a_cache_without_permission(folder: Path) -> None:
+    cache = folder / "cache"
+    assert gnarl(folder, "rtl", CONFIG, "-o", "out", cache=cache).returncode == 0
+    cache.chmod(0o555)
+    assert gnarl(folder, "rtl", CONFIG, cache=cache, before=obey_permissions).returncode == 0
+    other = ("rtl", CONFIG, "--set", "registers=8", "-o", "out")
+    done = gnarl(folder, *other, cache=cache, before=obey_permissions)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"gnarl: {cache}/\w+\.lock: Permission denied", done.stderr)
+
+
+def test_a_killed_command_leaves_what_can_be_used(folder: Path) -> None:
+    cache, arguments = folder / "cache", ("rtl", CONFIG, "-o", "out")
+    for delay in (0.5, 1.5):
+        with start(folder, *arguments, cache=cache) as process:
+            time.sleep(delay)
+            process.kill()
+    assert gnarl(folder, *arguments, cache=cache).returncode == 0
+    assert [path.suffix for path in cache.iterdir() if path.is_dir()] == [""]
+    whole = (folder / "out" / f"{CONFIG}.v").read_text()
+    assert whole.rstrip().endswith("endmodule")
+
+
+def test_two_processes_that_write_one_file(folder: Path) -> None:
+    cache, arguments = folder / "cache", ("rtl", CONFIG, "-o", "out")
+    processes = [start(folder, *arguments, cache=cache) for _ in range(2)]
+    assert [process.communicate()[0].count("\n") for process in processes] == [2, 2]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        f"{CONFIG}.json",
+        f"{CONFIG}.v",
+    ]

@@ -1,0 +1,80 @@
+"""Tools end with all that they have started when this process is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hw.lib.errors import GnarlError
+from sw.runtime.tools import run_tool
+from tests.support.commands import default_interrupts
+
+
+class ToolError(GnarlError):
+    pass
+
+
+def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run_tool(["sh", "-c", script], folder, "this test needs it", ToolError, environment)
+
+
+def test_output_and_exit_status(tmp_path: Path) -> None:
+    done = shell("echo $WORD; pwd; printf '\\377\\n' >&2; exit 3", tmp_path, WORD="word")
+    assert (done.returncode, done.stdout) == (3, f"word\n{tmp_path}\n\ufffd\n")
+
+
+def test_flags_of_an_outer_make_are_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAKEFLAGS", "-j7")
+    assert shell('echo "$MAKEFLAGS"', tmp_path).stdout == "\n"
+
+
+def test_a_tool_that_is_not_installed(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="^no_such_tool is not installed: tests need it$"):
+        run_tool(["no_such_tool"], tmp_path, "tests need it", ToolError)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.sw.runtime.test_tools import shell
+
+shell("sleep 600 & echo $! > child; echo started > mark; wait", Path(sys.argv[1]))
+"""
+
+
+def test_an_interrupt_ends_what_a_tool_has_started(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        command, cwd=root, stderr=subprocess.DEVNULL, preexec_fn=default_interrupts
+    ) as process:
+        until(lambda: (tmp_path / "mark").exists())
+        child = int((tmp_path / "child").read_text())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) != 0
+    until(lambda: not is_running(child))
+
+
+def until(condition: object) -> None:
+    assert callable(condition)
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    os.kill(process, 0)
+    return state != "Z"
