@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.caching import IndexDataCacheFile
 
 from sw.workloads.dag import dag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+_DIGEST = hashlib.sha256().digest_size
 
 
 def compiled(function: Function) -> Function:
@@ -38,8 +44,45 @@ def stage(function: Function) -> Function:
 
 def _kept(function: Function, **options: Any) -> Function:
     dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+    kept: Any = dispatcher._cache
+    kept._cache_file.__class__ = _CheckedFile
     _forget_stale(Path(dispatcher.stats.cache_path))
     return cast(Function, dispatcher)
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """The index and the machine code of one function, which begin with digests: numba would run
+    what is damaged. Such a file is one that is missing."""
+
+    def _load_index(self) -> dict[Any, str]:
+        *made_for, names = self._read(self._index_path) or (None,)
+        # Only of this version of numba are its types those of today.
+        return pickle.loads(names) if made_for == [self._version, self._source_stamp] else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._version, self._source_stamp, self._dump(overloads)))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, octets = content[:_DIGEST], content[_DIGEST:]
+        if hashlib.sha256(octets).digest() != digest:
+            warnings.warn(f"{path}: damaged cache entry: made again", stacklevel=2)
+            return None
+        return pickle.loads(octets)
+
+    def _write(self, path: str, content: Any) -> None:
+        octets = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(octets).digest() + octets)
 
 
 @cache
