@@ -164,6 +164,8 @@ def _prompt_interrupts() -> Iterator[None]:
             )
             if heard and not ended.wait(_GRACE_S):
                 remove_temporaries()
+                if sys.stderr.isatty():
+                    click.echo("\x1b[?25h", err=True)  # progress bars hide the cursor
                 _print_line("gnarl: interrupted")
                 os._exit(INTERRUPTED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.progress import (
@@ -79,4 +79,8 @@ class ConsoleStages:
                 bar.stop()
         elapsed = time.perf_counter() - begin
         if elapsed > PATIENCE_S:
-            self._console.print(f"{name}: {elapsed:.1f} s", style="dim")
+            with self._console.capture() as line:
+                self._console.print(f"{name}: {elapsed:.1f} s", style="dim")
+            with suppress(OSError):  # nobody reads it
+                self._console.file.write(line.get())
+                self._console.file.flush()

@@ -33,7 +33,7 @@ class Simulator:
 
     The design is reset here. ``wave`` names an FST file to write, complete after ``close``; a
     design that was built without waves is built again. Raises ``BuildError`` as
-    ``verilate.build`` does, ``SimulationError`` where the file cannot be written.
+    ``verilate.build`` does, ``OSError`` where the file cannot be written.
 
     Every method raises ``SimulationError`` once the design stops the simulation (``$finish``,
     ``$stop``, a failed assertion), where the port doesn't answer, and after ``close``.
@@ -41,10 +41,7 @@ class Simulator:
 
     def __init__(self, verilog: str, top: str, *, wave: Path | None = None) -> None:
         if wave is not None:
-            try:
-                wave.open("wb").close()
-            except OSError as error:
-                raise SimulationError(f"{wave}: cannot be written: {error.strerror}") from error
+            wave.open("wb").close()
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = top
         rams = (SHIM_FOLDER / "rams.vlt").read_text()

@@ -98,3 +98,12 @@ def test_what_is_inside_a_stage_counts_once() -> None:
     assert stages.seconds["build kernel"] >= 0.4
     assert 0.02 <= stages.seconds["simulate"] < 0.2
     assert stages.seconds["verify"] < 0.1
+
+
+def test_a_stage_whose_line_nobody_reads() -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with ConsoleStages(Console(file=Closed()))("compile"):
+        time.sleep(0.1)
