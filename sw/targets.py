@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from hw.lib.errors import ConfigError
+from hw.lib.errors import ConfigError, one_line
 from sw.runtime.target import Target, TargetOption
 
 GROUP = "gnarl.targets"
@@ -83,10 +83,10 @@ def _load(entry: EntryPoint) -> Target[Any, Any, Any]:
     """Raises ``ConfigError`` for an entry point of another package that does not hold a target."""
     try:
         target = entry.load()
-    except Exception as error:  # whatever goes wrong while another package is imported
+    except (Exception, SystemExit) as error:  # whatever goes wrong as another package is imported
         if entry.name in _OWN:
             raise
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {one_line(error)}"
         raise ConfigError(
             [f"target {entry.name}: {entry.value} cannot be loaded: {reason}"]
         ) from error
