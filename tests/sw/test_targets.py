@@ -301,7 +301,7 @@ def test_a_program_has_no_input_values_of_its_own(outside: None, table: Path) ->
         "gnarl: table: a program has no input values: --values FILE gives them"
     )
     assert refusal(table.parent, "run", "adder", program, "--values", table, "-o", program) == (
-        f"gnarl: {program}: is the workload itself: must be another file"
+        f"gnarl: {program}: is an input of this command: must be another file"
     )
 
 

@@ -55,9 +55,11 @@ class _CheckedFile(IndexDataCacheFile):
     what is damaged. Such a file is one that is missing."""
 
     def _load_index(self) -> dict[Any, str]:
-        *made_for, names = self._read(self._index_path) or (None,)
+        found = self._read(self._index_path)
         # Only of this version of numba are its types those of today.
-        return pickle.loads(names) if made_for == [self._version, self._source_stamp] else {}
+        if found is None or found[:2] != (self._version, self._source_stamp):
+            return {}
+        return pickle.loads(found[2])
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
         self._write(self._index_path, (self._version, self._source_stamp, self._dump(overloads)))
