@@ -88,4 +88,4 @@ def test_a_graph_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_graph_is_not_written_over(tmp_path: Path, dot: Path) -> None:
     line = refusal(tmp_path, "compile", CONFIG, dot, "--dot", dot)
-    assert line == f"gnarl: {dot}: is the workload itself: must be another file"
+    assert line == f"gnarl: {dot}: is an input of this command: must be another file"
