@@ -43,6 +43,20 @@ class FloatFormat:
         """Bits of plus infinity."""
         return ((1 << self.exponent) - 1) << self.fraction
 
+    @property
+    def largest(self) -> float:
+        """The largest finite value; ``lowest`` is that below zero."""
+        return (2 - 2.0**-self.fraction) * 2.0**self.bias
+
+    @property
+    def lowest(self) -> float:
+        return -self.largest
+
+    @property
+    def smallest(self) -> float:
+        """The smallest value above zero; what is half of it or less is rounded to zero."""
+        return 2.0 ** (1 - self.bias - self.fraction)
+
 
 @dataclass(frozen=True)
 class FixedFormat:
@@ -53,6 +67,19 @@ class FixedFormat:
 
     width: int
     fraction: int
+
+    @property
+    def largest(self) -> float:
+        return ((1 << self.width - 1) - 1) * self.smallest
+
+    @property
+    def lowest(self) -> float:
+        return -(1 << self.width - 1) * self.smallest
+
+    @property
+    def smallest(self) -> float:
+        """The smallest value above zero; what is half of it or less is rounded to zero."""
+        return 2.0**-self.fraction
 
 
 NumberFormat = FloatFormat | FixedFormat
@@ -84,6 +111,21 @@ def parse_format(name: str) -> NumberFormat:
     if match and 4 <= int(match[1]) <= 32 and int(match[2]) < int(match[1]):
         return FixedFormat(int(match[1]), int(match[2]))
     raise ValueError(f"no number format {name!r}; there are {FORMAT_NAMES}")
+
+
+def holds(name: str, values: np.ndarray) -> np.ndarray:
+    """Whether float64 values, rounded to nearest, ties to even, are finite ones of a format."""
+    kind = parse_format(name)
+    if isinstance(kind, FixedFormat):
+        half = kind.smallest / 2
+        return (values >= kind.lowest - half) & (values < kind.largest + half)
+    return np.abs(values) < kind.largest + 2.0 ** (kind.bias - kind.fraction - 1)
+
+
+def range_of(name: str) -> str:
+    """What the format called ``name`` holds, for error texts."""
+    kind = parse_format(name)
+    return f"{name} holds {kind.lowest} to {kind.largest}"
 
 
 def float_dtype(name: str) -> np.dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, parse_format
+from hw.lib.formats import FloatFormat, holds, parse_format, range_of
 from sw.golden.arithmetic import arithmetic
 
 
@@ -30,16 +30,10 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
     values = np.asarray(values, np.float64)
     kind = parse_format(format)
     if isinstance(kind, FloatFormat):
-        words = float_words(values, kind)
-        overflows = (words & kind.infinity == kind.infinity) & np.isfinite(values)
-        high = float(from_words(np.array(kind.infinity - 1), format))
-        _refuse(values, overflows, f"{format} holds {-high} to {high}")
-        return words
+        _refuse(values, np.isfinite(values) & ~holds(format, values), range_of(format))
+        return float_words(values, kind)
+    _refuse(values, ~holds(format, values), range_of(format))
     scaled = np.rint(np.ldexp(values, kind.fraction))
-    limit = 1 << (kind.width - 1)
-    low, high = -limit / (1 << kind.fraction), (limit - 1) / (1 << kind.fraction)
-    inside = (scaled >= -limit) & (scaled < limit)
-    _refuse(values, ~inside, f"{format} holds {low} to {high}")
     return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
 
 

@@ -90,7 +90,7 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
         text, fields = _read(path)
     target = TARGETS[_target(fields, text, path)]
     with damaged_as(ConfigError, "--set"):
-        changed = dict(map(_override, overrides))
+        changed = _overrides(overrides)
     # `--set` comes last: for the fields that it changes, it is the place to name.
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}
@@ -151,6 +151,17 @@ def _target(fields: dict[str, Any], text: str, path: Path) -> str:
         place = f"{path}:{_line(text, 'target')}"
         raise ConfigError([f"{place}: target = {name!r}: must be one of {known}"])
     return name
+
+
+def _overrides(texts: Sequence[str]) -> dict[str, Any]:
+    """Values by field, each given once."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        field, value = _override(text)
+        if field in found:
+            raise ConfigError([f"--set {text}: {field} is given twice: must be given once"])
+        found[field] = value
+    return found
 
 
 def _override(text: str) -> tuple[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +53,10 @@ def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list
 
 
 def outputs_to_json(outputs: Sequence[OutputSummary]) -> dict[str, Any]:
-    """JSON has no infinity and no NaN: such a number is null."""
+    """Of numbers that JSON lacks, see ``json_number``."""
     found: dict[str, Any] = {}
     for output in outputs:
-        values = {name: finite(value) for name, value in output.values.items()}
+        values = {name: json_number(value) for name, value in output.values.items()}
         if output.scalars and len(values) == output.entries:
             found |= values
             continue
@@ -85,9 +86,12 @@ def outputs_text(outputs: Sequence[OutputSummary]) -> str:
     return "\n".join(shown) or "none"
 
 
-def finite(value: float) -> float | None:
-    """``None`` where JSON has no such number."""
-    return value if math.isfinite(value) else None
+def json_number(value: float) -> float | str:
+    """The number, or its name where JSON lacks it: ``Infinity``, ``-Infinity`` or ``NaN``.
+
+    Python's ``float`` and JavaScript's ``Number`` read the names.
+    """
+    return value if math.isfinite(value) else json.dumps(value)
 
 
 def _listed(outputs: Sequence[OutputSummary]) -> str:

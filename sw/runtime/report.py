@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from sw.runtime.machine import Finished
-from sw.runtime.output_summary import OutputSummary, finite, outputs_text, outputs_to_json
+from sw.runtime.output_summary import OutputSummary, json_number, outputs_text, outputs_to_json
+from sw.runtime.vanished import Vanished
 from sw.runtime.verify import Verification
 
-VERSION = 2
+VERSION = 3
 """Of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
@@ -33,15 +34,17 @@ JSON_FIELDS = {
     "matches": "whether every output is what it must be; the exit status says the same",
     "bit_exact": "whether every output has the golden model's bits",
     "difference": "the first wrong output, and where it comes from; null if there is none",
-    "max_rel_error": "the largest relative error of an output against float64; null if infinite",
+    "max_rel_error": 'the largest relative error of an output against float64; or `"Infinity"`',
+    "vanished": "inputs that are not 0, but 0 in the machine's format; null if there are none, or "
+    "an object: `count`, the `first` one's name and value, and the `format`",
     "compile_s": "seconds to compile; 0 if a program was given",
     "simulate_s": "seconds to load the memories, run, and read the results",
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
-    "outputs": "object: outputs by name. Of named scalars, up to 100, the values, null where not "
-    "finite; of others an object: `shape`, `type`, `entries` that are stored, and a few `values` "
-    "by their places",
+    "outputs": "object: outputs by name. Of named scalars, up to 100, the values; of others an "
+    "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
+    'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
 }
 """What each field of the JSON object is."""
@@ -103,6 +106,8 @@ class Report:
         what is shown of each output.
     launches
         what the program's launches left, by name, in order.
+    vanished
+        inputs that become 0, if any.
     seconds
         how long each stage took, by its name: ``compile``, ``simulate`` and others.
     note
@@ -122,6 +127,7 @@ class Report:
     outputs: Sequence[OutputSummary]
     launches: Mapping[str, Finished]
     seconds: Mapping[str, float]
+    vanished: Vanished | None = None
     note: str = ""
 
     @property
@@ -143,7 +149,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """For ``--json``. Times are 0.0 for stages that this run left out.
 
-        JSON has no infinity and no NaN: such a number is null.
+        Of numbers that JSON lacks, see ``sw.runtime.output_summary.json_number``.
         """
         return {
             "version": VERSION,
@@ -160,7 +166,8 @@ class Report:
             "matches": self.matches,
             "bit_exact": self.verification.bit_exact,
             "difference": self.verification.difference or None,
-            "max_rel_error": finite(self.verification.max_rel_error),
+            "max_rel_error": json_number(self.verification.max_rel_error),
+            "vanished": self.vanished and asdict(self.vanished),
             **{f"{name}_s": self.seconds.get(name, 0.0) for name in ("compile", "simulate")},
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),
@@ -187,6 +194,8 @@ class Report:
         parts += [
             Padding(line, _INDENT, expand=False) for line in (self._summary(), self._verdict())
         ]
+        if self.vanished is not None:
+            parts.append(Padding(self._warning(self.vanished), _INDENT, expand=False))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())
@@ -212,6 +221,12 @@ class Report:
             how = "bit-exact" if found.bit_exact else "within its bound"
             return Text(f"✔ {how}, {error}", "green")
         return Text(f"✘ {found.difference}, {error}", "bold red")
+
+    def _warning(self, found: Vanished) -> Text:
+        begins = "1 input that is not 0 becomes 0:"
+        if found.count > 1:
+            begins = f"{found.count:,} inputs that are not 0 become 0; the first is"
+        return Text(f"! {begins} {found.first}, in {found.format}", "yellow")
 
     def _launches(self) -> RenderableType:
         lines = [

@@ -19,6 +19,7 @@ from sw.runtime.programs import load_program
 from sw.runtime.report import Report
 from sw.runtime.stages import Stages, TimedStages, quiet
 from sw.runtime.target import Target
+from sw.runtime.vanished import vanished
 
 
 def run_once(
@@ -89,6 +90,7 @@ def run_once(
             verification=verification,
             outputs=summarise(program.outputs, result.outputs),
             launches={run.launch.name: run.finished for run in result.launches},
+            vanished=vanished(target.given(program, given)),
             seconds=timed.seconds,
             note=target.note(device.backend),
         )

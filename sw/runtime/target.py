@@ -16,11 +16,12 @@ from hw.lib.errors import ConfigError, WorkloadError
 from sw.compiler.passes import Pass, Trace
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema
-from sw.program.tensor_spec import Array
+from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
 from sw.runtime.machine import JobT, LaunchRun, Machine
 from sw.runtime.report import Figures
 from sw.runtime.result import Result
 from sw.runtime.stages import Stages
+from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, compare
 
 if TYPE_CHECKING:
@@ -189,6 +190,16 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
             name: value if hasattr(value, "coordinates") else np.asarray(value)
             for name, value in inputs.items()
         }
+
+    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+        """All numbers that a run is given, from what ``bind`` takes, with the formats they go to.
+
+        By default those of the program's inputs, and of formats of ``hw.lib.formats`` only.
+        """
+        tensors = self.bind(program, inputs)
+        for spec in program.inputs:
+            if spec.type not in (*INTEGER_TYPES, *REAL_TYPES):
+                yield elements(spec, tensors[spec.name])
 
     @abstractmethod
     def job(

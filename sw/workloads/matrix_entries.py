@@ -89,7 +89,7 @@ def read_header(
         if word not in choices:
             *some, last = choices
             right = f"{', '.join(some)} or {last}" if some else last
-            raise WorkloadError(f"{place}: {name} {word!r}: must be {right}")
+            raise WorkloadError(f"{place}: {name} {short(word)!r}: must be {right}")
     if layout == "array" and field == "pattern":
         raise WorkloadError(f"{place}: field 'pattern': must be real or integer in an array")
 
@@ -119,7 +119,8 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
     """Reads the lines behind the header. ``WorkloadError`` with file and line. O(entries)."""
     layout, symmetry = header.layout, header.symmetry
     rows, columns, count = header.rows, header.columns, header.entries
-    kinds: list[Kind] = [np.int64, np.int64, np.float64]
+    number = np.int64 if header.field == "integer" else np.float64
+    kinds: list[Kind] = [np.int64, np.int64, number]
     form = "'ROW COLUMN VALUE'"
     if layout == "array":
         kinds, form = kinds[2:], "'VALUE'"
@@ -138,20 +139,19 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
         column, row = np.divmod(np.arange(count), rows)
     else:  # column by column, from the diagonal or below it
         column, row = np.triu_indices(rows, int(symmetry == "skew-symmetric"))
-    value = np.ones(count) if header.field == "pattern" else table[-1]
+    value = (
+        np.ones(count) if header.field == "pattern" else table[-1].astype(np.float64, copy=False)
+    )
     outside = (row < 0) | (row >= rows) | (column < 0) | (column >= columns)
     on_diagonal = (row == column) & (symmetry == "skew-symmetric")
-    at = first_true(outside | on_diagonal | ~np.isfinite(value))
+    at = first_true(outside | on_diagonal)
     if at is not None:
         entry = f"{source}:{line[at]}: entry ({row[at] + 1}, {column[at] + 1})"
         if outside[at] and rows == columns:
             raise WorkloadError(f"{entry}: row and column must be 1 to {rows}")
         if outside[at]:
             raise WorkloadError(f"{entry}: row must be 1 to {rows}, column 1 to {columns}")
-        if on_diagonal[at]:
-            raise WorkloadError(f"{entry}: a {symmetry} matrix must have none on its diagonal")
-        given = short(lines[line[at] - 1].split()[-1])
-        raise WorkloadError(f"{entry} is {given}: must be finite")
+        raise WorkloadError(f"{entry}: a {symmetry} matrix must have none on its diagonal")
 
     if layout == "array":
         kept = np.flatnonzero(value)

@@ -8,6 +8,9 @@ import numpy as np
 
 from hw.lib.errors import GnarlError, WorkloadError
 
+FINITE = "must be finite in float64"
+"""What every number must be that a file gives as an input."""
+
 
 def first_true(flags: np.ndarray) -> int | None:
     """Place of the first true one in bool [n], if there is one."""
@@ -21,3 +24,15 @@ def refuse_first(
     at = first_true(wrong)
     if at is not None:
         raise error(text(at))
+
+
+def refuse_not_finite(values: np.ndarray, name: Callable[[int], str]) -> None:
+    """Raises ``WorkloadError`` for the first infinity or NaN in [n], called ``name`` of its place.
+
+    Of values in a type beyond float64, what is finite there only is refused, too.
+    """
+    numbers = values
+    if values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            numbers = values.astype(np.float64)
+    refuse_first(~np.isfinite(numbers), lambda at: f"{name(at)} = {values[at]}: {FINITE}")

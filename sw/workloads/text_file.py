@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,11 +13,15 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.program.command_files import note_input
+from sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
 """Of whole and of real numbers."""
 
 _SHOWN = 40
+
+_INTEGER_DIGITS = 300
+"""Whole numbers of JSON with more are read as float64, which may not hold them."""
 
 
 def read_text(path: str | Path) -> str:
@@ -31,18 +36,21 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_json(text: str, place: str) -> Any:
-    """What the JSON text says; ``WorkloadError`` naming the line, also for a repeated key."""
+    """What the JSON text says; ``WorkloadError`` naming the line, or a repeated key.
+
+    Numbers beyond float64 are infinite: who takes them refuses them with their names.
+    """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            raise WorkloadError(f"{place}: duplicate key {repeated!r} in one object")
+            raise WorkloadError(f"{place}: duplicate key {short(repeated)!r} in one object")
         return result
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise WorkloadError(
             f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
@@ -52,7 +60,7 @@ def parse_json(text: str, place: str) -> Any:
 def whole_number(text: str, place: str) -> int:
     """The number that ``text`` spells, within 63 bits; ``WorkloadError`` if it spells none."""
     try:
-        number = int(_plain(text))
+        number = int(plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {short(text)!r} is not a whole number") from None
     if not -(2**63) < number < 2**63:
@@ -61,11 +69,23 @@ def whole_number(text: str, place: str) -> int:
 
 
 def real_number(text: str, place: str) -> float:
-    """The number that ``text`` spells, maybe infinite or NaN; ``WorkloadError`` if none."""
+    """The number that ``text`` spells, rounded to float64; ``WorkloadError`` if none is finite."""
     try:
-        return float(_plain(text))
+        number = float(plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {short(text)!r} is not a number") from None
+    if not math.isfinite(number):
+        raise WorkloadError(f"{place}: {short(text)}: {FINITE}")
+    return number
+
+
+def is_number(text: str) -> bool:
+    """Whether ``real_number`` reads the text."""
+    try:
+        real_number(text, "")
+    except WorkloadError:
+        return False
+    return True
 
 
 READERS: dict[Kind, Callable[[str, str], float]] = {
@@ -93,8 +113,8 @@ def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray
     except (ValueError, OverflowError, Warning):
         return None
     columns = [table[str(number)] for number in range(len(kinds))]
-    if len(table) < count or any((column == -(2.0**63)).any() for column in columns):
-        return None  # blank lines, or -2**63, which has more than 63 bits
+    if len(table) < count or any(map(_has_unreadable, columns)):
+        return None  # blank lines, or numbers that have no readers
     return columns
 
 
@@ -127,13 +147,31 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def short(text: str) -> str:
-    """The text as error texts quote it: its beginning, where it is long."""
+def short(value: Any) -> str:
+    """The text of a value as error texts quote it: its beginning, where it is long."""
+    text = str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _plain(text: str) -> str:
-    """The text, without what only Python takes for part of a number: 1_0, or other scripts."""
+def quoted(value: Any) -> str:
+    """As ``short``, in Python's notation: in quotes, where it is a text."""
+    return short(repr(value))
+
+
+def plain(text: str) -> str:
+    """The text; ``ValueError`` for what only Python takes for a number: 1_0, or other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError
     return text
+
+
+def _has_unreadable(column: np.ndarray) -> bool:
+    """Whether a column has numbers that ``whole_number`` or ``real_number`` refuses."""
+    if column.dtype == np.float64:
+        return not np.isfinite(column).all()
+    return bool((column == -(2**63)).any())  # more than 63 bits
+
+
+def _integer(text: str) -> float:
+    """A whole number of JSON, infinite beyond float64, where Python's ``float`` of it gives up."""
+    return int(text) if len(text) <= _INTEGER_DIGITS else float(text)

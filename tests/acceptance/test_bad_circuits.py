@@ -31,11 +31,11 @@ PSDD = {
     ),
     "probability above 1": (
         "psdd 1\nT 0 0 1 0.5\n",
-        ":2: log-probability 0.5: must be a number not above 0",
+        ":2: log-probability 0.5: must not be above 0",
     ),
     "probability is NaN": (
         "psdd 1\nT 0 0 1 nan\n",
-        ":2: log-probability nan: must be a number not above 0",
+        ":2: nan: must be finite in float64",
     ),
     "decision cut short": (
         "psdd 3\nL 0 0 1\nL 1 0 -1\nD 2 0 2 0 1 -0.5\n",

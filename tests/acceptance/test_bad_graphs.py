@@ -78,7 +78,7 @@ NODE_LINK = {
     ),
     "constant is NaN": (
         node_link([{"id": "k", "op": "const", "value": float("nan")}]),
-        ": node k: value = nan: must be a number",
+        ": node k: value = nan: must be finite in float64",
     ),
     "constant is text": (
         node_link([{"id": "k", "op": "const", "value": "two"}]),
@@ -98,7 +98,7 @@ NODE_LINK = {
     ),
     "input is NaN": (
         node_link([{**INPUT, "value": float("nan")}]),
-        ": node a: value = nan: must be a number",
+        ": node a: value = nan: must be finite in float64",
     ),
     "operation with a value": (
         node_link([INPUT, {"id": "x", "op": "mul", "value": 2}], ("a", "x")),
@@ -191,7 +191,7 @@ GRAPHML = {
     ),
     "constant is NaN": (
         graphml(xml_node("k", "const", "nan")),
-        ": node k: value = nan: must be a number",
+        ": node k: value = nan: must be finite in float64",
     ),
     "unknown key": (
         graphml('<node id="a"><data key="q">1</data></node>'),
@@ -241,7 +241,7 @@ GML = {
     ),
     "constant is NaN": (
         'graph [ directed 1 node [ id 0 op "const" value NAN ] ]',
-        ": node 0: value = nan: must be a number",
+        ": node 0: value = nan: must be finite in float64",
     ),
     "constant is a list": (
         'graph [ directed 1 node [ id 0 op "const" value [ a 1 ] ] ]',
@@ -295,7 +295,7 @@ EDGE_LIST = {
     ),
     "constant is NaN": (
         "k {'op': 'const', 'value': 'nan'}\n",
-        ":1: node k: value = 'nan': must be a number",
+        ":1: node k: value = 'nan': must be finite in float64",
     ),
     "truncated": (
         "a y {'op': 'add'}\nb y {'op",

@@ -27,9 +27,9 @@ MATRIX = {
     ),
     "NaN": (
         HEADER + "2 2 3\n1 1 1\n2 2 1\n2 1 nan\n",
-        ":5: entry (2, 1) is nan: must be finite",
+        ":5: nan: must be finite in float64",
     ),
-    "infinity": (HEADER + "1 1 1\n1 1 inf\n", ":3: entry (1, 1) is inf: must be finite"),
+    "infinity": (HEADER + "1 1 1\n1 1 inf\n", ":3: inf: must be finite in float64"),
     "not square": (
         HEADER + "2 3 1\n1 1 1\n",
         ":2: 2 x 3: a triangular matrix must be square",

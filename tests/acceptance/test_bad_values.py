@@ -10,7 +10,7 @@ from tests.support.commands import gnarl, refusal
 from tests.support.dag_files import CONFIG, HEADER, INPUT, node_link
 
 VALUES = {
-    "NaN": ('{"a": NaN, "b": 1}', ": a = NaN: must be a number"),
+    "NaN": ('{"a": NaN, "b": 1}', ": a = NaN: must be finite in float64"),
     "text": ('{"a": "x", "b": 1}', ': a = "x": must be a number'),
     "null": ('{"a": null, "b": 1}', ": a = null: must be a number"),
     "truth value": ('{"a": true, "b": 1}', ": a = true: must be a number"),

@@ -13,6 +13,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction_word_bits
 from hw.dpu.listing import listing
 from hw.lib.errors import CapacityError
+from hw.lib.formats import holds, range_of
 from sw.compiler.dpu import dumps, sections
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.bounds import lower_bounds
@@ -32,6 +33,7 @@ from sw.program.program import Program
 from sw.workloads.dag.builder import check as check_dag
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.refusals import refuse_first
 
 PASSES = (
     Pass("simplify", "merges equal operations, flattens sums and products, drops what is unused"),
@@ -75,9 +77,17 @@ def compile(  # noqa: A001
 
     Deterministic for a given ``seed``. ``reassociate`` false forbids what the DAG may allow.
     ``trace`` gets the results of ``PASSES``, from binarisation on those of the shortest schedule.
-    Raises ``CapacityError`` naming what the configuration has too little of.
+    Raises ``CapacityError`` naming what the configuration has too little of, and ``WorkloadError``
+    naming the first constant that its format does not hold.
     """
     trace = trace or Trace()
+    refuse_first(
+        ~holds(config.format, workload.dag.constants),
+        lambda node: (
+            f"{workload.place(node)}: constant = {workload.dag.constants[node]}: "
+            f"{range_of(config.format)}"
+        ),
+    )
     if not reassociate:
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     dag = simplify(workload.dag)

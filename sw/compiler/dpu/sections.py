@@ -135,8 +135,8 @@ def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
     _refuse_first("dag_operands", dag.operands, dag.operands >= users, "an earlier node")
     leaf = dag.op <= Op.CONST
     _refuse_first("dag_op", dag.op, leaf != (np.diff(offsets) == 0), "one that fits its operands")
-    constants = sections["constants"]
-    _refuse_first("constants", constants, np.isnan(constants), "a number")
+    for name in ("constants", "dag_constants"):
+        _refuse_first(name, sections[name], ~np.isfinite(sections[name]), "finite")
     config = DpuConfig(**{field.name: sizes[field.name] for field in fields(DpuConfig)})
     try:
         split(config, sections["instructions"])

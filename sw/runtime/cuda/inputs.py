@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.formats import FLOAT_FORMATS
 from sw.compiler.cuda.sections import decode
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
 from sw.runtime.cuda.options import DEFAULT_BATCH
+from sw.runtime.vanished import Given, elements
 from sw.workloads.embedding.data import (
     check_batch,
     check_tables,
@@ -22,8 +24,9 @@ from sw.workloads.embedding.data import (
 from sw.workloads.embedding.files import load_values, values_of
 from sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
 
-Inputs = tuple[Sequence[np.ndarray], Batch]
-"""For each feature a table [rows, dim] of its table type; and what is looked up."""
+Inputs = tuple[Sequence[np.ndarray], Batch] | Mapping[str, np.ndarray]
+"""For each feature a table [rows, dim] of its table type, and what is looked up; or arrays by the
+names that ``load_values`` reads."""
 
 
 def model_of(program: Program) -> EmbeddingModel:
@@ -61,9 +64,8 @@ def inputs(
         raise WorkloadError(
             f"--batch {size}: {values} has {found.batch.size} samples: must be left out"
         )
-    for number, table in found.tables.items():
-        tables[number] = table
-    return tables, found.batch
+    names = [f"{feature.name}.table" for feature in model.features]
+    return {**dict(zip(names, tables, strict=True)), **found.arrays}
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
@@ -97,6 +99,16 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
         if bags.weights is not None:
             tensors[f"{name}.weights"] = bags.weights
     return tensors
+
+
+def given(program: Program, inputs: Inputs) -> Iterator[Given]:
+    """Tables and weights that are given in other types than their own, see ``Target.given``."""
+    arrays = inputs if isinstance(inputs, Mapping) else {}
+    for spec in program.inputs:
+        if spec.name in arrays and spec.type in FLOAT_FORMATS:
+            array = np.asarray(arrays[spec.name])
+            if array.dtype != spec.dtype:
+                yield elements(spec, array)
 
 
 def unbind(

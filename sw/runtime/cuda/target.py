@@ -18,7 +18,7 @@ from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.figures import figures
 from sw.runtime.cuda.gpu.gpus import gpus
 from sw.runtime.cuda.grid import map_batch
-from sw.runtime.cuda.inputs import bind, inputs, refuse_tensors, unbind
+from sw.runtime.cuda.inputs import bind, given, inputs, refuse_tensors, unbind
 from sw.runtime.cuda.machines import EmbeddingJob, EmulationMachine, GpuMachine
 from sw.runtime.cuda.options import OPTIONS
 from sw.runtime.cuda.picture import draw_grid
@@ -46,6 +46,7 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
 
     inputs = staticmethod(inputs)
     bind = staticmethod(bind)
+    given = staticmethod(given)
     figures = staticmethod(figures)
     tune = staticmethod(tune)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,15 @@ from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, Labels
-from sw.workloads.refusals import first_true
+from sw.runtime.vanished import Given, elements
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
     """The input tensor, float64 [n_inputs].
 
     ``inputs`` are values in the order of the labels, numbers by label, or the tensor by its name.
-    Raises ``WorkloadError`` that names the first input without a number.
+    Infinities and NaN are numbers here: the formats hold them. Raises ``WorkloadError`` that names
+    the first input without a number.
     """
     names = labels(program.inputs[0])
     if isinstance(inputs, Mapping):
@@ -35,9 +36,14 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
         raise WorkloadError(
             f"{program.workload}: inputs have shape {list(values.shape)}: must be [{len(names)}]"
         )
-    if (at := first_true(np.isnan(values))) is not None:
-        raise WorkloadError(f"{program.workload}: input {names[at]} is NaN: must be a number")
     return {INPUTS: values}
+
+
+def given(program: Program, inputs: Any) -> Iterator[Given]:
+    """Inputs and constants, see ``Target.given``."""
+    (launch,), (spec,) = program.launches, program.inputs
+    yield elements(spec, bind(program, inputs)[INPUTS])
+    yield Given(launch.sections["constants"], spec.type, lambda _: "constant")
 
 
 def leaves(launch: Launch, tensors: Mapping[str, Array]) -> np.ndarray:

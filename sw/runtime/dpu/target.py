@@ -21,7 +21,7 @@ from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
 from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
-from sw.runtime.dpu.image import bind, image, leaves, outputs, result_rows
+from sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from sw.runtime.dpu.model.interpreter import run
 from sw.runtime.dpu.options import OPTIONS
 from sw.runtime.dpu.sources import inputs, warm_up, workload
@@ -52,6 +52,7 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
     listing = staticmethod(listing)
     inputs = staticmethod(inputs)
     bind = staticmethod(bind)
+    given = staticmethod(given)
     operands = staticmethod(leaves)
     image = staticmethod(image)
     result_rows = staticmethod(result_rows)

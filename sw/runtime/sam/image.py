@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from sw.program.tensor_spec import Array, Dense
 from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
 from sw.runtime.sam.sources import named_operand
+from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import entry_name
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.storage import (
@@ -109,6 +110,18 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     shapes = _grown_shapes(statement, found)
     check_shapes(statement, shapes)
     return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+
+
+def given(program: Program, inputs: Any) -> Iterator[Given]:
+    """Entries of operands and constants, see ``Target.given``."""
+    (launch,), tensors = program.launches, bind(program, inputs)
+    for spec in program.inputs:
+        yield elements(spec, tensors[spec.name])
+    sources = [
+        block["tensor"] for block in graph_of(launch.sections).blocks if block.type == "arrayvals"
+    ]
+    for name in dict.fromkeys(name for name in sources if not name.isidentifier()):
+        yield Given(np.array([float(name)]), launch.config["format"], lambda _: "constant")
 
 
 def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:

@@ -24,7 +24,15 @@ from sw.program.tensor_spec import Array
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.sam.figures import activity, dot, figures
-from sw.runtime.sam.image import Operands, as_output, bind, operands, outputs, result_rows
+from sw.runtime.sam.image import (
+    Operands,
+    as_output,
+    bind,
+    given,
+    operands,
+    outputs,
+    result_rows,
+)
 from sw.runtime.sam.model.interpreter import machine_run
 from sw.runtime.sam.sources import inputs, source, workload
 from sw.runtime.target import Example
@@ -49,6 +57,7 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     dot = staticmethod(dot)
     inputs = staticmethod(inputs)
     bind = staticmethod(bind)
+    given = staticmethod(given)
     operands = staticmethod(operands)
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)

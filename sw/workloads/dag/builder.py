@@ -11,7 +11,8 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.topology import numbering
-from sw.workloads.refusals import refuse_first
+from sw.workloads.refusals import FINITE, refuse_first
+from sw.workloads.text_file import quoted, short
 
 _CYCLE_NAMES = 8
 """At most this many nodes of a cycle are spelt out."""
@@ -168,7 +169,7 @@ def check(dag: Dag, source: str = "") -> None:
     prefix = f"{source}: " if source else ""
 
     def refuse(wrong: np.ndarray, text: Callable[[int], str]) -> None:
-        refuse_first(wrong, lambda node: f"{prefix}node {dag.name(node)}: {text(node)}")
+        refuse_first(wrong, lambda node: f"{prefix}node {short(dag.name(node))}: {text(node)}")
 
     size = dag.size
     if size == 0:
@@ -177,7 +178,7 @@ def check(dag: Dag, source: str = "") -> None:
     if dag.names is not None:
         repeated = [name for name, count in Counter(dag.names.tolist()).items() if count > 1]
         if repeated:
-            raise WorkloadError(f"{prefix}{repeated[0]!r} names two nodes: names must differ")
+            raise WorkloadError(f"{prefix}{quoted(repeated[0])} names two nodes: names must differ")
     known = ", ".join(op.name for op in Op)
     refuse(
         dag.op > max(Op),
@@ -198,8 +199,8 @@ def check(dag: Dag, source: str = "") -> None:
     refuse_first(
         dag.operands >= user,
         lambda at: (
-            f"{prefix}node {dag.name(int(user[at]))}: operand "
-            f"{dag.name(int(dag.operands[at]))} does not come before it"
+            f"{prefix}node {short(dag.name(int(user[at])))}: operand "
+            f"{short(dag.name(int(dag.operands[at])))} does not come before it"
         ),
     )
     negatives = np.bincount(user[dag.negative], minlength=size)
@@ -212,8 +213,8 @@ def check(dag: Dag, source: str = "") -> None:
         lambda _: "every operand is negative: at least one must not be",
     )
     refuse(
-        (dag.op == Op.CONST) & np.isnan(dag.constants),
-        lambda _: "the constant is NaN: it must be a number",
+        (dag.op == Op.CONST) & ~np.isfinite(dag.constants),
+        lambda node: f"the constant is {dag.constants[node]}: {FINITE}",
     )
     refuse(
         (dag.op != Op.CONST) & (dag.constants != 0),
@@ -254,7 +255,7 @@ def _require_valid_operands(
     refuse_first(
         (operands < 0) | (operands >= size),
         lambda at: (
-            f"{prefix}node {name(int(np.searchsorted(offsets, at, side='right')) - 1)}: "
+            f"{prefix}node {short(name(int(np.searchsorted(offsets, at, side='right')) - 1))}: "
             f"operand {operands[at]} is out of range: nodes are 0 to {size - 1}"
         ),
     )
@@ -282,7 +283,7 @@ def _gather(offsets: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def _spell_cycle(cycle: np.ndarray, name: Callable[[int], str]) -> str:
     """``a -> b -> a``; the middle of a long one is left out."""
-    names = [name(int(node)) for node in cycle[:_CYCLE_NAMES]]
+    names = [short(name(int(node))) for node in cycle[:_CYCLE_NAMES]]
     if len(cycle) > _CYCLE_NAMES:
         names.append(f"({len(cycle) - _CYCLE_NAMES} more)")
     return " -> ".join([*names, names[0]])

@@ -8,8 +8,8 @@ Nodes of a directed graph; an edge leads from an operand to its user:
     ``sub`` (``subtract``, ``-``), its first operand less all others; ``neg`` (``negate``), 0 less
     its operand. Every node must have one. There is no division: multiply by a reciprocal.
 ``value``
-    a number: what a ``const`` is; the default value of an ``input``. Either all inputs have one or
-    none has: then they are random, uniform in [0.5, 1.5) from a seed.
+    a finite number: what a ``const`` is; the default value of an ``input``. Either all inputs have
+    one or none has: then they are random, uniform in [0.5, 1.5) from a seed.
 ``output``
     true makes the node an output although others use it. Nodes without users always are outputs.
 
@@ -21,6 +21,7 @@ that networkx writes lose that order. Parallel edges of a multigraph are an oper
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -31,6 +32,8 @@ from hw.lib.errors import WorkloadError
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.refusals import FINITE
+from sw.workloads.text_file import plain, quoted, short
 
 _ALIASES = {
     "input": ("input",),
@@ -46,6 +49,9 @@ _MEANING = {alias: op for op, aliases in _ALIASES.items() for alias in aliases}
 _DIVISIONS = ("div", "divide", "/")
 _DAG_OP = {"add": Op.ADD, "sub": Op.ADD, "mul": Op.MUL, "max": Op.MAX, "min": Op.MIN}
 _ORDERS = ("operand", "index")
+
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")
+"""What no name may have: terminals take some for commands."""
 
 
 def from_networkx(
@@ -121,7 +127,8 @@ class _Reader:
         self._negates = False
 
     def place(self, at: int) -> str:
-        text = f"node {self._names[at]}"
+        name = self._names[at]
+        text = f"node {quoted(name) if _CONTROL.search(name) else short(name)}"
         if not self._source:
             return text
         line = f":{self._lines[self._nodes[at]]}" if self._lines is not None else ""
@@ -130,6 +137,8 @@ class _Reader:
     def add(self, node: Hashable) -> None:
         at = self._number[node]
         name = self._names[at]
+        if _CONTROL.search(name):
+            raise WorkloadError(f"{self.place(at)}: names must have no control characters")
         attributes = self._graph.nodes[node]
         operands = self._operands(node)
         op = self._op(at, attributes.get("op"), len(operands))
@@ -177,11 +186,11 @@ class _Reader:
         word = str(text).strip().lower()
         if word in _DIVISIONS:
             raise WorkloadError(
-                f"{place}: op = {text!r}: division is not supported: make the reciprocal an input "
-                "and multiply by it"
+                f"{place}: op = {quoted(text)}: division is not supported: make the reciprocal an "
+                "input and multiply by it"
             )
         if word not in _MEANING:
-            raise WorkloadError(f"{place}: op = {text!r}: must be one of {known}")
+            raise WorkloadError(f"{place}: op = {quoted(text)}: must be one of {known}")
         op = _MEANING[word]
         if (op in ("input", "const")) != (operands == 0):
             right = "at least one" if operands == 0 else "none"
@@ -212,20 +221,24 @@ class _Reader:
 
 
 def _number(value: Any, attribute: str, place: str) -> float | None:
-    """The number that an attribute gives, never NaN; ``None`` if it is missing."""
+    """The finite number that an attribute gives; ``None`` if it is missing."""
     if value is None:
         return None
+    number, right = math.nan, "must be a number"
     try:
-        number = float(value)
+        if not isinstance(value, bool):
+            number, right = float(plain(value) if isinstance(value, str) else value), FINITE
+    except OverflowError:
+        right = FINITE
     except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or math.isnan(number):
-        raise WorkloadError(f"{place}: {attribute} = {value!r}: must be a number")
+        pass
+    if not math.isfinite(number):
+        raise WorkloadError(f"{place}: {attribute} = {quoted(value)}: {right}")
     return number
 
 
 def _truth(value: Any, attribute: str, place: str) -> bool:
     """What an attribute says; formats without truth values say 0 or 1."""
     if str(value).lower() not in ("true", "false", "0", "1"):
-        raise WorkloadError(f"{place}: {attribute} = {value!r}: must be true or false")
+        raise WorkloadError(f"{place}: {attribute} = {quoted(value)}: must be true or false")
     return str(value).lower() in ("true", "1")

@@ -25,14 +25,14 @@ import ast
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import networkx as nx
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import one_line, parse_json, read_text
+from sw.workloads.text_file import one_line, parse_json, quoted, read_text, short
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -41,6 +41,7 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
     try:
         # The multigraph keeps the file's order of edges, which is the order of operands.
         graph = nx.parse_graphml(text, force_multigraph=True)
+        _refuse_contradictions(fromstring(text), str(path))
     except ParseError as error:
         line, column = error.position
         raise WorkloadError(f"{path}:{line}: not well-formed XML at column {column + 1}") from None
@@ -50,6 +51,37 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
         for key, value in graph.graph["node_default"].items():
             attributes.setdefault(key, value)
     return from_networkx(graph, Path(path).stem, source=str(path), seed=seed)
+
+
+def _refuse_contradictions(root: Element, source: str) -> None:
+    """Raises ``WorkloadError`` for what networkx takes the last or none of."""
+    graphs = [element for element in root.iter() if _tag(element) == "graph"]
+    if len(graphs) != 1:
+        raise WorkloadError(f"{source}: {len(graphs)} graphs: must be one")
+    seen: set[str | None] = set()
+    for element in graphs[0]:
+        if _tag(element) not in ("node", "edge"):
+            continue
+        name = element.get("id")
+        place = f"{source}: {_tag(element)} {short(name)}"
+        keys = [data.get("key") for data in element if _tag(data) == "data"]
+        if len(set(keys)) < len(keys):
+            raise WorkloadError(f"{place}: two data elements have one key: must have one each")
+        if _tag(element) == "node" and name in seen:
+            raise WorkloadError(f"{place}: is given twice: must be given once")
+        if _tag(element) == "node":
+            seen.add(name)
+    for element in graphs[0]:
+        for end in ("source", "target"):
+            if _tag(element) == "edge" and element.get(end) not in seen:
+                raise WorkloadError(
+                    f"{source}: edge: {end} {short(element.get(end))} is not the id of a node"
+                )
+
+
+def _tag(element: Element) -> str:
+    """Without its name space."""
+    return element.tag.rpartition("}")[2]
 
 
 def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -83,13 +115,15 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
     if data.get("directed") is not True:
         raise WorkloadError(f'{source}: the graph is undirected: must have "directed": true')
     key = "links" if "links" in data else "edges"
+    if key == "links" and "edges" in data:
+        raise WorkloadError(f"{source}: both 'links' and 'edges': must have one of them")
     if not isinstance(data.get(key), list):
         raise WorkloadError(f"{source}: no list 'links' or 'edges': must have one of them")
     graph = nx.MultiDiGraph()
     for at, node in enumerate(data["nodes"]):
         name = _end(node, "id", f"{source}: nodes[{at}]")
         if name in graph:
-            raise WorkloadError(f"{source}: nodes[{at}]: duplicate id {name!r}")
+            raise WorkloadError(f"{source}: nodes[{at}]: duplicate id {quoted(name)}")
         graph.add_node(name)
         graph.nodes[name].update(node)
     for at, edge in enumerate(data[key]):
@@ -98,7 +132,7 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
         for end in ("source", "target"):
             name = _end(edge, end, place)
             if name not in graph:
-                raise WorkloadError(f"{place}: {end} {name!r} is not the id of a node")
+                raise WorkloadError(f"{place}: {end} {quoted(name)} is not the id of a node")
             ends.append(name)
         graph.edges[(*ends, graph.add_edge(*ends))].update(edge)
     return graph
@@ -106,9 +140,10 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
 
 def _end(entry: Any, key: str, place: str) -> Hashable:
     """The node that an entry names."""
-    if not isinstance(entry, dict) or not isinstance(entry.get(key), str | int | float):
+    name = entry.get(key) if isinstance(entry, dict) else None
+    if not isinstance(name, str | int | float) or name != name:
         raise WorkloadError(f"{place}: must be an object with a string or number {key!r}")
-    return entry[key]
+    return name
 
 
 def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -141,15 +176,21 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
 
 
 def _dictionary(text: str, place: str) -> dict[str, Any]:
+    given: dict[str, Any] | None = None
     try:
-        attributes = ast.literal_eval(text or "{}")
+        syntax = ast.parse(text or "{}", mode="eval").body
+        if isinstance(syntax, ast.Dict):
+            given = ast.literal_eval(syntax)
+            if len(given) < len(syntax.keys):
+                raise WorkloadError(f"{place}: {short(text)}: a key is given twice")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        attributes = None
-    if not isinstance(attributes, dict):
+        given = None
+    if given is None:
         raise WorkloadError(
-            f"{place}: {text!r} is not a dictionary: must be like {{'op': 'add', 'operand': 0}}"
+            f"{place}: {quoted(text)} is not a dictionary: must be like "
+            "{'op': 'add', 'operand': 0}"
         )
-    return attributes
+    return given
 
 
 def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None:
@@ -157,5 +198,6 @@ def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None
     for key, value in new.items():
         if attributes.setdefault(key, value) != value:
             raise WorkloadError(
-                f"{place}: {key} = {value!r}, but earlier {attributes[key]!r}: must agree"
+                f"{place}: {short(key)} = {quoted(value)}, but earlier "
+                f"{quoted(attributes[key])}: must agree"
             )

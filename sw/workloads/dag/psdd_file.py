@@ -9,8 +9,9 @@ A file names nodes bottom-up, one a line, by any whole numbers; the last node is
     D id vtree count prime sub log-probability [prime sub log-probability …]
 
 The number behind ``psdd`` is not used: programs that write these files count in different ways.
-A literal is a variable, or minus a variable; logarithms are natural. The only element of a decision
-has probability 1, logarithm 0.
+A literal is a variable, or minus a variable; logarithms are natural, and ``-inf`` (``-Infinity``)
+is that of probability 0. The probabilities of a decision sum to 1 within ``TOLERANCE``; the only
+element of one has exactly that, logarithm 0.
 
 Source: the format of the UCLA circuit model zoo, as its files' headers state it.
 """
@@ -18,6 +19,7 @@ Source: the format of the UCLA circuit model zoo, as its files' headers state it
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +28,19 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.refusals import refuse_first
-from sw.workloads.text_file import real_number, whole_number
+from sw.workloads.text_file import real_number, short, whole_number
 
 KINDS = "LTD"
 """Letters of the node kinds, in the order of ``PsddNodes.kind``."""
 LITERAL, TRUE, DECISION = range(3)
+
+_SHORTEST = {"L": 3, "T": 4, "D": 3}
+"""Fields of a line of each kind, without the number of the vtree's node."""
+
+TOLERANCE = 1e-3
+"""How far the probabilities of a decision may sum to something else than 1, as files round them."""
+
+_IMPOSSIBLE = ("-inf", "-infinity")
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,9 @@ class PsddNodes:
 def parse_psdd(text: str, source: str) -> PsddNodes:
     """The nodes in the text of a file called ``source``.
 
-    Raises ``WorkloadError`` with file and line, also where a decision other than the last is used
-    nowhere: a file that was truncated between two lines has such decisions. O(length of the text).
+    Raises ``WorkloadError`` with file and line, also for what files have that were truncated
+    between two lines: decisions that are used nowhere, or leaves and no decision.
+    O(length of the text).
     """
     parser = _Parser(source)
     for number, line in enumerate(text.splitlines(), 1):
@@ -102,7 +113,7 @@ class _Parser:
         """Takes the fields of one line."""
         place = f"{self.source}:{line}"
         if not self.header:
-            if fields[0] != "psdd" or len(fields) != 2 or not fields[1].isdecimal():
+            if len(fields) != 2 or fields[0] != "psdd" or not re.fullmatch("[0-9]+", fields[1]):
                 raise WorkloadError(f"{place}: the first line must be 'psdd COUNT'")
             self.header = True
             return
@@ -122,8 +133,10 @@ class _Parser:
             if label <= 0:
                 raise WorkloadError(f"{place}: variable {label}: must be above 0")
         else:
-            raise WorkloadError(f"{place}: unknown node type {kind!r}: must be L, T or D")
+            raise WorkloadError(f"{place}: unknown node type {short(kind)!r}: must be L, T or D")
         node = whole_number(fields[1], place)
+        if len(fields) > _SHORTEST[kind]:
+            whole_number(fields[2], place)  # the vtree's, of no use here
         if node in self.position:
             first = self.columns["line"][self.position[node]]
             raise WorkloadError(f"{place}: node {node} is already defined in line {first}")
@@ -154,15 +167,20 @@ class _Parser:
                 node = self.position.get(whole_number(text, place))
                 if node is None:
                     raise WorkloadError(
-                        f"{place}: node {text} is not defined above: children must come before "
-                        "parents"
+                        f"{place}: node {short(text)} is not defined above: children must come "
+                        "before parents"
                     )
                 self.columns[name].append(node)
         thetas = [_probability(text, place) for text in fields[6::3]]
         if count == 1 and thetas[0] != 1.0:
             raise WorkloadError(
-                f"{place}: the only element of a decision has log-probability {fields[6]}: "
+                f"{place}: the only element of a decision has log-probability {short(fields[6])}: "
                 "must be 0 (probability 1)"
+            )
+        if not abs(math.fsum(thetas) - 1) <= TOLERANCE:
+            raise WorkloadError(
+                f"{place}: the probabilities of a decision sum to {math.fsum(thetas):.6g}: must "
+                f"sum to 1 within {TOLERANCE}"
             )
         self.columns["theta"].extend(thetas)
         return count
@@ -180,6 +198,12 @@ class _Parser:
                 "other: only the root, the last node, may be; is the file truncated?"
             ),
         )
+        if len(nodes.kind) > 1 and nodes.kind[-1] != DECISION:
+            raise WorkloadError(
+                f"{self.source}:{nodes.line[-1]}: the last node, {nodes.id[-1]}, is no decision, "
+                f"and uses none of the {len(nodes.kind) - 1} before it: must be the root; is the "
+                "file truncated?"
+            )
         return nodes
 
 
@@ -189,7 +213,7 @@ def _require(sound: bool, place: str, fields: list[str], form: str) -> None:
 
 
 def _probability(text: str, place: str) -> float:
-    log = real_number(text, place)
-    if not log <= 0:
-        raise WorkloadError(f"{place}: log-probability {text}: must be a number not above 0")
+    log = -math.inf if text.lower() in _IMPOSSIBLE else real_number(text, place)
+    if log > 0:
+        raise WorkloadError(f"{place}: log-probability {short(text)}: must not be above 0")
     return math.exp(log)

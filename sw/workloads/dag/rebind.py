@@ -15,7 +15,8 @@ from sw.workloads.dag.graph_files import is_node_link
 from sw.workloads.dag.load import load
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import parse_json, read_text
+from sw.workloads.refusals import FINITE
+from sw.workloads.text_file import parse_json, read_text, short
 
 _SHOWN = 3
 """At most this many names in one error text."""
@@ -74,8 +75,10 @@ def _from_names(
         raise WorkloadError(f"{path}: no value for {_some(missing)}: every input must have one")
     values = np.zeros(len(number)) if defaults is None else np.array(defaults, np.float64)
     for name, value in data.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
-            raise WorkloadError(f"{path}: {name} = {json.dumps(value)}: must be a number")
+        real = isinstance(value, int | float) and not isinstance(value, bool)
+        if not real or not math.isfinite(value):
+            right = FINITE if real else "must be a number"
+            raise WorkloadError(f"{path}: {short(name)} = {short(json.dumps(value))}: {right}")
         values[number[name]] = value
     return values
 
@@ -92,8 +95,8 @@ def _require_same_structure(
     for at, (name, right) in enumerate(zip(names, input_names, strict=True)):
         if name != right:
             raise WorkloadError(
-                f"{path}: another structure than the program's: input {at} is {name} instead of "
-                f"{right}"
+                f"{path}: another structure than the program's: input {at} is {short(name)} "
+                f"instead of {short(right)}"
             )
     for field in ("op", "offsets", "operands", "negative", "constants", "outputs"):
         if not np.array_equal(getattr(own, field), getattr(dag, field)):
@@ -105,5 +108,5 @@ def _require_same_structure(
 
 def _some(names: list[str]) -> str:
     """The first few of the names."""
-    shown = ", ".join(names[:_SHOWN])
+    shown = ", ".join(map(short, names[:_SHOWN]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > _SHOWN else shown

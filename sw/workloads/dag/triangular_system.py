@@ -25,7 +25,7 @@ from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.refusals import refuse_first
+from sw.workloads.refusals import refuse_first, refuse_not_finite
 from sw.workloads.text_file import read_text
 
 
@@ -53,7 +53,7 @@ class TriangularSystem(DagWorkload):
             raise WorkloadError(
                 f"{self.name}: right-hand side of shape {rhs.shape}: must be ({own.size},)"
             )
-        _require_finite(rhs, lambda at: f"{self.name}: b[{at + 1}]")
+        refuse_not_finite(rhs, lambda at: f"{self.name}: b[{at + 1}]")
         value, diagonal = own.value, own.diagonal
         if matrix is not None:
             value, diagonal = _new_entries(own, matrix, self.unit, self.name)
@@ -184,7 +184,7 @@ def _new_entries(
             f"{own.size + len(own.row)} entries)"
         )
     value, diagonal = entries.data[~on], entries.data[on]
-    _require_finite(value, lambda at: f"{name}: entry ({own.row[at] + 1}, {own.column[at] + 1})")
+    refuse_not_finite(value, lambda at: f"{name}: entry ({own.row[at] + 1}, {own.column[at] + 1})")
     with np.errstate(divide="ignore", over="ignore"):
         usable = np.isfinite(diagonal) & np.isfinite(1 / diagonal)
     refuse_first(
@@ -207,7 +207,3 @@ def _require_ones(diagonal: np.ndarray, place: Callable[[int], str]) -> None:
             "diagonal is all ones by structure"
         ),
     )
-
-
-def _require_finite(values: np.ndarray, place: Callable[[int], str]) -> None:
-    refuse_first(~np.isfinite(values), lambda at: f"{place(at)} is {values[at]}: must be finite")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sw.workloads.dag.dag import Dag
+from sw.workloads.text_file import short
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class DagWorkload:
     dag
         the structure; values of inputs are no part of it.
     inputs
-        float64 [n_inputs], in the order of ``dag.inputs``; never NaN.
+        float64 [n_inputs], in the order of ``dag.inputs``; those of files are finite.
     source
         the file that it was read from, or empty.
     lines
@@ -34,7 +35,7 @@ class DagWorkload:
 
     def place(self, node: int) -> str:
         """Where a node comes from, for error texts: ``file:line: node name`` as far as known."""
-        text = f"node {self.dag.name(node)}"
+        text = f"node {short(self.dag.name(node))}"
         if not self.source:
             return text
         line = 0 if self.lines is None else int(self.lines[node])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.formats import range_of
 from sw.workloads.embedding.data import check_batch
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
@@ -19,17 +21,21 @@ from sw.workloads.embedding.model import (
     Feature,
     FeatureInputs,
 )
-from sw.workloads.refusals import refuse_first
+from sw.workloads.refusals import refuse_first, refuse_not_finite
 
 PARTS = ("indices", "offsets", "weights", "table")
 
 
 @dataclass(frozen=True)
 class EmbeddingValues:
-    """What a file gives: a batch, and the tables of some features by their number."""
+    """What a file gives: a batch, and the tables of some features by their number.
+
+    ``arrays`` are what they were made of, in the types that they were given in.
+    """
 
     batch: Batch
     tables: dict[int, np.ndarray]
+    arrays: Mapping[str, np.ndarray]
 
 
 def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
@@ -49,6 +55,7 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
         try:
             values = values_of(arrays, model)
             check_batch(model, values.batch)
+            _require_finite(values, model)
         except WorkloadError as error:
             raise WorkloadError(f"{path}: {error}") from error
     return values
@@ -73,7 +80,23 @@ def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> Embedd
         for number, feature in enumerate(model.features)
         if f"{feature.name}.table" in arrays
     }
-    return EmbeddingValues(Batch(len(inputs[0].offsets) - 1, inputs), tables)
+    return EmbeddingValues(Batch(len(inputs[0].offsets) - 1, inputs), tables, arrays)
+
+
+def _require_finite(values: EmbeddingValues, model: EmbeddingModel) -> None:
+    """Of what a file gives; arrays of Python may have the infinities and NaNs of their types."""
+    for number, (feature, inputs) in enumerate(
+        zip(model.features, values.batch.features, strict=True)
+    ):
+        for part, array in (("table", values.tables.get(number)), ("weights", inputs.weights)):
+            if array is not None:
+                name = partial(_element, f"{feature.name}.{part}", array)
+                refuse_not_finite(array.reshape(-1), name)
+
+
+def _element(name: str, array: np.ndarray, at: int) -> str:
+    """``name[2,3]`` for the element that is number ``at`` of all."""
+    return f"{name}[{','.join(map(str, np.unravel_index(at, array.shape)))}]"
 
 
 def _inputs(feature: Feature, arrays: Mapping[str, np.ndarray]) -> FeatureInputs:
@@ -127,12 +150,13 @@ def _rounded(name: str, array: np.ndarray, type: np.dtype) -> np.ndarray:
     """To nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's largest."""
     if array.dtype == type:
         return np.ascontiguousarray(array)
+    if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
+        raise WorkloadError(f"{name}: is {array.dtype}: must be real numbers")
     with np.errstate(over="ignore"):
         rounded = np.ascontiguousarray(array, type)
-    beyond = np.argwhere(np.isinf(rounded) & np.isfinite(array))
-    if len(beyond):
-        place = tuple(beyond[0].tolist())
-        raise WorkloadError(
-            f"{name}[{','.join(map(str, place))}] = {array[place]}: beyond the largest {type.name}"
-        )
+    numbers = array.reshape(-1)
+    refuse_first(
+        np.isinf(rounded.reshape(-1)) & np.isfinite(numbers),
+        lambda at: f"{_element(name, array, at)} = {numbers[at]}: {range_of(type.name)}",
+    )
     return rounded

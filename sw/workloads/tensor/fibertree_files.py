@@ -108,7 +108,7 @@ def save_fibertree(folder: str | Path, name: str, storage: Storage) -> None:
 
 
 def _load(folder: Path, name: str, modes: Sequence[int] | None) -> Tensor:
-    values = _values(_file(folder, name, "vals"))
+    values = _numbers(_file(folder, name, "vals"), np.float64)
     shape = _shape(folder, name)
     levels = [_level(folder, name, mode, size) for mode, size in enumerate(shape)]
     shape = tuple(level.size for level in levels)
@@ -158,14 +158,6 @@ def _numbers(path: Path, kind: Kind) -> np.ndarray:
         return table[0]
     numbers = [READERS[kind](line.strip(), f"{path}:{at}") for at, line in enumerate(lines, 1)]
     return np.array(numbers, kind)
-
-
-def _values(path: Path) -> np.ndarray:
-    values = _numbers(path, np.float64)
-    refuse_first(
-        ~np.isfinite(values), lambda at: f"{path}:{at + 1}: value {values[at]}: must be finite"
-    )
-    return values
 
 
 def _shape(folder: Path, name: str) -> tuple[int, ...]:

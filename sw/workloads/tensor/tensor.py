@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.workloads.refusals import refuse_first
+from sw.workloads.refusals import refuse_not_finite
 
 DENSE_LIMIT = 2**28
 """At most this many values are held in memory for a tensor, or a level of it, that is dense."""
@@ -119,12 +119,9 @@ class Tensor:
 
     def require_finite(self) -> None:
         """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
-        refuse_first(
-            ~np.isfinite(self.values.astype(np.float64)),
-            lambda at: (
-                f"entry {at}: the value at {_tuple(self.coordinates[at])} is "
-                f"{self.values[at]}: must be a finite number"
-            ),
+        refuse_not_finite(
+            self.values,
+            lambda at: f"entry {at}: the value at {_tuple(self.coordinates[at])}",
         )
 
     def to_dense(self) -> np.ndarray:

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.refusals import first_true
+from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import read_table, short, whole_number
+from sw.workloads.text_file import read_table, whole_number
 
 _SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
 
@@ -35,14 +35,14 @@ def parse_tns(text: str, source: str) -> Tensor:
         lines, first, [np.int64] * order + [np.float64], source, "#", width
     )
     coordinates = np.stack(indices, axis=1) - 1 if indices else np.zeros((len(line), 0), np.int64)
-    at = first_true((coordinates < 0).any(axis=1) | ~np.isfinite(values))
-    if at is not None:
-        place = f"{source}:{line[at]}"
-        below = coordinates[at][coordinates[at] < 0]
-        if len(below):
-            raise WorkloadError(f"{place}: index {below[0] + 1}: must be at least 1")
-        value = short(lines[line[at] - 1].split()[-1])
-        raise WorkloadError(f"{place}: value {value}: must be finite")
+    below = coordinates.min(axis=1, initial=0) < 0
+    refuse_first(
+        below,
+        lambda at: (
+            f"{source}:{line[at]}: index {coordinates[at][coordinates[at] < 0][0] + 1}: must be at "
+            "least 1"
+        ),
+    )
     commented = text.count("\n", 0, text.rfind("#") + 1) + 1
     shape, shape_place = _shape(lines[:commented], source)
     if not len(line):
@@ -80,12 +80,16 @@ def _is_skipped(line: str) -> bool:
 
 
 def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, str]:
-    """The first shape in a comment, and its place."""
+    """The shape in a comment, and its place; others must be the same."""
+    shape, found = None, ""
     for number, line in enumerate(lines, 1):
-        if match := _SHAPE.fullmatch(line.strip()):
+        if "#" in line and (match := _SHAPE.fullmatch(line.strip())):
             place = f"{source}:{number}"
-            return tuple(whole_number(size, place) for size in match[1].split()), place
-    return None, ""
+            given = tuple(whole_number(size, place) for size in match[1].split())
+            if shape not in (None, given):
+                raise WorkloadError(f"{place}: another shape than in {found}: must be one")
+            shape, found = given, found or place
+    return shape, found
 
 
 def _require_shape(

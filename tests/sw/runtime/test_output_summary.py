@@ -100,11 +100,11 @@ def test_entries_of_a_sparse_tensor() -> None:
     assert text == f"x [{2**40}, {2**40}] float32, 2 entries: x[0,5] = 0.5, x[7,0] = -1"
 
 
-def test_what_json_lacks_is_null() -> None:
+def test_what_json_lacks_is_named() -> None:
     spec = TensorSpec("y", (3,), "bfloat16", Labelled(labels_of(["a", "b", "c"])))
-    fields, text = shown((spec, np.array([np.inf, np.nan, 1.5], ml_dtypes.bfloat16)))
-    assert fields == {"a": None, "b": None, "c": 1.5}
-    assert text == "a = inf, b = nan, c = 1.5"
+    fields, text = shown((spec, np.array([np.inf, np.nan, -np.inf], ml_dtypes.bfloat16)))
+    assert fields == {"a": "Infinity", "b": "NaN", "c": "-Infinity"}
+    assert text == "a = inf, b = nan, c = -inf"
 
 
 def test_labels_that_occur_twice_are_not_lost() -> None:

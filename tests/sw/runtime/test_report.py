@@ -115,7 +115,7 @@ def test_outputs_that_are_no_scalars_have_a_line_each() -> None:
 def test_the_json_object() -> None:
     text = json.dumps(REPORT.to_json(), allow_nan=False)
     assert json.loads(text) == {
-        "version": 2,
+        "version": 3,
         "config": "dpu_d3_b64",
         "target": "dpu",
         "workload": "tretail",
@@ -130,12 +130,13 @@ def test_the_json_object() -> None:
         "bit_exact": True,
         "difference": None,
         "max_rel_error": 2.5e-7,
+        "vanished": None,
         "compile_s": 3.25,
         "simulate_s": 0.04,
         "seconds": {"compile": 3.25, "simulate": 0.04},
         "counters": {"exec": 300, "copy": 31},
         "statistics": {"spills": 0},
-        "outputs": {"root": 0.5, "rest": None},
+        "outputs": {"root": 0.5, "rest": "Infinity"},
         "launches": {"tretail": {"cycles": 512, "counters": {"exec": 300, "copy": 31}}},
     }
 

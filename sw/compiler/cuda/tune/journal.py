@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.tune.distribute import Outcome
+from sw.workloads.text_file import parse_json
 
 _VERSION = 1
 
@@ -96,8 +97,8 @@ class Journal(ExitStack):
 
     def _record(self, line: bytes) -> dict[str, Any] | None:
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = parse_json(line.decode(), "")
+        except (WorkloadError, UnicodeDecodeError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
 

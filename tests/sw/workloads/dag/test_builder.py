@@ -237,10 +237,11 @@ def test_two_nodes_of_one_name_are_refused() -> None:
         builder.build()
 
 
-def test_a_constant_that_is_nan_is_refused() -> None:
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_constant_that_is_not_finite_is_refused(value: str) -> None:
     builder = DagBuilder()
-    builder.constant(float("nan"), "c")
-    with refused("node c: the constant is NaN: it must be a number"):
+    builder.constant(float(value), "c")
+    with refused(f"node c: the constant is {value}: must be finite in float64"):
         builder.build()
 
 

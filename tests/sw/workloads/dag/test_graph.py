@@ -185,11 +185,10 @@ def test_inputs_without_values_are_random_from_the_seed() -> None:
     assert ((one >= 0.5) & (one < 1.5)).all()
 
 
-def test_infinite_values_and_numbers_in_text_are_taken() -> None:
+def test_numbers_in_text_are_taken() -> None:
     graph = binary("max")
-    graph.nodes["a"]["value"] = "-inf"
     graph.nodes["b"]["value"] = " 1e3 "
-    assert from_networkx(graph).inputs.tolist() == [-np.inf, 1000.0]
+    assert from_networkx(graph).inputs[1] == 1000.0
 
 
 def test_nodes_may_be_any_objects_in_any_order() -> None:
@@ -266,8 +265,14 @@ def test_operations_that_mean_nothing_are_refused(attributes: dict[str, Any], te
         ({}, "node x: no operands and no attribute op: must have one of input, const"),
         ({"op": "add"}, "node x: add has no operands: must have at least one"),
         ({"op": "const"}, "node x: const without a value: must have one"),
-        ({"op": "const", "value": float("nan")}, "node x: value = nan: must be a number"),
-        ({"op": "input", "value": float("nan")}, "node x: value = nan: must be a number"),
+        ({"op": "const", "value": float("nan")}, "node x: value = nan: must be finite in float64"),
+        ({"op": "input", "value": float("nan")}, "node x: value = nan: must be finite in float64"),
+        ({"value": "-inf", "op": "input"}, "node x: value = '-inf': must be finite in float64"),
+        (
+            {"value": 10**400, "op": "input"},
+            f"node x: value = 1{'0' * 39}…: must be finite in float64",
+        ),
+        ({"value": "1_0", "op": "input"}, "node x: value = '1_0': must be a number"),
         ({"op": "input", "value": True}, "node x: value = True: must be a number"),
         ({"op": "input", "value": [1]}, "node x: value = [1]: must be a number"),
     ],

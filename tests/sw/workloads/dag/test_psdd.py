@@ -95,7 +95,9 @@ def test_a_decision_of_one_element_is_a_product_without_theta() -> None:
 
 
 def test_shared_nodes_stay_shared_and_unused_leaves_go() -> None:
-    workload = of("psdd 6\nL 0 0 1\nL 9 0 9\nL 1 0 2\nD 2 1 1 0 1 0.0\nD 3 1 2 2 0 -0.5 2 1 -0.9\n")
+    workload = of(
+        "psdd 6\nL 0 0 1\nL 9 0 9\nL 1 0 2\nD 2 1 1 0 1 0.0\nD 3 1 2 2 0 -0.5 2 1 -0.9328\n"
+    )
     assert workload.input_names.tolist() == ["L[0,1]", "L[1,2]", "theta[3,1]", "theta[3,2]"]
     users = np.bincount(workload.dag.operands, minlength=workload.dag.size)
     assert users[workload.dag.names.tolist().index("D[2]")] == 2

@@ -52,11 +52,11 @@ def test_lines_may_end_as_on_windows() -> None:
 
 
 def test_unused_leaves_are_sound() -> None:
-    nodes = parse_psdd("psdd 2\nL 0 0 1\nL 1 0 -1\n", "f")
-    assert nodes.used.tolist() == [False, True]
+    nodes = parse_psdd("psdd 3\nL 0 0 1\nL 1 0 -1\nD 2 0 1 0 0 0\n", "f")
+    assert nodes.used.tolist() == [True, False, True]
 
 
-@pytest.mark.parametrize("log", ["-inf", "-1e400", "-1000"])
+@pytest.mark.parametrize("log", ["-inf", "-Infinity", "-1000"])
 def test_a_probability_may_be_zero(log: str) -> None:
     assert parse_psdd(f"psdd 1\nT 0 0 1 {log}\n", "f").probability.tolist() == [0.0]
 
@@ -84,8 +84,22 @@ def test_a_probability_may_be_zero(log: str) -> None:
         ("psdd 1\nT 0 0 0 -1\n", "f:2: variable 0: must be above 0"),
         ("psdd 1\nT 0 0 -3 -1\n", "f:2: variable -3: must be above 0"),
         ("psdd 1\nT 0 0 3 p\n", "f:2: 'p' is not a number"),
-        ("psdd 1\nT 0 0 3 nan\n", "f:2: log-probability nan: must be a number not above 0"),
-        ("psdd 1\nT 0 0 3 0.25\n", "f:2: log-probability 0.25: must be a number not above 0"),
+        ("psdd 1\nT 0 0 3 nan\n", "f:2: nan: must be finite in float64"),
+        ("psdd 1\nT 0 0 3 -1e400\n", "f:2: -1e400: must be finite in float64"),
+        ("psdd 1\nT 0 0 3 inf\n", "f:2: inf: must be finite in float64"),
+        ("psdd 1\nT 0 0 3 0.25\n", "f:2: log-probability 0.25: must not be above 0"),
+        ("psdd 1\nL 0 [] 1\n", "f:2: '[]' is not a whole number"),
+        ("psdd 1\nT 0 [] 3 0\n", "f:2: '[]' is not a whole number"),
+        ("psdd 1\nL 0 0 1\nD 1 [] 1 0 0 0\n", "f:3: '[]' is not a whole number"),
+        (
+            "psdd 1\nL 0 0 1\nL 1 0 2\nD 2 0 2 0 1 -0.1 1 0 -0.1\n",
+            "f:4: the probabilities of a decision sum to 1.80967: must sum to 1 within 0.001",
+        ),
+        (
+            "psdd 1\nL 0 0 1\nT 7 1 2 -0.5\n",
+            "f:3: the last node, 7, is no decision, and uses none of the 1 before it: must be the "
+            "root; is the file truncated?",
+        ),
         ("psdd 1\nL 5 0 1\nL 5 0 2\n", "f:3: node 5 is already defined in line 2"),
         ("psdd 1\nL 0 0 1\nD 1 0 0\n", "f:3: 0 elements: a decision must have at least one"),
         (
@@ -127,7 +141,7 @@ L 2 1 2
 L 3 1 -2
 D 4 2 1 0 2 0.0
 D 5 2 1 1 3 0.0
-D 6 3 2 4 5 -0.5 5 4 -0.9
+D 6 3 2 4 5 -0.5 5 4 -0.9328
 """
     part = "\n".join(text.splitlines()[:lines])
     errors = {
@@ -136,6 +150,11 @@ D 6 3 2 4 5 -0.5 5 4 -0.9
         7: "f:6: decision 4 is used by no other: only the root, the last node, may be; is the "
         "file truncated?",
     }
+    for last in (3, 4, 5):
+        errors[last] = (
+            f"f:{last}: the last node, {last - 2}, is no decision, and uses none of the {last - 2} "
+            "before it: must be the root; is the file truncated?"
+        )
     if lines in errors:
         with refused(errors[lines]):
             parse_psdd(part, "f")

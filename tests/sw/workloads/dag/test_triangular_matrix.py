@@ -80,8 +80,8 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
         (TWO_BY_TWO + "2 1 1e\n", "f:5: '1e' is not a number"),
         (TWO_BY_TWO + "0 1 1\n", "f:5: entry (0, 1): row and column must be 1 to 2"),
         (TWO_BY_TWO + "2 3 1\n", "f:5: entry (2, 3): row and column must be 1 to 2"),
-        (TWO_BY_TWO + "2 1 nan\n", "f:5: entry (2, 1) is nan: must be finite"),
-        (TWO_BY_TWO + "2 1 1e999\n", "f:5: entry (2, 1) is 1e999: must be finite"),
+        (TWO_BY_TWO + "2 1 nan\n", "f:5: nan: must be finite in float64"),
+        (TWO_BY_TWO + "2 1 1e999\n", "f:5: 1e999: must be finite in float64"),
         (TWO_BY_TWO + "2 2 4\n", "f:5: entry (2, 2) is already given in line 4"),
         (
             HEADER + "2 2 2\n1 1 1\n2 1 1\n",

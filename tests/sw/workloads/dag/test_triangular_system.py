@@ -153,7 +153,7 @@ ONES = [1.0, 1.0]
     ("entries", "rhs", "matrix", "error"),
     [
         (UNIT, [1.0], None, "small: right-hand side of shape (1,): must be (2,)"),
-        (UNIT, [1.0, np.nan], None, "small: b[2] is nan: must be finite"),
+        (UNIT, [1.0, np.nan], None, "small: b[2] = nan: must be finite in float64"),
         (
             UNIT,
             ONES,
@@ -185,7 +185,7 @@ ONES = [1.0, 1.0]
             GENERAL,
             ONES,
             [[1.0, 0.0], [np.inf, 2.0]],
-            "small: entry (2, 1) is inf: must be finite",
+            "small: entry (2, 1) = inf: must be finite in float64",
         ),
         (
             GENERAL,

@@ -189,7 +189,7 @@ def test_files_that_fit_two_orders_with_different_tensors(tmp_path: Path) -> Non
     ("changes", "error"),
     [
         ({"vals": "1 2"}, "vals: 2 values: must be 3"),
-        ({"vals": "1 2 nan"}, "vals:3: value nan: must be finite"),
+        ({"vals": "1 2 nan"}, "vals:3: nan: must be finite in float64"),
         ({"vals": "1 2 1_0"}, "vals:3: '1_0' is not a number"),
         ({"vals": "1 0x2 3"}, "vals:2: '0x2' is not a number"),
         ({"vals": "1 2\0 3"}, "vals:2: '2\\x00' is not a number"),

@@ -118,7 +118,7 @@ def test_coordinates_beyond_what_one_number_can_number() -> None:
 def test_results_may_be_infinite_but_inputs_may_not() -> None:
     tensor = Tensor((3,), [[0], [2]], [1.0, np.inf])
     assert tensor.to_dense().tolist() == [1, 0, np.inf]
-    with refused("entry 1: the value at (2,) is inf: must be a finite number"):
+    with refused("entry 1: the value at (2,) = inf: must be finite in float64"):
         Tensor.from_any(tensor)
 
 
@@ -165,13 +165,13 @@ BROKEN_CSR.indices[1] = 7
         (([[0]], [1], (0,)), "entry 0: coordinate (0,): dimension 0 has size 0"),
         (([[0]], [1], (2.0,)), "dimension 0 has size 2.0: must be a whole number"),
         (([[0]], [1], 4), "shape 4: must be a tuple of whole numbers"),
-        (([[0]], [np.nan], (4,)), "entry 0: the value at (0,) is nan: must be a finite number"),
+        (([[0]], [np.nan], (4,)), "entry 0: the value at (0,) = nan: must be finite in float64"),
         ((1, 2), "a tuple of 2: must be (coordinates, values, shape)"),
         (
             np.array([[1, 2], [3, np.inf]]),
-            "entry 3: the value at (1, 1) is inf: must be a finite number",
+            "entry 3: the value at (1, 1) = inf: must be finite in float64",
         ),
-        (np.nan, "entry 0: the value at () is nan: must be a finite number"),
+        (np.nan, "entry 0: the value at () = nan: must be finite in float64"),
         (([], [], (2, -1)), "dimension 1 has size -1: must be 0 to 2**63 - 1"),
         (
             np.ones(2, complex),

@@ -46,9 +46,9 @@ def test_tns_as_it_is_written() -> None:
         ("1 1\0 2\n", "f:1: '1\\x00' is not a whole number"),
         ("1 99999999999999999999 2\n", "f:1: 99999999999999999999 has more than 63 bits"),
         ("1 1 two\n", "f:1: 'two' is not a number"),
-        ("1 1 nan\n", "f:1: value nan: must be finite"),
-        ("1 1 -inf\n", "f:1: value -inf: must be finite"),
-        ("1 1 1e999\n", "f:1: value 1e999: must be finite"),
+        ("1 1 nan\n", "f:1: nan: must be finite in float64"),
+        ("1 1 -inf\n", "f:1: -inf: must be finite in float64"),
+        ("1 1 1e999\n", "f:1: 1e999: must be finite in float64"),
         ("1 2 3\n2 1 1\n\n1 2 4\n", "f:4: entry (1, 2) is already given in line 1"),
         ("# shape 3 4 5\n1 2 3\n", "f:1: a shape of 3 sizes: must be 2, as entries have indices"),
         (
