@@ -55,6 +55,6 @@ def vanished(numbers: Iterable[Given]) -> Vanished | None:
         places = np.flatnonzero((values != 0) & (np.abs(values) <= half))
         if len(places) and not count:
             at = int(places[0])
-            first = f"{given.name(at)} = {values[at]}", given.format
+            first = f"{given.name(at)} = {values[at]!s}", given.format
         count += len(places)
     return Vanished(count, *first) if count else None

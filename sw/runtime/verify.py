@@ -65,7 +65,7 @@ def difference(wrong: int, count: int, first: str) -> str:
 
 def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
     """Largest ``|value - reference| / |reference|``; 0 where both are equal or both are NaN."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         error = np.abs(values - reference) / np.abs(reference)
     equal = (values == reference) | (np.isnan(values) & np.isnan(reference))
     error = np.where(equal, 0.0, np.where(np.isnan(error), np.inf, error))

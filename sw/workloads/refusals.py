@@ -27,12 +27,5 @@ def refuse_first(
 
 
 def refuse_not_finite(values: np.ndarray, name: Callable[[int], str]) -> None:
-    """Raises ``WorkloadError`` for the first infinity or NaN in [n], called ``name`` of its place.
-
-    Of values in a type beyond float64, what is finite there only is refused, too.
-    """
-    numbers = values
-    if values.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):
-            numbers = values.astype(np.float64)
-    refuse_first(~np.isfinite(numbers), lambda at: f"{name(at)} = {values[at]}: {FINITE}")
+    """Raises ``WorkloadError`` for the first infinity or NaN in [n], called ``name(at)``."""
+    refuse_first(~np.isfinite(values), lambda at: f"{name(at)} = {values[at]!s}: {FINITE}")

@@ -150,13 +150,13 @@ def _rounded(name: str, array: np.ndarray, type: np.dtype) -> np.ndarray:
     """To nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's largest."""
     if array.dtype == type:
         return np.ascontiguousarray(array)
-    if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
+    if not np.can_cast(array.dtype, np.float64):
         raise WorkloadError(f"{name}: is {array.dtype}: must be real numbers")
     with np.errstate(over="ignore"):
         rounded = np.ascontiguousarray(array, type)
     numbers = array.reshape(-1)
     refuse_first(
         np.isinf(rounded.reshape(-1)) & np.isfinite(numbers),
-        lambda at: f"{_element(name, array, at)} = {numbers[at]}: {range_of(type.name)}",
+        lambda at: f"{_element(name, array, at)} = {numbers[at]!s}: {range_of(type.name)}",
     )
     return rounded

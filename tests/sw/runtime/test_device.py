@@ -167,7 +167,7 @@ def test_bad_inputs_are_refused(model: Device, inputs: object, text: str) -> Non
 FLOAT32_RANGE = "float32 holds -3.4028234663852886e+38 to 3.4028234663852886e+38"
 
 
-@pytest.mark.parametrize(("at", "name"), [(0, "input x"), (1, "constant")])
+@pytest.mark.parametrize(("at", "name"), [(0, "graph: input x"), (1, "node c: constant")])
 @pytest.mark.parametrize(
     ("format", "value", "held"),
     [
@@ -187,7 +187,7 @@ def test_a_value_that_the_format_does_not_hold_is_named(
     graph.add_node("x", op="input")
     graph.add_node("y", op="add")
     graph.add_edges_from([("c", "y"), ("x", "y")])
-    with refused(WorkloadError, f"graph: {name} = {value}: {held}"):
+    with refused(WorkloadError, f"{name} = {value}: {held}"):
         device.run(device.compile(graph), [values[0]])
 
 

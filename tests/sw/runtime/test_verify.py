@@ -175,8 +175,10 @@ def test_values_of_ml_dtypes_have_errors() -> None:
         (np.nan, np.nan, 0.0),
         (np.nan, 1.0, np.inf),
         (1.0, np.nan, np.inf),
+        (1e308, -1e-308, np.inf),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_relative_errors(value: float, reference: float, error: float) -> None:
     assert max_relative_error(np.array([value]), np.array([reference])) == error
 

@@ -79,6 +79,19 @@ def test_sums_of_real_numbers_may_be_off_by_their_bound_and_no_more() -> None:
     assert " within " in far.difference
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_infinities_and_nans_of_tables_go_through(number: float) -> None:
+    model = EmbeddingModel("real", (Feature("f", 1000, 2),))
+    tables = [np.random.default_rng(0).standard_normal((1000, 2)).astype(np.float32)]
+    tables[0][3, 1] = number
+    batch = Batch(1, [FeatureInputs(np.arange(1000), np.array([0, 1000]))])
+    found = np.array(golden(model, tables, batch)["f"])
+    found[0, 0] = np.nextafter(found[0, 0], np.float32(np.inf))
+    verified = verify(model, tables, batch, {"f": found})
+    assert (verified.bit_exact, verified.difference) == (False, "")
+
+
 def test_nan_is_no_result() -> None:
     tables, batch, outputs = right()
     np.asarray(outputs["short"])[0, 0] = np.nan
