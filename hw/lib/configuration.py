@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from hw.lib.errors import ConfigError, Violation
+from hw.lib.errors import ConfigError, Violation, quoted
 from hw.lib.formats import FORMAT_NAMES, parse_format
 
 
@@ -36,7 +36,7 @@ class TargetConfig:
         """From a configuration file's fields; unknown ones raise ``ConfigError``."""
         known = [field.name for field in fields(cls)]
         unknown = [
-            Violation(name, f" = {value!r}: no such field; there are {', '.join(known)}")
+            Violation(name, f" = {quoted(value)}: no such field; there are {', '.join(known)}")
             for name, value in values.items()
             if name not in known
         ]
@@ -61,7 +61,7 @@ def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> li
     for name, low, high in limits:
         value = getattr(config, name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            problem = f" = {value!r}: must be a whole number from {low} to {high}"
+            problem = f" = {quoted(value)}: must be a whole number from {low} to {high}"
             found.append(Violation(name, problem))
     return found
 
@@ -69,7 +69,7 @@ def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> li
 def flag_violations(config: Any, names: Iterable[str]) -> list[Violation]:
     """Of the fields that must be true or false."""
     return [
-        Violation(name, f" = {getattr(config, name)!r}: must be true or false")
+        Violation(name, f" = {quoted(getattr(config, name))}: must be true or false")
         for name in names
         if not isinstance(getattr(config, name), bool)
     ]
@@ -81,7 +81,7 @@ def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[Vi
     choices = list(choices)
     if value in choices:
         return []
-    return [Violation(name, f" = {value!r}: must be one of {', '.join(choices)}")]
+    return [Violation(name, f" = {quoted(value)}: must be one of {', '.join(choices)}")]
 
 
 def format_violations(config: Any, name: str) -> list[Violation]:
@@ -90,5 +90,5 @@ def format_violations(config: Any, name: str) -> list[Violation]:
     try:
         parse_format(value)
     except (ValueError, TypeError):
-        return [Violation(name, f" = {value!r}: must be one of {FORMAT_NAMES}")]
+        return [Violation(name, f" = {quoted(value)}: must be one of {FORMAT_NAMES}")]
     return []

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+_SHOWN = 40
+"""Characters of a text that error texts quote, at most."""
+
 
 class GnarlError(Exception):
     """Bad input of any kind; the text is one line that names the place and what would be right."""
@@ -53,6 +56,17 @@ def one_line(error: BaseException) -> str:
     except Exception:  # of a class of the user's own
         text = ""
     return text or type(error).__name__
+
+
+def short(value: object) -> str:
+    """The text of a value as error texts quote what files say: its beginning, where it is long."""
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def quoted(value: object) -> str:
+    """As ``short``, in Python's notation: in quotes, where it is a text."""
+    return short(repr(value))
 
 
 @contextmanager

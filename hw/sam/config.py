@@ -12,7 +12,7 @@ from hw.lib.configuration import (
     format_violations,
     number_violations,
 )
-from hw.lib.errors import Violation
+from hw.lib.errors import Violation, quoted
 from hw.lib.formats import NumberFormat, parse_format
 from hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from hw.sam.graph import Graph
@@ -99,9 +99,9 @@ class SamConfig(TargetConfig):
             *choice_violations(self, "memory", MEMORIES),
         ]
         if not isinstance(self.expression, str):
-            found.append(Violation("expression", f" = {self.expression!r}: must be text"))
+            found.append(Violation("expression", f" = {quoted(self.expression)}: must be text"))
         if self.fabric is not None and not isinstance(self.fabric, dict):
-            problem = f" = {self.fabric!r}: must be a table of types and numbers of units"
+            problem = f" = {quoted(self.fabric)}: must be a table of types and numbers of units"
             found.append(Violation("fabric", problem))
         if self.graph is not None and self.fabric is not None:
             found.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import ConfigError, Violation
+from hw.lib.errors import ConfigError, Violation, quoted
 from hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port, Setting
 
 
@@ -31,14 +31,20 @@ class Block:
         known = BLOCK_TYPES.get(self.type)
         if known is None:
             raise ConfigError(
-                [f"block {self.name}: no type {self.type!r}; there are {', '.join(BLOCK_TYPES)}"]
+                [
+                    f"block {self.name}: no type {quoted(self.type)}; there are "
+                    f"{', '.join(BLOCK_TYPES)}"
+                ]
             )
         values = {parameter.name: parameter.default for parameter in known.parameters}
         for name, value in self.parameters.items():
             if name not in values:
                 named = ", ".join(values) or "none"
                 raise ConfigError(
-                    [f"block {self.name}: no parameter {name!r} of {self.type}; there are {named}"]
+                    [
+                        f"block {self.name}: no parameter {quoted(name)} of {self.type}; there "
+                        f"are {named}"
+                    ]
                 )
             values[name] = value
         for parameter in known.parameters:
@@ -219,7 +225,7 @@ def _check_parameter(block: str, name: str, value: Any, allowed: tuple[Any, ...]
         right = any(type(value) is type(one) and value == one for one in allowed)
         wanted = f"one of {', '.join(map(str, allowed))}"
     if not right:
-        raise ConfigError([f"block {block}: {name} = {value!r}: must be {wanted}"])
+        raise ConfigError([f"block {block}: {name} = {quoted(value)}: must be {wanted}"])
 
 
 def _violations(graph: Graph) -> Iterable[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, quoted, short
 from sw.program.archive import MANIFEST
 from sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
 
@@ -76,14 +76,14 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
     version = manifest.get("version")
     if version != VERSION:
         raise ProgramError(
-            f"version {version} of program files: this Gnarl reads version {VERSION}: "
+            f"version {short(version)} of program files: this Gnarl reads version {VERSION}: "
             "compile the workload again"
         )
     _check_types(manifest, _FIELDS, "")
     for number, launch in enumerate(manifest["launches"]):
         place = f"launches[{number}]"
         if not isinstance(launch, dict):
-            raise ProgramError(f"{place} in {MANIFEST} is {launch!r}: must be an object")
+            raise ProgramError(f"{place} in {MANIFEST} is {quoted(launch)}: must be an object")
         fields = dict(launch)
         types = dict(_LAUNCH_FIELDS)
         # Both null: the program's.
@@ -94,7 +94,8 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
         for name, value in launch["statistics"].items():
             if type(value) is not int:
                 raise ProgramError(
-                    f"{place}.statistics.{name} in {MANIFEST} is {value!r}: must be a whole number"
+                    f"{place}.statistics.{short(name)} in {MANIFEST} is {quoted(value)}: must be a "
+                    "whole number"
                 )
 
 
@@ -106,7 +107,7 @@ def decode_tensors(
     for fields in manifest["tensors"]:
         spec = TensorSpec.from_dict(fields, _labels(fields, arrays))
         if spec.name in found:
-            raise ProgramError(f"tensor {spec.name}: given twice in {MANIFEST}")
+            raise ProgramError(f"tensor {short(spec.name)}: given twice in {MANIFEST}")
         found[spec.name] = spec
     return found
 
@@ -117,7 +118,9 @@ def named(
     """The tensors that a field lists. Raises ``ProgramError`` for a name that is not one."""
     for index, name in enumerate(names):
         if not isinstance(name, str) or name not in tensors:
-            raise ProgramError(f"{field}[{index}] in {MANIFEST} is {name!r}: must be a tensor")
+            raise ProgramError(
+                f"{field}[{index}] in {MANIFEST} is {quoted(name)}: must be a tensor"
+            )
     return tuple(tensors[name] for name in names)
 
 
@@ -136,7 +139,7 @@ def _labels(fields: Any, arrays: dict[str, np.ndarray]) -> Labels | None:
     try:
         return decode_labels(arrays.pop(name))
     except ValueError as error:
-        raise ProgramError(f"section {name!r} {error}") from error
+        raise ProgramError(f"section {quoted(name)} {error}") from error
 
 
 def _prefix(number: int, count: int) -> str:
@@ -162,11 +165,12 @@ def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
 def _check_types(fields: Mapping[str, Any], types: Mapping[str, type], place: str) -> None:
     for name in fields:
         if name not in types:
-            raise ProgramError(f"{MANIFEST} has an unknown field {f'{place}{name}'!r}")
+            raise ProgramError(f"{MANIFEST} has an unknown field {quoted(f'{place}{name}')}")
     for name, kind in types.items():
         if name not in fields:
             raise ProgramError(f"{MANIFEST} has no {place}{name}")
         if type(fields[name]) is not kind:
             raise ProgramError(
-                f"{place}{name} in {MANIFEST} is {fields[name]!r}: must be of type {kind.__name__}"
+                f"{place}{name} in {MANIFEST} is {quoted(fields[name])}: must be of type "
+                f"{kind.__name__}"
             )

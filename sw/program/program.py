@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, ProgramError, damaged_as
+from hw.lib.errors import ConfigError, ProgramError, damaged_as, quoted
 from sw.program.archive import read_archive, write_archive
 from sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
 from sw.program.schema import Schema, Sections, check_sections
@@ -202,7 +202,7 @@ class Program:
             for number, fields in enumerate(manifest["launches"])
         )
         for name in arrays:
-            raise ProgramError(f"unknown section {name!r}")
+            raise ProgramError(f"unknown section {quoted(name)}")
         return cls(
             manifest["target"],
             manifest["config"],

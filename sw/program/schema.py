@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, quoted
 
 if TYPE_CHECKING:
     from sw.program.program import Launch
@@ -59,11 +59,11 @@ def check_sections(schema: Schema, launch: Launch) -> None:
     sections = launch.sections
     for name in sections:
         if name not in [section.name for section in schema.sections]:
-            raise ProgramError(f"unknown section {name!r}")
+            raise ProgramError(f"unknown section {quoted(name)}")
     lengths = dict(schema.sizes(launch)) if schema.sizes is not None else {}
     for section in schema.sections:
         if section.name not in sections:
-            raise ProgramError(f"section {section.name!r} is missing")
+            raise ProgramError(f"section {quoted(section.name)} is missing")
         _check_shape(section, sections[section.name], lengths)
     quantities = {**launch.config, **lengths}
     for section in schema.sections:
@@ -82,7 +82,7 @@ def _check_shape(section: Section, array: np.ndarray, lengths: dict[str, int]) -
         expected.append(lengths.get(name, 0) + int(more or 0))
     if array.dtype != section.dtype or list(array.shape) != expected:
         raise ProgramError(
-            f"section {section.name!r} is {array.dtype} {list(array.shape)}: "
+            f"section {quoted(section.name)} is {array.dtype} {list(array.shape)}: "
             f"must be {np.dtype(section.dtype)} {expected}"
         )
 
@@ -108,5 +108,7 @@ def _check_range(section: Section, array: np.ndarray, quantities: Mapping[str, A
 def _quantity(term: str | int, quantities: Mapping[str, Any]) -> int:
     value = quantities.get(term) if isinstance(term, str) else term
     if not isinstance(value, int):
-        raise ProgramError(f"{term} of the configuration is {value!r}: must be a whole number")
+        raise ProgramError(
+            f"{term} of the configuration is {quoted(value)}: must be a whole number"
+        )
     return value

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as
+from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as, quoted
 from sw.program.command_files import note_input
 from sw.program.program import Program
 from sw.runtime.target import CONFIGURATIONS, Target
@@ -149,7 +149,7 @@ def _target(fields: dict[str, Any], text: str, path: Path) -> str:
     name = fields.pop("target")
     if not isinstance(name, str) or name not in TARGETS:
         place = f"{path}:{_line(text, 'target')}"
-        raise ConfigError([f"{place}: target = {name!r}: must be one of {known}"])
+        raise ConfigError([f"{place}: target = {quoted(name)}: must be one of {known}"])
     return name
 
 

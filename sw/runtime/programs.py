@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, quoted
 from sw.program.program import Program
 from sw.program.schema import Schema
 from sw.runtime.configuration import NamedConfiguration
@@ -24,5 +24,5 @@ def load_program(path: str | Path, configuration: NamedConfiguration | None = No
 
 def _schema(target: str) -> Schema:
     if target not in TARGETS:
-        raise ProgramError(f"target {target!r}: must be one of {', '.join(TARGETS)}")
+        raise ProgramError(f"target {quoted(target)}: must be one of {', '.join(TARGETS)}")
     return TARGETS[target].schema

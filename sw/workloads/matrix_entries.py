@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from sw.workloads.refusals import first_true
-from sw.workloads.text_file import Kind, read_table, short, whole_number
+from sw.workloads.text_file import Kind, read_table, whole_number
 
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern")

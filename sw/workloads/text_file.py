@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from sw.program.command_files import note_input
 from sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
 """Of whole and of real numbers."""
-
-_SHOWN = 40
 
 _INTEGER_DIGITS = 300
 """Whole numbers of JSON with more are read as float64, which may not hold them."""
@@ -145,17 +143,6 @@ def read_table(
 def one_line(error: Exception) -> str:
     """The text of an error that may have several lines, or its type where it has none."""
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def short(value: Any) -> str:
-    """The text of a value as error texts quote it: its beginning, where it is long."""
-    text = str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def quoted(value: Any) -> str:
-    """As ``short``, in Python's notation: in quotes, where it is a text."""
-    return short(repr(value))
 
 
 def plain(text: str) -> str:

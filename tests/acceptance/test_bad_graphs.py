@@ -8,23 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_files import INPUT, node_link, refused_file
+from tests.support.dag_files import INPUT, graphml, node_link, refused_file, xml_node
 
 OPERATIONS = "input, const, add, mul, max, min, sub, neg"
-
-
-def graphml(body: str, edgedefault: str = "directed") -> str:
-    return (
-        '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-        '<key id="o" for="node" attr.name="op" attr.type="string"/>'
-        '<key id="v" for="node" attr.name="value" attr.type="double"/>'
-        f'<graph edgedefault="{edgedefault}">{body}</graph></graphml>'
-    )
-
-
-def xml_node(name: str, op: str, value: str = "") -> str:
-    data = f'<data key="v">{value}</data>' if value else ""
-    return f'<node id="{name}"><data key="o">{op}</data>{data}</node>'
 
 
 NODE_LINK = {
@@ -130,6 +116,26 @@ NODE_LINK = {
         '{"directed": true, "nodes": [], "edges": [1]}',
         ": edges[0]: must be an object with a string or number 'source'",
     ),
+    "links and edges": (
+        node_link([INPUT], links=[]),
+        ": both 'links' and 'edges': must have one of them",
+    ),
+    "id is NaN": (
+        '{"directed": true, "nodes": [{"id": NaN, "op": "input"}], "edges": []}',
+        ": nodes[0]: must be an object with a string or number 'id'",
+    ),
+    "control character": (
+        node_link([{"id": "a\x1b[2J", "op": "input"}]),
+        ": node 'a\\x1b[2J': names must have no control characters",
+    ),
+    "long name": (
+        node_link([{"id": "a" * 40_000, "op": "frob"}]),
+        f": node {'a' * 40}…: op = 'frob': must be one of {OPERATIONS}",
+    ),
+    "long value": (
+        node_link([{**INPUT, "value": "x" * 40_000}]),
+        f": node a: value = '{'x' * 39}…: must be a number",
+    ),
     "output is no truth value": (
         node_link([{**INPUT, "output": "maybe"}]),
         ": node a: output = 'maybe': must be true or false",
@@ -192,6 +198,22 @@ GRAPHML = {
     "constant is NaN": (
         graphml(xml_node("k", "const", "nan")),
         ": node k: value = nan: must be finite in float64",
+    ),
+    "node twice": (
+        graphml(xml_node("a", "input") + xml_node("a", "const", "2")),
+        ": node a: is given twice: must be given once",
+    ),
+    "operation twice": (
+        graphml(xml_node("a", 'input</data><data key="o">add')),
+        ": node a: two data elements have one key: must have one each",
+    ),
+    "edge from nowhere": (
+        graphml(xml_node("x", "neg") + '<edge source="a" target="x"/>'),
+        ": edge: source a is not the id of a node",
+    ),
+    "two graphs": (
+        graphml(xml_node("a", "input") + '</graph><graph edgedefault="directed">'),
+        ": 2 graphs: must be one",
     ),
     "unknown key": (
         graphml('<node id="a"><data key="q">1</data></node>'),
@@ -284,6 +306,15 @@ EDGE_LIST = {
     "two operations": (
         "a y {'op': 'add'}\nb y {'op': 'mul'}\n",
         ":2: op = 'mul', but earlier 'add': must agree",
+    ),
+    "attribute twice": (
+        "a y {'op': 'add', 'op': 'mul'}\n",
+        ":1: {'op': 'add', 'op': 'mul'}: a key is given twice",
+    ),
+    "a zero byte": ("\0", ":1: node '\\x00': names must have no control characters"),
+    "a long line": (
+        "a y " + "x" * 40_000,
+        f":1: '{'x' * 39}… is not a dictionary: must be like {{'op': 'add', 'operand': 0}}",
     ),
     "code for attributes": (
         "a y __import__('os')\n",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.errors import CapacityError, ConfigError, ProgramError, Violation
+from hw.lib.errors import CapacityError, ConfigError, ProgramError, Violation, quoted
 from hw.sam.block_types import (
     ALU_OPERATIONS,
     BITVECTOR,
@@ -204,9 +204,9 @@ def pool(config: SamConfig) -> dict[str, UnitType]:
     violations = []
     for name, count in counts.items():
         if name not in UNIT_TYPES:
-            problem = f": no unit {name!r}; there are {', '.join(UNIT_TYPES)}"
+            problem = f": no unit {quoted(name)}; there are {', '.join(UNIT_TYPES)}"
         elif type(count) is not int or not 0 <= count <= 255:
-            problem = f": {name} = {count!r}: must be a whole number from 0 to 255"
+            problem = f": {name} = {quoted(count)}: must be a whole number from 0 to 255"
         else:
             continue
         violations.append(Violation("fabric", problem))

@@ -14,7 +14,7 @@ from hw.lib.configuration import (
     flag_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError, Violation
+from hw.lib.errors import ConfigError, Violation, quoted
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
 
@@ -56,7 +56,7 @@ class CudaConfig(TargetConfig):
         found = choice_violations(self, "arch", ARCHITECTURES)
         if type(self.block_threads) is not int or self.block_threads not in BLOCK_THREADS:
             allowed = ", ".join(map(str, BLOCK_THREADS))
-            problem = f" = {self.block_threads!r}: must be one of {allowed}"
+            problem = f" = {quoted(self.block_threads)}: must be one of {allowed}"
             found.append(Violation("block_threads", problem))
         if not found:
             most = maximum_blocks(self.arch, self.block_threads)

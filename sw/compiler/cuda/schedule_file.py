@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.errors import WorkloadError, damaged_as, quoted, short
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.occupancy import maximum_blocks
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template, templates
 from sw.program.atomic import write_text
 from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.text_file import parse_json, read_text, short
+from sw.workloads.text_file import parse_json, read_text
 
 VERSION = 1
 """Of the format; rises when a field changes its meaning or goes."""
@@ -128,7 +128,8 @@ def _check_target(
         wanted = getattr(config, name)
         if data[name] != wanted:
             raise WorkloadError(
-                f"{place}: {name} = {data[name]!r}: must be {wanted!r}, as in the configuration"
+                f"{place}: {name} = {quoted(data[name])}: must be {wanted!r}, as in the "
+                "configuration"
             )
     most = maximum_blocks(config.arch, config.block_threads)
     if not 1 <= data["blocks_per_sm"] <= most:
@@ -144,7 +145,7 @@ def _schedule(entry: Any, place: str) -> Schedule:
     name, values = entry["template"], entry["parameters"]
     if name not in templates():
         raise WorkloadError(
-            f"{place}: template = {name!r}: must be one of {', '.join(templates())}"
+            f"{place}: template = {quoted(name)}: must be one of {', '.join(templates())}"
         )
     _require(values, dict, f"{place}: parameters")
     parameters = template(name).parameters
@@ -161,7 +162,7 @@ def _schedule(entry: Any, place: str) -> Schedule:
         value = values[parameter.name]
         if type(value) is not int or value not in parameter.values:
             raise WorkloadError(
-                f"{place}: parameters of {name}: {parameter.name} = {value!r}: "
+                f"{place}: parameters of {name}: {parameter.name} = {quoted(value)}: "
                 f"must be one of {', '.join(map(str, parameter.values))}"
             )
     return Schedule(name, tuple((given, values[given]) for given in known))
@@ -178,7 +179,7 @@ def _check_features(
     for at, (number, feature) in enumerate(zip(of_feature, model.features, strict=True)):
         if type(number) is not int or not 0 <= number < len(schedules):
             raise WorkloadError(
-                f"{place}: of_feature[{at}] = {number!r}: "
+                f"{place}: of_feature[{at}] = {quoted(number)}: "
                 f"must be a whole number from 0 to {len(schedules) - 1}"
             )
         schedule = schedules[number]

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as
+from hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
 from hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
 from hw.sam.graph import Graph
 from sw.compiler.sam.builder import GraphBuilder, Stream
@@ -26,6 +26,7 @@ from sw.compiler.sam.passes import (
 )
 from sw.compiler.sam.verify import verify
 from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from sw.workloads.text_file import is_number
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _formats(syntax: DotGraph, name: str) -> dict[str, TensorFormat]:
         known = all(level in LEVEL_FORMATS for level in levels)
         if not known or sorted(modes) != [str(mode) for mode in range(len(levels))]:
             raise WorkloadError(
-                f"{name}: comment of the digraph: format {entry} must be none, or levels of "
+                f"{name}: comment of the digraph: format {short(entry)} must be none, or levels of "
                 f"{', '.join(LEVEL_FORMATS)} and then the mode of each, such as B=ss10"
             )
         formats[tensor] = TensorFormat(
@@ -142,6 +143,10 @@ class _Builder:
                 add("repsiggen", f"repsig_{index}", index=index)
             case "arrayvals":
                 tensor = value("tensor")
+                if not tensor.isidentifier() and not is_number(tensor):
+                    self._netlist.refuse(
+                        node, f": tensor {short(tensor)}: must be a name, or a number of float64"
+                    )
                 add("arrayvals", f"vals_{tensor}", tensor=tensor)
             case "reduce":
                 add("reduce", "reduce", op=node.values.get("op", "add"))

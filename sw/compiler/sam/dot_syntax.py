@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted, short
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Parser:
             self._next()
         token = self._next()
         if token.text.lower() != "digraph":
-            self._fail(token.line, f"expected digraph, found {token.text}")
+            self._fail(token.line, f"expected digraph, found {short(token.text)}")
         if self._peek().text != "{":
             self._identifier()
         self._expect("{")
@@ -105,7 +105,7 @@ class _Parser:
         self._next()
         token = self._peek()
         if token.kind != "end":
-            self._fail(token.line, f"unexpected {token.text} after the digraph")
+            self._fail(token.line, f"unexpected {short(token.text)} after the digraph")
         return DotGraph(self._attributes, self._nodes, tuple(self._edges))
 
     def _statement(self) -> None:
@@ -122,12 +122,14 @@ class _Parser:
         elif self._peek().text == "->":
             self._chain(name, token.line)
         else:
-            attributes = {**self._defaults["node"], **self._attribute_lists()}
+            attributes = self._attribute_lists()
             known = self._nodes.get(name)
             if known is None:
+                attributes = {**self._defaults["node"], **attributes}
                 self._nodes[name] = DotNode(name, attributes, token.line)
-            else:
-                known.attributes.update(attributes)
+                return
+            for key, value in attributes.items():
+                self._set(known.attributes, key, value, token.line)
 
     def _chain(self, first: str, line: int) -> None:
         names = [first]
@@ -148,31 +150,37 @@ class _Parser:
             while self._peek().text != "]":
                 key = self._identifier()
                 self._expect("=")
-                attributes[key] = self._identifier()
+                self._set(attributes, key, self._identifier(), self._peek().line)
                 if self._peek().text in (",", ";"):
                     self._next()
             self._next()
         return attributes
+
+    def _set(self, attributes: dict[str, str], key: str, value: str, line: int) -> None:
+        """Adds an attribute, which must not say something else than an earlier one of the key."""
+        if attributes.setdefault(key, value) != value:
+            earlier = quoted(attributes[key])
+            self._fail(line, f"{short(key)} = {quoted(value)}, but earlier {earlier}: must agree")
 
     def _identifier(self) -> str:
         token = self._next()
         if token.kind == "word":
             return token.text
         if token.kind != "quoted":
-            self._fail(token.line, f"expected a name, found {token.text}")
+            self._fail(token.line, f"expected a name, found {short(token.text)}")
         parts = [_unquoted(token.text)]
         while self._peek().text == "+":
             self._next()
             token = self._next()
             if token.kind != "quoted":
-                self._fail(token.line, f"expected a quoted text after +, found {token.text}")
+                self._fail(token.line, f"expected a quoted text after +, found {short(token.text)}")
             parts.append(_unquoted(token.text))
         return "".join(parts)
 
     def _expect(self, text: str) -> None:
         token = self._next()
         if token.text != text:
-            self._fail(token.line, f"expected {text}, found {token.text}")
+            self._fail(token.line, f"expected {text}, found {short(token.text)}")
 
     def _peek(self) -> _Token:
         return self._tokens[self._place]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.lib.errors import GnarlError, ProgramError, damaged_as, short
 from hw.sam.block_types import DENSE
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import encode as encode_fabric
@@ -21,6 +21,7 @@ from sw.program.schema import Schema, Section, Sections
 from sw.program.tensor_spec import Dense, Sparse, TensorSpec
 from sw.workloads.tensor.expression import Access, Statement
 from sw.workloads.tensor.parser import parse
+from sw.workloads.text_file import is_number, parse_json
 
 
 def encode(graph: Graph, statement: str) -> np.ndarray:
@@ -40,7 +41,7 @@ def statement_of(sections: Sections) -> Statement:
 
 @lru_cache(maxsize=8)
 def _decode(octets: bytes) -> tuple[Graph, Statement]:
-    plan = json.loads(octets)
+    plan = parse_json(octets.decode(), "plan")
     return Graph.from_dict(plan["graph"]), parse(plan["statement"])
 
 
@@ -81,10 +82,14 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(f"section 'plan': {error}") from error
         for block in graph.blocks:
             tensor = block.parameters.get("tensor", "")
-            if tensor.isidentifier() and tensor not in statement.formats:
+            if tensor.isidentifier():
+                known = tensor in statement.formats
+            else:
+                known = block.type != "arrayvals" or is_number(tensor)
+            if not known:
                 raise ProgramError(
-                    f"section 'plan': block {block.name}: tensor {tensor}: the statement has "
-                    f"{', '.join(statement.formats)}"
+                    f"section 'plan': block {block.name}: tensor {short(tensor)}: the statement "
+                    f"has {', '.join(statement.formats)}"
                 )
         if quantities.get("fabric") is not None:
             names = [field.name for field in fields(SamConfig)]

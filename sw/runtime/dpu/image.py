@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import instruction_word_bits
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted
 from sw.compiler.dpu.sections import INPUTS, OUTPUTS, labels
 from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
@@ -99,7 +99,7 @@ def _by_label(workload: str, inputs: Mapping[str, Any], names: Labels) -> np.nda
     known = dict.fromkeys(names.tolist())
     for name in inputs:
         if name not in known:
-            raise WorkloadError(f"{workload}: no input is called {name!r}")
+            raise WorkloadError(f"{workload}: no input is called {quoted(name)}")
     for name in known:
         if name not in inputs:
             raise WorkloadError(f"{workload}: no value for input {name}")

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted, short
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.topology import numbering
 from sw.workloads.refusals import FINITE, refuse_first
-from sw.workloads.text_file import quoted, short
 
 _CYCLE_NAMES = 8
 """At most this many nodes of a cycle are spelt out."""

@@ -28,12 +28,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted, short
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import plain, quoted, short
+from sw.workloads.text_file import plain
 
 _ALIASES = {
     "input": ("input",),

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from sw.workloads.refusals import refuse_first
-from sw.workloads.text_file import real_number, short, whole_number
+from sw.workloads.text_file import real_number, whole_number
 
 KINDS = "LTD"
 """Letters of the node kinds, in the order of ``PsddNodes.kind``."""

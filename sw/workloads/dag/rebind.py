@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.errors import WorkloadError, damaged_as, short
 from sw.workloads.dag.dag import Dag
 from sw.workloads.dag.graph_files import is_node_link
 from sw.workloads.dag.load import load
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import parse_json, read_text, short
+from sw.workloads.text_file import parse_json, read_text
 
 _SHOWN = 3
 """At most this many names in one error text."""

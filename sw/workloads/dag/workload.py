@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hw.lib.errors import short
 from sw.workloads.dag.dag import Dag
-from sw.workloads.text_file import short
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NoReturn
 from unittest import mock
 
-from hw.lib.errors import GnarlError, WorkloadError, one_line
+from hw.lib.errors import GnarlError, WorkloadError, one_line, short
 from sw.program.atomic import write_text
 from sw.workloads.embedding.model import (
     MAXIMUM_DIM,
@@ -34,7 +34,7 @@ from sw.workloads.embedding.model import (
     Feature,
     PoolingFactors,
 )
-from sw.workloads.text_file import read_text, real_number, short, whole_number
+from sw.workloads.text_file import read_text, real_number, whole_number
 
 TABLES = "table_config.txt"
 DATA = "data_config.txt"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted
 from hw.sam.block_types import DENSE, MAX_LANES
 from sw.workloads.tensor.expression import (
     FUNCTIONS,
@@ -138,7 +138,7 @@ def _parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str,
     column += len(tensor) + 1
     for place, level in enumerate(levels):
         if level not in LEVEL_FORMATS:
-            _fail(column + place, f"level format {level!r} must be one of {_LEVELS}")
+            _fail(column + place, f"level format {quoted(level)} must be one of {_LEVELS}")
     if len(levels) != count:
         _fail(
             column,
@@ -172,7 +172,7 @@ def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[s
         column += len(part) + 1
         if not _NAME.fullmatch(name) or name not in indices:
             known = ", ".join(indices) or "no index"
-            _fail(at, f"index {name!r} is not in the expression; it has {known}")
+            _fail(at, f"index {quoted(name)} is not in the expression; it has {known}")
         if name in names:
             _fail(at, f"index {name} appears twice in the loop order")
         names.append(name)
@@ -192,7 +192,7 @@ def _parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tup
     if match[1] not in indices:
         known = ", ".join(indices) or "no index"
         place = column + match.start(1)
-        _fail(place, f"index {match[1]!r} is not in the expression; it has {known}")
+        _fail(place, f"index {quoted(match[1])} is not in the expression; it has {known}")
     return match[1], int(match[2])
 
 
@@ -216,7 +216,7 @@ def _tokens(text: str) -> list[_Token]:
             continue
         match = _TOKEN.match(text, position)
         if match is None:
-            _fail(position + 1, f"unexpected character {text[position]!r}")
+            _fail(position + 1, f"unexpected character {quoted(text[position])}")
         tokens.append(_Token(match.lastgroup or "", match[0], position + 1))
         position = match.end()
     tokens.append(_Token("end", "the end", len(text.rstrip()) + 1))
@@ -343,4 +343,4 @@ class _Parser:
 
 
 def _shown(token: _Token) -> str:
-    return token.text if token.kind == "end" else f"{token.text!r}"
+    return token.text if token.kind == "end" else f"{quoted(token.text)}"

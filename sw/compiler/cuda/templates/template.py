@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, quoted
 from sw.compiler.cuda.schedule import Schedule
 from sw.workloads.embedding.model import TABLE_TYPES, Feature
 
@@ -167,5 +167,5 @@ def templates() -> dict[str, Template]:
 def template(name: str) -> Template:
     """Raises ``WorkloadError`` if there is none of that name."""
     if name not in _TEMPLATES:
-        raise WorkloadError(f"template {name!r}: there are {', '.join(_TEMPLATES)}")
+        raise WorkloadError(f"template {quoted(name)}: there are {', '.join(_TEMPLATES)}")
     return _TEMPLATES[name]

@@ -44,7 +44,7 @@ def test_tables_of_the_features_types_are_not_copied() -> None:
         (
             "f.table",
             np.array([[1, 2], [1e6, 4]], np.float32),
-            "f.table[1,0] = 1000000.0: float16 holds -65504.0 to 65504.0",
+            "f.table[1,0] = 1e+06: float16 holds -65504.0 to 65504.0",
         ),
         (
             "f.weights",
