@@ -51,6 +51,13 @@ def test_overrides(tmp_path: Path, graph: Path, override: str) -> None:
     assert refusal(tmp_path, *arguments) == f"gnarl: --set{OVERRIDES[override]}"
 
 
+def test_a_field_that_is_overridden_twice(tmp_path: Path, graph: Path) -> None:
+    overrides = ("--set", "depth=1", "--set", " depth = 2")
+    assert refusal(tmp_path, "run", CONFIG, graph, "--backend", "model", *overrides) == (
+        "gnarl: --set depth = 2: depth is given twice: must be given once"
+    )
+
+
 HOSTILE_OVERRIDES = ["registers=1" + "0" * 5000, "banks=" + "[" * 10_000]
 
 

@@ -74,6 +74,10 @@ def _formats(syntax: DotGraph, name: str) -> dict[str, TensorFormat]:
                 f"{name}: comment of the digraph: format {short(entry)} must be none, or levels of "
                 f"{', '.join(LEVEL_FORMATS)} and then the mode of each, such as B=ss10"
             )
+        if tensor in formats:
+            raise WorkloadError(
+                f"{name}: comment of the digraph: {short(tensor)} has two formats: must have one"
+            )
         formats[tensor] = TensorFormat(
             tuple(LEVEL_FORMATS[level] for level in levels), tuple(map(int, modes))
         )

@@ -62,6 +62,18 @@ def test_dot_files(tmp_path: Path, name: str) -> None:
     assert refusal(tmp_path, *command) == f"gnarl: {path}{text}"
 
 
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "-inf", "1_0", "a b", "9" * 40_000])
+def test_constants_that_are_no_numbers(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "x.gv"
+    arguments = ("x(i)=b(i)*2.5 -f=x:s -f=b:s", "--dot", path)
+    assert gnarl("compile", CONFIG, *arguments).exit_code == 0
+    path.write_text(path.read_text().replace('tensor="2.5"', f'tensor="{number}"'))
+    shown = number if len(number) <= 40 else f"{number[:40]}…"
+    assert refused(tmp_path, path).endswith(
+        f": arrayvals 5: tensor {shown}: must be a name, or a number of float64"
+    )
+
+
 def test_a_graph_without_one_of_its_lines(tmp_path: Path, dot: Path, operands: list[str]) -> None:
     given = (*operands[:2], *operands[4:])
     assert gnarl("run", CONFIG, dot, *given, "--backend", "model").exit_code == 0

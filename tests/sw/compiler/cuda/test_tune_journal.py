@@ -104,6 +104,7 @@ def test_an_earlier_line_that_is_damaged_is_named(path):
         {"job": "one", "times": ["1"]},
         {"job": "one", "times": [-1.0]},
         {"job": "one", "times": [float("nan")]},
+        {"job": "one", "times": [10**400]},
         {"job": "one", "failure": ""},
         {"job": "one", "failure": 3},
     ],
@@ -112,6 +113,14 @@ def test_a_record_of_another_form_is_named(path, record):
     write(path)
     with open(path, "a") as file:
         file.write(json.dumps(record) + "\n")
+    with refused(f"{path}: line 2: is damaged: delete the file to start again"):
+        read(path)
+
+
+def test_a_record_with_a_key_twice_is_damaged(path):
+    write(path, ("one", Outcome((1.5,))))
+    text = path.read_text()
+    path.write_text(text.replace('"times"', '"times": [2.0], "times"') * 2)
     with refused(f"{path}: line 2: is damaged: delete the file to start again"):
         read(path)
 

@@ -292,6 +292,11 @@ GOOD = dialect("x=s0,b=d0", files.VEC_DS)
         ),
         (
             "b=d0",
+            "b=d0,b=d0",
+            "comment of the digraph: b has two formats: must have one",
+        ),
+        (
+            "b=d0",
             "b=d1",
             "comment of the digraph: format b=d1 must be none, or levels of d, s, b "
             "and then the mode of each, such as B=ss10",

@@ -54,6 +54,11 @@ def test_chains_defaults_comments_and_sums_of_quotes() -> None:
     assert graph.nodes["c"] == DotNode("c", {"shape": "box"}, 5)
 
 
+def test_defaults_are_those_of_a_nodes_first_statement() -> None:
+    graph = parse_dot("digraph { node [x=1] a [x=2] a [y=3] node [x=4] a [z=5] }", "x.gv")
+    assert graph.nodes["a"].attributes == {"x": "2", "y": "3", "z": "5"}
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -70,6 +75,10 @@ def test_chains_defaults_comments_and_sums_of_quotes() -> None:
             "line 2: subgraphs are not supported; write the nodes into the digraph",
         ),
         ("digraph {\n}\nmore", "line 3: unexpected more after the digraph"),
+        ("digraph {\n a [b=c\n b=d]\n}", "line 3: b = 'd', but earlier 'c': must agree"),
+        ("digraph {\n a [b=c]\n a [b=d]\n}", "line 3: b = 'd', but earlier 'c': must agree"),
+        (f"digraph {{\n a -- {'b' * 40_000}\n}}", "line 2: expected a name, found --"),
+        (f"digraph x {'b' * 40_000}", f"line 1: expected {{, found {'b' * 40}…"),
         ('digraph { a [b="c" + d] }', "line 1: expected a quoted text after +, found d"),
     ],
 )

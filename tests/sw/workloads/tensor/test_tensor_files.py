@@ -120,6 +120,10 @@ HEADER = "%%MatrixMarket matrix coordinate real general\n"
             "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 2 4\n",
             "f.mtx:3: 3 fields: must be 'ROW COLUMN'",
         ),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n",
+            "f.mtx:3: '1.5' is not a whole number",
+        ),
         (HEADER + "0 -3 0\n", "f.mtx:2: 0 x -3: must not be negative"),
         (HEADER + "0 3 1\n1 1 1\n", "f.mtx:3: entry (1, 1): row must be 1 to 0, column 1 to 3"),
         (HEADER + "2 3 -1\n", "f.mtx:2: -1 entries: must not be negative"),

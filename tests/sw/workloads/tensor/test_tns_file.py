@@ -55,6 +55,7 @@ def test_tns_as_it_is_written() -> None:
             "1 2 3\n# shape 3 1\n",
             "f:1: entry (1, 2): index 2 must be at most 1, the size in f:2",
         ),
+        ("# shape 3 4\n1 1 2\n# shape 3 5\n", "f:3: another shape than in f:1: must be one"),
         ("# shape 3 0\n1 1 2\n", "f:2: entry (1, 1): index 2 must be at most 0, the size in f:1"),
     ],
 )
