@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.formats import FLOAT_FORMATS, float_dtype
+from hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
 from sw.golden.words import RangeError, float_words, from_words, to_words
 
 FLOATS = list(FLOAT_FORMATS)
@@ -128,3 +128,13 @@ def test_values_beyond_a_floating_point_format_are_refused(name: str, value: flo
     assert error.value.reason == f"{name} holds {held}"
     infinite = float_words(np.array([value]), FLOAT_FORMATS[name])
     assert from_words(infinite, name).tolist() == [math.copysign(math.inf, value)]
+
+
+@pytest.mark.parametrize("name", [*FLOAT_FORMATS, "fixed16.8", "fixed4.0", "fixed32.31"])
+def test_limits_are_those_of_all_words(name: str):
+    kind = parse_format(name)
+    words = np.arange(1 << min(kind.width, 16), dtype=np.uint32) << max(kind.width - 16, 0)
+    numbers = from_words(np.concatenate([words, words - 1 & (1 << kind.width) - 1]), name)
+    numbers = numbers[np.isfinite(numbers)]
+    assert (numbers.min(), numbers.max()) == (kind.lowest, kind.largest)
+    assert from_words(np.array([1], np.uint32), name) == kind.smallest

@@ -12,6 +12,7 @@ from rich.console import Console
 from sw.runtime.machine import Finished
 from sw.runtime.output_summary import OutputSummary
 from sw.runtime.report import JSON_FIELDS, Chart, Figures, Report, bar
+from sw.runtime.vanished import Vanished
 from sw.runtime.verify import Verification
 
 REPORT = Report(
@@ -76,6 +77,29 @@ def test_results_may_be_right_without_being_bit_exact() -> None:
     report = replace(REPORT, verification=Verification(False, "", 2.5e-7))
     assert report.matches
     assert "\n  ✔ within its bound, error against float64 2.5e-07\n" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [
+        (1, "1 input that is not 0 becomes 0: b[0] = 1e-320, in float32"),
+        (1234, "1,234 inputs that are not 0 become 0; the first is b[0] = 1e-320, in float32"),
+    ],
+)
+def test_inputs_that_become_zero_are_on_the_page(count: int, line: str) -> None:
+    found = replace(REPORT, vanished=Vanished(count, "b[0] = 1e-320", "float32"))
+    assert f"\n  ✔ bit-exact, error against float64 2.5e-07\n  ! {line}\n" in page(found)
+    assert found.to_json()["vanished"] == {
+        "count": count,
+        "first": "b[0] = 1e-320",
+        "format": "float32",
+    }
+
+
+@pytest.mark.parametrize("error", ["Infinity", "NaN"])
+def test_an_error_that_json_lacks_is_a_text(error: str) -> None:
+    report = replace(REPORT, verification=Verification(True, "", float(error)))
+    assert report.to_json()["max_rel_error"] == error
 
 
 def test_a_machine_without_a_count_of_cycles() -> None:
