@@ -126,7 +126,15 @@ NODE_LINK = {
     ),
     "control character": (
         node_link([{"id": "a\x1b[2J", "op": "input"}]),
-        ": node 'a\\x1b[2J': names must have no control characters",
+        ": node 'a\\x1b[2J': names must have characters, but no control characters",
+    ),
+    "no name": (
+        node_link([{"id": "", "op": "input"}]),
+        ": node '': names must have characters, but no control characters",
+    ),
+    "id is a truth value": (
+        node_link([{"id": True, "op": "input"}]),
+        ": nodes[0]: must be an object with a string or number 'id'",
     ),
     "long name": (
         node_link([{"id": "a" * 40_000, "op": "frob"}]),
@@ -211,6 +219,17 @@ GRAPHML = {
         graphml(xml_node("x", "neg") + '<edge source="a" target="x"/>'),
         ": edge: source a is not the id of a node",
     ),
+    "node without an id": (
+        graphml("<node/>"),
+        ": a node without an id: must have one",
+    ),
+    "edge's number twice": (
+        graphml(
+            xml_node("a", "input")
+            + '<edge source="a" target="a"><data key="o">1</data><data key="o">2</data></edge>'
+        ),
+        ": edge a to a: two data elements have one key: must have one each",
+    ),
     "two graphs": (
         graphml(xml_node("a", "input") + '</graph><graph edgedefault="directed">'),
         ": 2 graphs: must be one",
@@ -269,6 +288,10 @@ GML = {
         'graph [ directed 1 node [ id 0 op "const" value [ a 1 ] ] ]',
         ": node 0: value = {'a': 1}: must be a number",
     ),
+    "two labels": (
+        'graph [ directed 1 node [ id 0 label "a" label "b" op "input" ] ]',
+        ": node 0: label = ['a', 'b']: must be one",
+    ),
     "label twice": (
         'graph [ directed 1 node [ id 0 label "a" op "input" ] '
         'node [ id 1 label "a" op "input" ] ]',
@@ -311,7 +334,10 @@ EDGE_LIST = {
         "a y {'op': 'add', 'op': 'mul'}\n",
         ":1: {'op': 'add', 'op': 'mul'}: a key is given twice",
     ),
-    "a zero byte": ("\0", ":1: node '\\x00': names must have no control characters"),
+    "a zero byte": (
+        "\0",
+        ":1: node '\\x00': names must have characters, but no control characters",
+    ),
     "a long line": (
         "a y " + "x" * 40_000,
         f":1: '{'x' * 39}… is not a dictionary: must be like {{'op': 'add', 'operand': 0}}",

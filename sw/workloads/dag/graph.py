@@ -128,7 +128,7 @@ class _Reader:
 
     def place(self, at: int) -> str:
         name = self._names[at]
-        text = f"node {quoted(name) if _CONTROL.search(name) else short(name)}"
+        text = f"node {quoted(name) if not name or _CONTROL.search(name) else short(name)}"
         if not self._source:
             return text
         line = f":{self._lines[self._nodes[at]]}" if self._lines is not None else ""
@@ -137,8 +137,10 @@ class _Reader:
     def add(self, node: Hashable) -> None:
         at = self._number[node]
         name = self._names[at]
-        if _CONTROL.search(name):
-            raise WorkloadError(f"{self.place(at)}: names must have no control characters")
+        if not name or _CONTROL.search(name):
+            raise WorkloadError(
+                f"{self.place(at)}: names must have characters, but no control characters"
+            )
         attributes = self._graph.nodes[node]
         operands = self._operands(node)
         op = self._op(at, attributes.get("op"), len(operands))

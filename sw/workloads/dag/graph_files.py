@@ -54,28 +54,32 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
 
 
 def _refuse_contradictions(root: Element, source: str) -> None:
-    """Raises ``WorkloadError`` for what networkx takes the last or none of."""
+    """Raises ``WorkloadError`` for what networkx takes the last of, or makes up."""
     graphs = [element for element in root.iter() if _tag(element) == "graph"]
     if len(graphs) != 1:
         raise WorkloadError(f"{source}: {len(graphs)} graphs: must be one")
-    seen: set[str | None] = set()
-    for element in graphs[0]:
-        if _tag(element) not in ("node", "edge"):
-            continue
-        name = element.get("id")
-        place = f"{source}: {_tag(element)} {short(name)}"
+    nodes, edges = (
+        [element for element in graphs[0] if _tag(element) == tag] for tag in ("node", "edge")
+    )
+    seen: set[str] = set()
+    for node in nodes:
+        name = node.get("id")
+        if name is None:
+            raise WorkloadError(f"{source}: a node without an id: must have one")
+        if name in seen:
+            raise WorkloadError(f"{source}: node {short(name)}: is given twice: must be given once")
+        seen.add(name)
+    for element in (*nodes, *edges):
         keys = [data.get("key") for data in element if _tag(data) == "data"]
         if len(set(keys)) < len(keys):
+            ends = [element.get(name) for name in ("id", "source", "target")]
+            place = f"{source}: {_tag(element)} {' to '.join(map(short, filter(None, ends)))}"
             raise WorkloadError(f"{place}: two data elements have one key: must have one each")
-        if _tag(element) == "node" and name in seen:
-            raise WorkloadError(f"{place}: is given twice: must be given once")
-        if _tag(element) == "node":
-            seen.add(name)
-    for element in graphs[0]:
+    for edge in edges:
         for end in ("source", "target"):
-            if _tag(element) == "edge" and element.get(end) not in seen:
+            if edge.get(end) not in seen:
                 raise WorkloadError(
-                    f"{source}: edge: {end} {short(element.get(end))} is not the id of a node"
+                    f"{source}: edge: {end} {short(edge.get(end))} is not the id of a node"
                 )
 
 
@@ -93,6 +97,9 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
         raise WorkloadError(f"{path}: invalid GML: {one_line(error)}") from None
     labels = dict(graph.nodes(data="label"))
     names = None
+    for node, label in labels.items():
+        if not isinstance(label, str | int | float | None):
+            raise WorkloadError(f"{path}: node {short(node)}: label = {quoted(label)}: must be one")
     if None not in labels.values():
         names = {node: str(label) for node, label in labels.items()}
     return from_networkx(graph, Path(path).stem, source=str(path), names=names, seed=seed)
@@ -141,7 +148,7 @@ def _node_link(data: dict[str, Any], source: str) -> nx.MultiDiGraph:
 def _end(entry: Any, key: str, place: str) -> Hashable:
     """The node that an entry names."""
     name = entry.get(key) if isinstance(entry, dict) else None
-    if not isinstance(name, str | int | float) or name != name:
+    if not isinstance(name, str | int | float) or isinstance(name, bool) or name != name:
         raise WorkloadError(f"{place}: must be an object with a string or number {key!r}")
     return name
 

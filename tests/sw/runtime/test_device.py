@@ -89,7 +89,8 @@ def test_special_values_come_through(device: Device) -> None:
         graph.add_edges_from([("a", op), ("b", op)])
     program = device.compile(graph)
     tiny, huge = 1e-45, 3e38
-    for pair in [(np.inf, -np.inf), (0.0, -0.0), (tiny, -tiny), (huge, huge), (np.inf, 0.0)]:
+    pairs = [(np.inf, -np.inf), (0.0, -0.0), (tiny, -tiny), (huge, huge), (np.inf, 0.0)]
+    for pair in [*pairs, (np.nan, 1.0), (-np.inf, np.nan)]:
         inputs = np.array(pair)
         assert device.verify(device.run(program, inputs)).difference == ""
 
@@ -189,6 +190,18 @@ def test_a_value_that_the_format_does_not_hold_is_named(
     graph.add_edges_from([("c", "y"), ("x", "y")])
     with refused(WorkloadError, f"{name} = {value}: {held}"):
         device.run(device.compile(graph), [values[0]])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_fixed_point_has_no_infinity_and_no_nan(value: float) -> None:
+    device = Device(load_configuration(CONFIG, ["format=fixed16.8"]), "model")
+    graph = nx.DiGraph()
+    graph.add_node("x", op="input")
+    graph.add_node("y", op="neg")
+    graph.add_edge("x", "y")
+    text = f"graph: input x = {value}: fixed16.8 holds -128.0 to 127.99609375"
+    with refused(WorkloadError, text):
+        device.run(device.compile(graph), [value])
 
 
 @pytest.mark.parametrize(
