@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
 from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
 from sw.compiler.sam.dot_write import JOINERS
@@ -76,7 +76,7 @@ class Netlist:
         self._operand_order = syntax.attributes.get("operand_order")
         if self._operand_order not in (None, *OPERAND_ORDERS):
             raise WorkloadError(
-                f"{name}: operand_order = {self._operand_order}: must be "
+                f"{name}: operand_order = {short(self._operand_order)}: must be "
                 f"{' or '.join(OPERAND_ORDERS)}"
             )
         self.nodes: dict[str, Node] = {}
@@ -87,9 +87,11 @@ class Netlist:
             if node.name not in linked and values.get("type") in TYPES - {"fiberwrite"}:
                 continue
             if "type" not in values:
-                self.fail(node.line, f"node {node.name} has no type; it must have one")
+                self.fail(node.line, f"node {short(node.name)} has no type; it must have one")
             if values["type"] not in TYPES:
-                self.fail(node.line, f"node {node.name}: unknown type {values['type']}")
+                self.fail(
+                    node.line, f"node {short(node.name)}: unknown type {short(values['type'])}"
+                )
             self.nodes[node.name] = Node(node.name, values["type"], values, node.line)
         links = self._links(syntax)
         for link in links:
@@ -108,7 +110,7 @@ class Netlist:
 
     def refuse(self, node: Node, problem: str) -> NoReturn:
         """Fails with the node's line, type and name, and the problem behind them."""
-        self.fail(node.line, f"{node.type} {node.name}{problem}")
+        self.fail(node.line, f"{node.type} {short(node.name)}{problem}")
 
     # Edges.
 
@@ -117,7 +119,9 @@ class Netlist:
         for edge in syntax.edges:
             if self.nodes[edge.target].type == "broadcast":
                 if edge.target in entering:
-                    self.fail(edge.line, f"broadcast {edge.target} is fed twice; must be once")
+                    self.fail(
+                        edge.line, f"broadcast {short(edge.target)} is fed twice; must be once"
+                    )
                 entering[edge.target] = edge
         links = []
         for edge in syntax.edges:
@@ -126,7 +130,9 @@ class Netlist:
             leaves, seen = edge, set()
             while self.nodes[leaves.source].type == "broadcast":
                 if leaves.source not in entering or leaves.source in seen:
-                    self.fail(leaves.line, f"broadcast {leaves.source} must be fed by a block")
+                    self.fail(
+                        leaves.line, f"broadcast {short(leaves.source)} must be fed by a block"
+                    )
                 seen.add(leaves.source)
                 leaves = entering[leaves.source]
             links.append(_Link(leaves.source, edge.target, leaves, edge))
@@ -148,8 +154,8 @@ class Netlist:
         if self._operand_order == "id" and unnumbered is not None:
             self.fail(
                 unnumbered.line,
-                f"operand_order = id: node {unnumbered.name}: names must be numbers from left to "
-                "right",
+                f"operand_order = id: node {short(unnumbered.name)}: names must be numbers from "
+                "left to right",
             )
         by_edge: dict[str, list[_Link]] = {}
         for link in links:
@@ -180,7 +186,8 @@ class Netlist:
         if port in target.inputs:
             self.fail(
                 link.enters.line,
-                f"{target.type} {target.name} has a second edge into {port}; must have one",
+                f"{target.type} {short(target.name)} has a second edge into {short(port)}; must "
+                "have one",
             )
         target.inputs[port] = link.source, self._output(link, self.nodes[link.source])
 
@@ -188,7 +195,8 @@ class Netlist:
         kind = edge.attributes.get("type", "")
         if kind not in ("crd", "ref", "val", "repsig", "bv"):
             self.fail(
-                edge.line, f"edge type {kind or '(none)'} must be crd, ref, val, repsig or bv"
+                edge.line,
+                f"edge type {short(kind or '(none)')} must be crd, ref, val, repsig or bv",
             )
         return kind
 
@@ -201,8 +209,8 @@ class Netlist:
                 named = ", ".join(f"out-{name}" for name in node.lanes)
                 self.fail(
                     edge.line,
-                    f"comment {comment or '(none)'} must say which operand of {node.type} "
-                    f"{node.name} is meant: {named}",
+                    f"comment {short(comment or '(none)')} must say which operand of {node.type} "
+                    f"{short(node.name)} is meant: {short(named)}",
                 )
             return f"out_ref{node.lanes.index(lane)}"
         if node.type == "spaccumulator" and kind == "crd":
@@ -243,8 +251,9 @@ class Netlist:
                 return port
         self.fail(
             edge.line,
-            f"comment {comment or '(none)'} must name the outer or inner index of {node.type} "
-            f"{node.name}: {node.values.get('outer')} or {node.values.get('inner')}",
+            f"comment {short(comment or '(none)')} must name the outer or inner index of "
+            f"{node.type} {short(node.name)}: "
+            + " or ".join(short(node.values.get(key)) for key in ("outer", "inner")),
         )
 
     def wire(self, node: Node, port: str) -> Wire:

@@ -212,7 +212,7 @@ class _Builder:
         stream = self._streams.get((source, output))
         if stream is None:
             kind = self._netlist.nodes[source].type
-            self._netlist.refuse(node, f": {kind} {source} has no output for {port}")
+            self._netlist.refuse(node, f": {kind} {short(source)} has no output for {port}")
         return stream
 
     def _value(self, node: Node, key: str) -> str:
@@ -229,14 +229,14 @@ class _Builder:
         modes = () if format is None else format.modes
         if mode not in map(str, modes):
             known = "is not among the formats" if format is None else f"has format {format}"
-            self._netlist.refuse(node, f": mode {mode} of {tensor}, which {known}")
+            self._netlist.refuse(node, f": mode {short(mode)} of {short(tensor)}, which {known}")
         assert format is not None
         level = modes.index(int(mode))
         kind = node.values.get("format", format.levels[level])
         if kind != format.levels[level]:
             self._netlist.refuse(
                 node,
-                f": format {kind}, but mode {mode} of {tensor} is "
+                f": format {short(kind)}, but mode {mode} of {tensor} is "
                 f"{format.levels[level]} in {format}",
             )
         return level
@@ -264,5 +264,5 @@ class _Builder:
     def _lanes(self, node: Node) -> int:
         lanes = self._value(node, "lanes")
         if not lanes.isdecimal() or not 2 <= int(lanes) <= MAX_LANES:
-            self._netlist.refuse(node, f": lanes {lanes} must be 2 to {MAX_LANES}")
+            self._netlist.refuse(node, f": lanes {short(lanes)} must be 2 to {MAX_LANES}")
         return int(lanes)
