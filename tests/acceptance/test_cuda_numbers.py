@@ -97,7 +97,7 @@ def test_arrays_may_hold_what_their_types_hold(tmp_path: Path, number: float) ->
     (tmp_path / "small.py").write_text(MODEL)
     tables = {f"{name}_table": table(number) for name in "hbf"}
     with Device(CONFIG, "emulation") as device, warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         program = device.compile(load_model(tmp_path / "small.py"))
         result = device.run(program, arrays(**tables))
         found = device.verify(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from sw.workloads.dag.triangular_matrix import parse_matrix
 from sw.workloads.tensor import fibertree_files, tensor_files, tns_file
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor
-from sw.workloads.text_file import number_table, real_number, whole_number
+from sw.workloads.text_file import number_table, read_table, real_number, whole_number
+from tests.support.errors import refused
 
 NUMBERS = ["1", "2", "3", "0", "-1", "+1", "01", "1.0", "2.5", "-0", ".5", "5.", "1e3", "1e-400"]
 ODD = ["1_0", "\u0661", "0x1", "1e400", "inf", "nan", "3x", "1.2.3", "1-2", "1e", "1D3", "9" * 19]
@@ -99,6 +101,18 @@ def test_columns_are_the_same_at_once_and_line_by_line(body: str) -> None:
         if table is not None:
             expected = [read(line.strip(), "") for line in lines]
             assert repr(table[0].tolist()) == repr(expected)
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_numbers_that_are_not_finite_are_refused_with_their_line(numbers: list[float]) -> None:
+    lines = list(map(repr, numbers))
+    wrong = next((at for at, number in enumerate(numbers) if not math.isfinite(number)), None)
+    if wrong is None:
+        (column,), _ = read_table(lines, 0, [np.float64], "f", "#", "VALUE")
+        assert column.tolist() == numbers
+        return
+    with refused(f"f:{wrong + 1}: {numbers[wrong]!r}: must be finite in float64"):
+        read_table(lines, 0, [np.float64], "f", "#", "VALUE")
 
 
 def test_good_files_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
