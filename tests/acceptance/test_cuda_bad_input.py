@@ -12,6 +12,7 @@ import pytest
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from tests.support.commands import gnarl, refusal
 from tests.support.embedding_files import write_model, write_values
+from tests.support.program_files import array_bytes, with_member
 
 CONFIG = "cuda_sm90"
 
@@ -206,6 +207,22 @@ def test_a_program_that_is_damaged(model: Path, tmp_path: Path) -> None:
     truncated = tmp_path / "truncated.npz"
     truncated.write_bytes(program.read_bytes()[:-100])
     assert refused(tmp_path, truncated).startswith(f"{truncated}: not a program file, or damaged: ")
+
+
+def test_a_program_whose_source_was_changed(model: Path, tmp_path: Path) -> None:
+    program = tmp_path / "small.npz"
+    gnarl("compile", CONFIG, model, "-o", program)
+    with np.load(program) as archive:
+        source = archive["source"].tobytes()
+    line = source.count(b"\n") + 1
+    code = f'#include <cstdlib>\nstatic int ran = system("touch {tmp_path}/ran");\n'
+    with_member(program, "source.npy", array_bytes(np.frombuffer(source + code.encode(), np.uint8)))
+    for command in (["run", CONFIG, program, "--backend", "emulation"], ["disasm", program]):
+        assert refusal(tmp_path, *command) == (
+            f"gnarl: {program}: section 'source': line {line} is "
+            "'#include <cstdlib>': does not match what section 'plan' gives: compile the workload "
+            "again"
+        )
 
 
 def test_options_that_would_change_nothing(model: Path, tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""What a program of the CUDA target consists of: a model, its schedules, and the fused kernel."""
+"""What a program of the CUDA target consists of: a model, its schedules, and the fused kernel.
+
+A file is data: what runs is generated from the model and the schedules of its section ``plan``. The
+other sections let people read what that is, and must agree with it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,12 +18,14 @@ import numpy as np
 from hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.fusion import MAXIMUM_CODES, FusedKernel
-from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.fusion import MAXIMUM_CODES
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Ragged, TensorSpec
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from sw.workloads.refusals import refuse_first
+from sw.workloads.text_file import short
 
 _PLAN = "section 'plan'"
 
@@ -86,19 +93,13 @@ def encode(program: EmbeddingProgram, config: CudaConfig) -> Program:
 
 
 def decode(launch: Launch) -> EmbeddingProgram:
-    """Inverse of ``encode``; equal launches give the same object, as long as it is among the last.
+    """Inverse of ``encode``; equal plans give the same object, as long as it is among the last.
 
-    Raises ``ProgramError`` for sections that are not as ``encode`` writes them.
+    The kernel is generated from the plan. Raises ``ProgramError`` for a plan that is not as
+    ``encode`` writes it.
     """
-    sections = launch.sections
     try:
-        return _decoded(
-            CudaConfig.from_dict(launch.config),
-            sections["plan"].tobytes(),
-            sections["source"].tobytes(),
-            tuple(sections["codes"].tolist()),
-            launch.statistics["shared_bytes"],
-        )
+        return _decoded(CudaConfig.from_dict(launch.config), launch.sections["plan"].tobytes())
     except ProgramError:
         raise
     except GnarlError as error:
@@ -106,17 +107,12 @@ def decode(launch: Launch) -> EmbeddingProgram:
 
 
 @lru_cache(_KEPT)
-def _decoded(
-    config: CudaConfig, plan: bytes, source: bytes, codes: tuple[int, ...], shared_bytes: int
-) -> EmbeddingProgram:
+def _decoded(config: CudaConfig, plan: bytes) -> EmbeddingProgram:
     with damaged_as(ProgramError, _PLAN):
         fields = json.loads(plan)
         model = _model(fields["model"])
         text = json.dumps(fields["schedules"])
-        schedules = schedule_file.from_text(text, model, config, _PLAN)
-    with damaged_as(ProgramError, "section 'source'"):
-        kernel = FusedKernel(source.decode(), codes, shared_bytes)
-    return EmbeddingProgram(model, schedules, kernel)
+        return build_program(model, schedule_file.from_text(text, model, config, _PLAN))
 
 
 def _model(fields: dict[str, Any]) -> EmbeddingModel:
@@ -135,14 +131,40 @@ def _octets(text: str) -> np.ndarray:
 
 
 def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
-    """That plan, tensors and codes are those of one model."""
-    model = decode(launch).model
-    if (launch.inputs, launch.outputs) != tensors(model):
+    """That everything else is what the plan gives."""
+    program = decode(launch)
+    (expected,) = encode(program, CudaConfig.from_dict(launch.config)).launches
+    if (launch.inputs, launch.outputs) != (expected.inputs, expected.outputs):
         raise ProgramError(f"tensors: must be those of the features in {_PLAN}")
-    if sizes["features"] != len(model.features):
+    if sizes["features"] != len(program.model.features):
         raise ProgramError(
-            f"codes has {sizes['features']} features: must be {len(model.features)}, as {_PLAN}"
+            f"codes has {sizes['features']} features: must be {len(program.model.features)}, as "
+            f"{_PLAN}"
         )
+    codes, expected_codes = launch.sections["codes"], expected.sections["codes"]
+    refuse_first(
+        codes != expected_codes,
+        lambda at: f"codes[{at}] = {codes[at]}: must be {expected_codes[at]}, as {_PLAN}",
+        ProgramError,
+    )
+    for name, value in expected.statistics.items():
+        if launch.statistics.get(name) != value:
+            raise ProgramError(
+                f"statistics.{name} is {launch.statistics.get(name)}: must be {value}, as {_PLAN}"
+            )
+    _check_source(launch.sections["source"].tobytes(), program.kernel.source)
+
+
+def _check_source(given: bytes, generated: str) -> None:
+    """Raises ``ProgramError`` naming the first line that is not the one generated."""
+    lines, expected = given.split(b"\n"), generated.encode().split(b"\n")
+    for number, (line, wanted) in enumerate(zip_longest(lines, expected), 1):
+        if line != wanted:
+            found = "missing" if line is None else short(ascii(line.decode(errors="replace")))
+            raise ProgramError(
+                f"section 'source': line {number} is {found}: does not match what {_PLAN} gives: "
+                "compile the workload again"
+            )
 
 
 CUDA_SCHEMA = Schema(

@@ -177,13 +177,16 @@ class EmbeddingModel:
     """The embedding layer of a recommendation model.
 
     The output of a sample is the features' pooled rows, one after the other. Features may be given
-    as a list. Raises ``WorkloadError`` for no features, or two of one name.
+    as a list. Raises ``WorkloadError`` for no features, two of one name, and a name that is not
+    printable.
     """
 
     name: str
     features: tuple[Feature, ...]
 
     def __post_init__(self) -> None:
+        if type(self.name) is not str or not self.name.isprintable():
+            raise WorkloadError(f"model {self.name!r}: must be named by printable characters")
         if not isinstance(self.features, list | tuple):
             raise WorkloadError(f"model {self.name}: features must be a list")
         object.__setattr__(self, "features", tuple(self.features))

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, damaged_as
+from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.schedule import ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 
@@ -58,41 +61,49 @@ class OperatorProgram:
             [feature.name, feature.rows, kinds.setdefault(feature.kind, len(kinds)), table]
             for feature, table in zip(self.model.features, self.table_of_feature, strict=True)
         ]
-        schedules = asdict(self.schedules)
-        schedules["schedules"] = [
-            [schedule.template, schedule.parameters] for schedule in self.schedules.schedules
-        ]
         fields = {
             "name": self.model.name,
             "kinds": [asdict(kind) for kind in kinds],
             "features": features,
-            "schedules": schedules,
+            "schedules": json.loads(schedule_file.to_text(self.schedules)),
             "checked": self.checked,
             "emulated": self.emulated,
         }
         return json.dumps(fields, separators=(",", ":"))
 
 
+_PLACE = "text of an embedding operator"
+
+
 @lru_cache(maxsize=256)
 def operator_program(text: str) -> OperatorProgram:
     """From its text; equal texts give the same object. Raises ``ProgramError`` for any other."""
-    with damaged_as(ProgramError, "text of an embedding operator"):
-        fields = json.loads(text)
-        kinds = fields["kinds"]
-        features = tuple(
-            Feature(name=name, rows=rows, **kinds[kind])
-            for name, rows, kind, _ in fields["features"]
-        )
-        given = dict(fields["schedules"])
-        given["schedules"] = tuple(
-            Schedule(template, tuple((name, value) for name, value in parameters))
-            for template, parameters in given["schedules"]
-        )
-        given["of_feature"] = tuple(given["of_feature"])
-        return OperatorProgram(
-            EmbeddingModel(fields["name"], features),
-            ScheduleSet(**given),
-            tuple(table for *_, table in fields["features"]),
-            fields["checked"],
-            fields["emulated"],
-        )
+    try:
+        with damaged_as(ProgramError, _PLACE):
+            return _parsed(json.loads(text))
+    except ProgramError:
+        raise
+    except GnarlError as error:
+        raise ProgramError(str(error)) from error
+
+
+def _parsed(fields: dict[str, Any]) -> OperatorProgram:
+    kinds, schedules = fields["kinds"], fields["schedules"]
+    features = tuple(
+        Feature(name=name, rows=rows, **kinds[kind]) for name, rows, kind, _ in fields["features"]
+    )
+    tables = tuple(table for *_, table in fields["features"])
+    for feature, table in zip(features, tables, strict=True):
+        if type(table) is not int or table < 0:
+            raise ProgramError(
+                f"{_PLACE}: feature {feature.name}: table = {table!r}: must be a whole number"
+            )
+    model = EmbeddingModel(fields["name"], features)
+    config = CudaConfig(arch=schedules["arch"], block_threads=schedules["block_threads"])
+    return OperatorProgram(
+        model,
+        schedule_file.from_text(json.dumps(schedules), model, config, _PLACE),
+        tables,
+        fields["checked"],
+        fields["emulated"],
+    )

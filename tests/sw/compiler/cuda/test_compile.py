@@ -178,9 +178,73 @@ def test_a_plan_that_is_not_json(tmp_path: Path) -> None:
     assert text.startswith("section 'plan': cannot be understood: JSONDecodeError: ")
 
 
-def test_a_source_that_is_not_text(tmp_path: Path) -> None:
-    def octets(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
-        sections["source"] = np.full(4, 0xFF, np.uint8)
+SOURCES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "more": (
+        lambda source: source + b'#include "/etc/passwd"',
+        "line 86 is '#include \"/etc/passwd\"'",
+    ),
+    "less": (lambda source: source[:-1], "line 86 is missing"),
+    "another": (lambda source: b"int system;" + source, "line 1 is 'int system;// The embedding"),
+    "longer": (lambda source: b"//" + bytes(500), "line 1 is '//\\x00"),
+    "not text": (lambda source: b"\xff", "line 1 is '\\ufffd'"),
+    "empty": (lambda source: b"", "line 1 is ''"),
+}
 
-    text = refusal(tmp_path, octets)
-    assert text.startswith("section 'source': cannot be understood: UnicodeDecodeError: ")
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_that_is_not_what_the_plan_gives(tmp_path: Path, name: str) -> None:
+    change, text = SOURCES[name]
+
+    def changed(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        source = change(sections["source"].tobytes())
+        sections["source"] = np.frombuffer(source, np.uint8)
+
+    found = refusal(tmp_path, changed)
+    assert found.startswith(f"section 'source': {text}")
+    assert found.endswith(": does not match what section 'plan' gives: compile the workload again")
+    assert len(found) < 200
+
+
+def test_what_runs_is_generated_from_the_plan() -> None:
+    program = compile(MODEL, CONFIG)
+    (launch,) = program.launches
+    octets = np.frombuffer(b"#error", np.uint8)
+    spoilt = replace(launch, sections={**launch.sections, "source": octets})
+    assert decode(spoilt) is decode(launch)
+
+
+def test_codes_that_are_not_what_the_plan_gives(tmp_path: Path) -> None:
+    def other(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        sections["codes"] = np.array([0, 1, 1], np.int32)
+
+    assert refusal(tmp_path, other) == "codes[1] = 1: must be 0, as section 'plan'"
+
+
+@pytest.mark.parametrize("name", ["shared_bytes", "blocks_per_sm", "source_bytes"])
+def test_statistics_that_are_not_what_the_plan_gives(tmp_path: Path, name: str) -> None:
+    right = compile(MODEL, CONFIG).statistics[name]
+
+    def other(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        manifest["launches"][0]["statistics"][name] = 2**40
+
+    text = f"statistics.{name} is {2**40}: must be {right}, as section 'plan'"
+    assert refusal(tmp_path, other) == text
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[2J", "a\u2028", 3, None, ["a"], {"a": 1}])
+def test_a_plan_with_a_model_that_has_no_proper_name(tmp_path: Path, name: Any) -> None:
+    def named(plan: Any) -> None:
+        plan["model"]["name"] = name
+
+    text = refusal(tmp_path, lambda manifest, sections: _plan(sections, named))
+    assert text == f"section 'plan': model {name!r}: must be named by printable characters"
+
+
+@pytest.mark.parametrize("name", ["a\\", "*/ int x; /*", '"#include <cstdlib>', "??/", "ünï"])
+def test_names_stay_in_the_comment(name: str) -> None:
+    model = EmbeddingModel(name, MODEL.features)
+    lines = decode(compile(model, CONFIG).launches[0]).kernel.source.split("\n")
+    whole = decode(compile(MODEL, CONFIG).launches[0]).kernel.source.split("\n")
+    assert lines[1:] == whole[1:]
+    assert lines[0] == whole[0].replace('"three"', json.dumps(name))
+    assert lines[0].isascii()

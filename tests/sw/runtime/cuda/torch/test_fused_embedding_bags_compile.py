@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -182,3 +183,52 @@ def test_other_text_is_refused(text: str, reason: str) -> None:
     whole = f"text of an embedding operator: cannot be understood: {reason}"
     with pytest.raises(ProgramError, match=f"^{re.escape(whole)}$"):
         operator_program(text)
+
+
+def with_schedule(parameter: str, value: object) -> Callable[[Any], None]:
+    def change(fields: Any) -> None:
+        fields["schedules"]["schedules"][0]["parameters"][parameter] = value
+
+    return change
+
+
+CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
+    "code for a number": (
+        with_schedule("vector", "4> {}; int evil = system(0)"),
+        "schedules[0]: parameters of ",
+    ),
+    "code for a name of a template": (
+        lambda fields: fields["schedules"]["schedules"][0].update(template="os"),
+        "schedules[0]: template = 'os': must be one of ",
+    ),
+    "code for an architecture": (
+        lambda fields: fields["schedules"].update(arch="sm_90 -include x"),
+        "arch = 'sm_90 -include x': must be one of ",
+    ),
+    "code for threads": (
+        lambda fields: fields["schedules"].update(block_threads="128; int x"),
+        "block_threads = '128; int x': must be one of ",
+    ),
+    "code for an occupancy": (
+        lambda fields: fields["schedules"].update(blocks_per_sm="1; int x"),
+        "blocks_per_sm: must be a whole number",
+    ),
+    "lines in the model's name": (
+        lambda fields: fields.update(name="a\nint x;"),
+        "model 'a\\nint x;': must be named by printable characters",
+    ),
+    "a table before the first": (
+        lambda fields: fields["features"][0].__setitem__(3, -1),
+        "table = -1: must be a whole number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_texts_that_are_not_of_a_program_are_refused(name: str) -> None:
+    change, text = CHANGES[name]
+    fields = json.loads(trained()._program)
+    change(fields)
+    with pytest.raises(ProgramError) as caught:
+        operator_program(json.dumps(fields))
+    assert text in str(caught.value)
