@@ -16,6 +16,7 @@ import numpy as np
 
 from hw.lib.errors import ProgramError
 from sw.program.atomic import atomic_path
+from sw.program.npz import ArrayFileError, Npz
 
 MANIFEST = "manifest.json"
 
@@ -36,27 +37,23 @@ def write_archive(
 def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays. Raises ``ProgramError`` for what ``write_archive`` does not write."""
     try:
-        # Reading a member to its end compares its checksum.
-        with zipfile.ZipFile(io.BytesIO(octets)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-    # The errors that zipfile raises on some damaged file or other.
-    except (zipfile.BadZipFile, EOFError, ValueError, OSError, RuntimeError) as error:
+        archive = Npz(io.BytesIO(octets), limit=0)
+    except ArrayFileError as error:
         raise ProgramError(f"not a program file, or damaged: {error}") from error
-    if MANIFEST not in members:
+    if MANIFEST not in archive.others:
         raise ProgramError(f"{MANIFEST} is missing: not a program file")
+    for name in archive.others:
+        if name != MANIFEST:
+            raise ProgramError(f"unknown section {name!r:.100}")
     try:
-        manifest = json.loads(members.pop(MANIFEST))
+        manifest = json.loads(archive.read(MANIFEST))
+        arrays = {name: archive.array(name) for name in archive.arrays}
+    except ArrayFileError as error:
+        raise ProgramError(str(error)) from error
     except ValueError as error:
         raise ProgramError(f"{MANIFEST} is damaged: {error}") from error
     if not isinstance(manifest, dict):
         raise ProgramError(f"{MANIFEST} is damaged: must be an object")
-    arrays = {}
-    for member, content in members.items():
-        name = member.removesuffix(".npy")
-        try:
-            arrays[name] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ProgramError(f"section {name!r} is damaged: {error}") from error
     return manifest, arrays
 
 

@@ -27,7 +27,7 @@ def test_a_changed_byte_is_noticed(file: Path):
     content = bytearray(file.read_bytes())
     content[content.index(b"tree_left.npy") + 13 + 128] ^= 1
     file.write_bytes(content)
-    refuses(file, "not a program file, or damaged: Bad CRC-32 for file 'tree_left.npy'")
+    refuses(file, "'tree_left.npy' is damaged: Bad CRC-32 for file 'tree_left.npy'")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
