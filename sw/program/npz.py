@@ -65,6 +65,8 @@ class Npz:
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in self._archive.infolist():
             name = member.filename
+            if not name.isprintable():
+                raise ArrayFileError(f"{_shown(name)}: must be named by printable characters")
             if name in self._members:
                 raise ArrayFileError(f"{_shown(name)} is there twice")
             if member.flag_bits & _ENCRYPTED:

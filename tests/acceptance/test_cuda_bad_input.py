@@ -11,7 +11,7 @@ import pytest
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from tests.support.commands import gnarl, refusal
-from tests.support.embedding_files import write_model, write_values
+from tests.support.embedding_files import values, write_model, write_values
 from tests.support.program_files import array_bytes, with_member
 
 CONFIG = "cuda_sm90"
@@ -85,6 +85,26 @@ def test_values_that_are_no_archive(model: Path, tmp_path: Path) -> None:
     path.write_text("0 1 2")
     assert refused(tmp_path, model, "--values", path).startswith(
         f"{path}: is not an .npz file of arrays: "
+    )
+
+
+def test_values_in_a_damaged_member(model: Path, tmp_path: Path) -> None:
+    path = write_values(tmp_path / "mine.npz")
+    with_member(path, "f1.table.npy", b"\x93NUMPY")
+    assert refused(tmp_path, model, "--values", path) == (
+        f"{path}: is not an .npz file of arrays: 'f1.table.npy' is damaged: not an array of NumPy"
+    )
+
+
+def test_values_that_are_compressed(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    arrays = values()
+    np.savez_compressed(path, **arrays)
+    run = gnarl("run", CONFIG, model, "--values", path, "--backend", "emulation")
+    assert run.exit_code == 0, run.stderr
+    np.savez_compressed(path, **arrays, note=np.zeros(2**26))
+    assert refused(tmp_path, model, "--values", path).startswith(
+        f"{path}: is not an .npz file of arrays: expands to 536,"
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
 from hw.lib.formats import range_of
+from sw.program.npz import EXPANDED, ArrayFileError, Npz
 from sw.workloads.embedding.data import check_batch
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
@@ -22,8 +22,12 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
 )
 from sw.workloads.refusals import refuse_first, refuse_not_finite
+from sw.workloads.text_file import short
 
 PARTS = ("indices", "offsets", "weights", "table")
+
+_WIDEST = 4
+"""Bytes of a table's element in a file, at most."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,15 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
     """
     with damaged_as(WorkloadError, path):
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-        except (zipfile.BadZipFile, AttributeError, EOFError, ValueError) as error:
-            raise WorkloadError(f"{path}: is not an .npz file of arrays: {error}") from error
-        try:
-            values = values_of(arrays, model)
+            values = values_of(_arrays(path, model), model)
             check_batch(model, values.batch)
             _require_finite(values, model)
+        except ArrayFileError as error:
+            raise WorkloadError(f"{path}: is not an .npz file of arrays: {error}") from error
         except WorkloadError as error:
             raise WorkloadError(f"{path}: {error}") from error
+        except OSError as error:
+            raise WorkloadError(f"{path}: {error.strerror}") from error
     return values
 
 
@@ -66,14 +69,7 @@ def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> Embedd
 
     Raises ``WorkloadError`` naming the array, but does not check the batch; see ``check_batch``.
     """
-    known = {f"{feature.name}.{part}" for feature in model.features for part in PARTS}
-    for name in arrays:
-        if name not in known:
-            raise WorkloadError(
-                f"{name}: the model has no such array; names are FEATURE.indices, "
-                f"FEATURE.offsets, FEATURE.weights and FEATURE.table, features "
-                f"{model.features[0].name} to {model.features[-1].name}"
-            )
+    _require_known(arrays, model)
     inputs = [_inputs(feature, arrays) for feature in model.features]
     tables = {
         number: _table(feature, arrays[f"{feature.name}.table"])
@@ -97,6 +93,26 @@ def _require_finite(values: EmbeddingValues, model: EmbeddingModel) -> None:
 def _element(name: str, array: np.ndarray, at: int) -> str:
     """``name[2,3]`` for the element that is number ``at`` of all."""
     return f"{name}[{','.join(map(str, np.unravel_index(at, array.shape)))}]"
+
+
+def _arrays(path: Path, model: EmbeddingModel) -> dict[str, np.ndarray]:
+    """All arrays of a file, compressed ones up to the size of the model's tables and more."""
+    tables = sum(feature.rows * feature.dim * _WIDEST for feature in model.features)
+    with path.open("rb") as file:
+        archive = Npz(file, EXPANDED + tables)
+        _require_known([*archive.arrays, *archive.others], model)
+        return {name: archive.array(name) for name in archive.arrays}
+
+
+def _require_known(names: Iterable[str], model: EmbeddingModel) -> None:
+    known = {f"{feature.name}.{part}" for feature in model.features for part in PARTS}
+    for name in names:
+        if name not in known:
+            raise WorkloadError(
+                f"{short(name)}: the model has no such array; names are FEATURE.indices, "
+                f"FEATURE.offsets, FEATURE.weights and FEATURE.table, features "
+                f"{model.features[0].name} to {model.features[-1].name}"
+            )
 
 
 def _inputs(feature: Feature, arrays: Mapping[str, np.ndarray]) -> FeatureInputs:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import scipy.sparse
 
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.workloads.refusals import refuse_not_finite
+from sw.workloads.tensor.sparse_matrix import PARTS, entries
 
 DENSE_LIMIT = 2**28
 """At most this many values are held in memory for a tensor, or a level of it, that is dense."""
@@ -116,6 +118,24 @@ class Tensor:
             second, first = min((int(order[at + 1]), int(order[at])) for at in twice)
             raise WorkloadError(repeated(second, first))
         return cls(shape, coordinates, np.asarray(values)[order])
+
+    @classmethod
+    def from_sparse(
+        cls, format: str, shape: tuple[int, ...], parts: Mapping[str, np.ndarray]
+    ) -> Tensor:
+        """The tensor that SciPy stores so, see ``sparse_matrix.entries``.
+
+        Raises ``WorkloadError`` as that does, and for an element that is stored twice.
+        """
+        coordinates, values = entries(format, tuple(map(int, shape)), parts)
+        return cls.from_entries(
+            shape,
+            coordinates,
+            values,
+            lambda second, first: (
+                f"entry {second}: coordinate {_tuple(coordinates[second])} duplicates entry {first}"
+            ),
+        )
 
     def require_finite(self) -> None:
         """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
@@ -245,21 +265,22 @@ def _from_dense(source: Any) -> Tensor:
 
 
 def _from_sparse(source: Any) -> Tensor:
-    if source.format in ("csr", "csc", "bsr"):
-        try:
-            source.check_format(full_check=True)
-        except ValueError as error:
-            raise WorkloadError(f"{source.format} matrix: {error}") from None
-    entries = source.tocoo()
-    coordinates = np.stack(entries.coords, axis=1).astype(np.int64)
-    return Tensor.from_entries(
-        entries.shape,
-        coordinates,
-        entries.data,
-        lambda second, first: (
-            f"entry {second}: coordinate {_tuple(coordinates[second])} duplicates entry {first}"
-        ),
-    )
+    match source.format:
+        case "lil":  # whose lists SciPy's compiled code trusts, too
+            rows = np.arange(len(source.rows))
+            columns = {
+                "row": np.repeat(rows, [len(line) for line in source.rows]),
+                "col": np.array([*chain.from_iterable(source.rows)], np.int64),
+            }
+            data = np.array([*chain.from_iterable(source.data)], source.dtype)
+            return Tensor.from_sparse("coo", source.shape, {"data": data, **columns})
+        case "coo" | "dok":
+            stored = source.tocoo()
+            columns = {f"coords[{mode}]": column for mode, column in enumerate(stored.coords)}
+            return Tensor.from_sparse("coo", source.shape, {"data": stored.data, **columns})
+        case format:
+            parts = {name: getattr(source, name) for name in PARTS[format]}
+            return Tensor.from_sparse(format, source.shape, parts)
 
 
 def _tuple(coordinate: np.ndarray) -> tuple[int, ...]:

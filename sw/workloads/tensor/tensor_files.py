@@ -15,11 +15,10 @@ folder, folder/tensor_B
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import scipy.io
@@ -27,12 +26,14 @@ import scipy.sparse
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.program.atomic import atomic_path, write_text
+from sw.program.npz import ArrayFileError, Npz, read_array
 from sw.program.tensor_spec import SparseArray
 from sw.workloads.matrix_entries import read_entries, read_header
 from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
+from sw.workloads.tensor.sparse_file import read_sparse
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tns_file import format_tns, parse_tns
-from sw.workloads.text_file import one_line, read_text
+from sw.workloads.text_file import read_text
 
 _FOLDER_PREFIX = "tensor_"
 
@@ -123,40 +124,28 @@ def _read_mtx(path: Path) -> Tensor:
 
 
 def _read_npz(path: Path) -> Tensor:
-    octets = _read_bytes(path)
-    try:
-        with zipfile.ZipFile(io.BytesIO(octets)) as archive:
-            members = archive.namelist()
-        if "manifest.json" in members:
-            raise WorkloadError(f"{path}: a compiled program: must be a sparse matrix of SciPy")
-        if "format.npy" not in members:
-            raise WorkloadError(f"{path}: not a file of scipy.sparse.save_npz: it has no 'format'")
-        return _named(path, scipy.sparse.load_npz(io.BytesIO(octets)))
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-        raise WorkloadError(f"{path}: not a .npz file, or damaged: {one_line(error)}") from None
+    with _reading(path) as file:
+        return read_sparse(Npz(file))
 
 
 def _read_npy(path: Path) -> Tensor:
+    with _reading(path) as file:
+        return Tensor.from_any(read_array(file, path.stat().st_size))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BinaryIO]:
+    """The open file; errors name it."""
     try:
-        array = np.lib.format.read_array(io.BytesIO(_read_bytes(path)), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise WorkloadError(f"{path}: not a .npy file, or damaged: {one_line(error)}") from None
-    return _named(path, array)
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkloadError(f"{path}: {error.strerror}") from None
-
-
-def _named(path: Path, source: object) -> Tensor:
-    """The tensor of an object; errors name the file."""
-    try:
-        return Tensor.from_any(source)
+        with path.open("rb") as file:
+            yield file
+    except ArrayFileError as error:
+        kind = path.suffix.lower()
+        raise WorkloadError(f"{path}: not a {kind} file, or damaged: {error}") from None
     except WorkloadError as error:
         raise WorkloadError(f"{path}: {error}") from None
+    except OSError as error:
+        raise WorkloadError(f"{path}: {error.strerror}") from None
 
 
 def as_scipy(tensor: SparseArray) -> scipy.sparse.coo_array:

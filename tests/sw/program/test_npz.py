@@ -145,7 +145,8 @@ ARRAYS = {
     ),
     "beyond memory but empty": (
         array_of(f"{{'descr': '<f8', 'fortran_order': False, 'shape': (0, {2**62}, {2**62})}}"),
-        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible "
+        "size.",
     ),
 }
 
@@ -187,6 +188,10 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: archive(("x.npy", X), ("y.npy", X)).replace(b"y.npy", b"x.npy"),
         "'x.npy' is there twice",
     ),
+    "a name of two lines": (
+        lambda: archive(("x\n.npy", X)),
+        "'x\\n.npy': must be named by printable characters",
+    ),
     "encrypted": (lambda: changed(STORED, 8, b"\1\0"), "'x.npy' is encrypted: not supported"),
     "another method": (
         lambda: LZMA,
@@ -223,10 +228,16 @@ def test_a_reader_may_allow_less_or_more() -> None:
     assert opened(archive(("x.npy", content)), limit=0).array("x").shape == (1000,)
 
 
-@pytest.mark.parametrize("size", [len(X) - 8, len(X) + 8])
-def test_a_member_that_expands_to_more_or_less_than_it_says(size: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (len(X) - 8, "Bad CRC-32 for file 'x.npy'"),
+        (len(X) + 8, "56 bytes of elements: must be 48, as float64 [2, 3]"),
+    ],
+)
+def test_a_member_that_expands_to_more_or_less_than_it_says(size: int, text: str) -> None:
     found = opened(changed(DEFLATED, 24, struct.pack("<I", size)))
-    with refused("'x.npy' is damaged: Bad CRC-32 for file 'x.npy'"):
+    with refused(f"'x.npy' is damaged: {text}"):
         found.array("x")
 
 

@@ -182,7 +182,7 @@ BROKEN_CSR.indices[1] = 7
         ([[1, 2], [3]], "tensor [[1, 2], [3]]: must be an array of numbers"),
         (DUPLICATE, "entry 2: coordinate (1, 0) duplicates entry 0"),
         (DUPLICATE_CSR, "entry 1: coordinate (0, 1) duplicates entry 0"),
-        (BROKEN_CSR, "csr matrix: indices must be < 2"),
+        (BROKEN_CSR, "indices[1] = 7: must be from 0 to 1"),
     ],
 )
 def test_refusals(source: Any, error: str) -> None:

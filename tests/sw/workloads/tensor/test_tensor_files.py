@@ -182,17 +182,15 @@ def test_arrays_that_are_no_tensors(tmp_path: Path) -> None:
     path = tmp_path / "t.npy"
     np.save(path, np.array([None]), allow_pickle=True)
     with refused(
-        f"{path}: not a .npy file, or damaged: Object arrays cannot be loaded when "
-        "allow_pickle=False"
+        f"{path}: not a .npy file, or damaged: header \"{{'descr': '|O', 'fortran_order': False, "
+        "'shape': (1,), }\": must be that of plain numbers"
     ):
         load_tensor(path)
     np.save(path, np.array([1.0, np.nan]))
     with refused(f"{path}: entry 1: the value at (1,) = nan: must be finite in float64"):
         load_tensor(path)
     path.write_bytes(b"")
-    with refused(
-        f"{path}: not a .npy file, or damaged: EOF: reading magic string, expected 8 bytes got 0"
-    ):
+    with refused(f"{path}: not a .npy file, or damaged: not an array of NumPy"):
         load_tensor(path)
 
 
@@ -202,21 +200,6 @@ def test_a_sparse_matrix_with_an_element_twice(tmp_path: Path) -> None:
     scipy.sparse.save_npz(path, matrix)
     with refused(f"{path}: entry 1: coordinate (1, 0) duplicates entry 0"):
         load_tensor(path)
-
-
-@pytest.mark.parametrize(
-    ("indices", "indptr"),
-    [([0, 5], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 99, 2]), ([0, 1], [0, 1, 99])],
-)
-def test_a_sparse_matrix_with_bad_indices(
-    tmp_path: Path, indices: list[int], indptr: list[int]
-) -> None:
-    path = tmp_path / "m.npz"
-    parts = {"indices": np.array(indices, np.int32), "indptr": np.array(indptr, np.int32)}
-    np.savez(path, format=b"csr", shape=np.array([2, 2]), data=np.ones(2), **parts)
-    with pytest.raises(WorkloadError, match="^.*m.npz: ") as caught:
-        load_tensor(path)
-    assert "\n" not in str(caught.value)
 
 
 @given(st.data())

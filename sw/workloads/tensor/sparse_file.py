@@ -1,0 +1,62 @@
+"""Sparse matrices and arrays in archives, as ``scipy.sparse.save_npz`` writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.program.archive import MANIFEST
+from sw.program.npz import Npz
+from sw.workloads.tensor.sparse_matrix import PARTS
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.text_file import short
+
+_COORDS = "coords"
+"""Of arrays of other orders than 2: [order, entries]."""
+
+_MAX_ORDER = 64
+"""Of NumPy's arrays, and so of SciPy's."""
+
+
+def read_sparse(archive: Npz) -> Tensor:
+    """Every stored element is an entry; values must be finite.
+
+    Raises ``WorkloadError`` naming the member, and ``ArrayFileError``.
+    """
+    if MANIFEST in archive.others:
+        raise WorkloadError("a compiled program: must be a sparse matrix of SciPy")
+    if "format" not in archive.arrays:
+        raise WorkloadError("not a file of scipy.sparse.save_npz: it has no 'format'")
+    format = _format(archive.array("format"))
+    names = PARTS[format]
+    if format == "coo" and _COORDS in archive.arrays:
+        names = "data", _COORDS
+    known = ("format", "shape", *names, "_is_array")
+    for name in (*archive.arrays, *archive.others):
+        if name not in known:
+            raise WorkloadError(f"{name!r:.60}: format {format} has {', '.join(known)}")
+    for name in ("shape", *names):
+        if name not in archive.arrays:
+            raise WorkloadError(f"{name}: is missing")
+    shape = archive.array("shape")
+    if shape.ndim != 1 or shape.dtype.kind not in "iu" or len(shape) > _MAX_ORDER:
+        raise WorkloadError(
+            f"shape: is {shape.dtype} {list(shape.shape)}: must be whole numbers, at most "
+            f"{_MAX_ORDER}"
+        )
+    parts = {name: archive.array(name) for name in names}
+    if _COORDS in parts:
+        columns = parts.pop(_COORDS)
+        if columns.ndim != 2:
+            raise WorkloadError(f"coords: has shape {list(columns.shape)}: must be [any, any]")
+        parts |= {f"{_COORDS}[{mode}]": column for mode, column in enumerate(columns)}
+    return Tensor.from_any(Tensor.from_sparse(format, tuple(shape.tolist()), parts))
+
+
+def _format(given: np.ndarray) -> str:
+    format = given.item() if given.ndim == 0 else None
+    if isinstance(format, bytes):
+        format = format.decode("latin1")
+    if format not in PARTS:
+        raise WorkloadError(f"format {short(repr(format))}: must be one of {', '.join(PARTS)}")
+    return format
