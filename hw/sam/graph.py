@@ -5,6 +5,7 @@ A graph says nothing of data: sizes and contents of tensors are set and loaded b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -208,6 +209,9 @@ class Graph:
         return cls(tuple(blocks), tuple(edges))
 
 
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""Of blocks: identifiers of Verilog, C++ and Python."""
+
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
 
 
@@ -232,7 +236,7 @@ def _violations(graph: Graph) -> Iterable[str]:
     """Blocks that share a name, edges between ports that do not exist, inputs not fed once."""
     seen: set[str] = set()
     for block in graph.blocks:
-        if block.name in seen or not block.name.isidentifier():
+        if block.name in seen or not _NAME.fullmatch(block.name):
             yield f"block {block.name}: its name must be an identifier of its own"
         seen.add(block.name)
     fed: set[tuple[str, str]] = set()

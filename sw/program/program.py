@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, ProgramError, damaged_as, quoted
+from hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
 from sw.program.archive import read_archive, write_archive
 from sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
 from sw.program.schema import Schema, Sections, check_sections
@@ -178,7 +178,7 @@ class Program:
                 program = cls._decode(octets, schema_of)
                 require(program)
                 program.check()
-        except ProgramError as error:
+        except GnarlError as error:
             raise ProgramError(f"{path}: {error}") from error
         return program
 

@@ -41,7 +41,7 @@ class GraphBuilder:
 
     def add(self, type: str, label: str, inputs: dict[str, Stream], **parameters: Any) -> Node:
         """A block named after ``label`` that reads ``inputs``, streams by port."""
-        stem = re.sub(r"\W", "_", label)
+        stem = re.sub(r"\W", "_", label, flags=re.ASCII)
         name, number = stem, 2
         while name in self._blocks:
             name, number = f"{stem}_{number}", number + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
 from sw.workloads.tensor.expression import Access, Statement
 from sw.workloads.tensor.storage import TensorFormat
 
@@ -59,6 +59,14 @@ def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> d
                 f"so its size is not known; give the shape of {result.tensor}"
             )
     return {index: sizes[index] for index in statement.order}
+
+
+def require_index_bits(bits: int, index: str, size: int) -> None:
+    """Raises ``CapacityError`` for a size that a machine has no coordinates for."""
+    if size >> bits:
+        raise CapacityError(
+            f"index_bits = {bits}: index {index} of size {size} needs at least {size.bit_length()}"
+        )
 
 
 def check_order(statement: Statement) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import GnarlError, ProgramError, damaged_as, short
-from hw.sam.block_types import DENSE
+from hw.sam.block_types import BITVECTOR, DENSE
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import encode as encode_fabric
 from hw.sam.graph import Graph
+from hw.sam.unit import WRITERS
 from sw.compiler.sam.verify import verify
 from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
@@ -80,22 +81,14 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error
-        for block in graph.blocks:
-            tensor = block.parameters.get("tensor", "")
-            if tensor.isidentifier():
-                known = tensor in statement.formats
-            else:
-                known = block.type != "arrayvals" or is_number(tensor)
-            if not known:
-                raise ProgramError(
-                    f"section 'plan': block {block.name}: tensor {short(tensor)}: the statement "
-                    f"has {', '.join(statement.formats)}"
-                )
         if quantities.get("fabric") is not None:
             names = [field.name for field in fields(SamConfig)]
             config = SamConfig.from_dict({name: quantities[name] for name in names})
-            if not np.array_equal(encode_fabric(graph, config).words, sections["configuration"]):
+            encoded = encode_fabric(graph, config)
+            if not np.array_equal(encoded.words, sections["configuration"]):
                 raise ProgramError("section 'configuration': does not match the plan's graph")
+            if encoded.graph != graph:
+                raise ProgramError("section 'plan': its blocks must be named as the fabric's units")
         elif len(sections["configuration"]):
             raise ProgramError("section 'configuration': must be empty: config has no fabric")
         elif quantities.get("graph") != graph.to_dict():
@@ -104,8 +97,51 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(
                 "section 'plan': its statement does not match the expression of config"
             )
+        _check_tensors(graph, statement)
         if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
             raise ProgramError("section 'plan': its tensors do not match the program's")
+
+
+_LEVELS = {"bitvectorlookup": BITVECTOR, "locate": DENSE}
+"""What a block reads whose parameters do not say it."""
+
+
+def _check_tensors(graph: Graph, statement: Statement) -> None:
+    """That blocks read, write and are set to what the statement has."""
+    for block in graph.blocks:
+        place = f"section 'plan': block {block.name}"
+        tensor = block.parameters.get("tensor", "")
+        named = tensor in statement.formats
+        if not named and not is_number(tensor) and (tensor or block.arrays):
+            raise ProgramError(
+                f"{place}: tensor {short(tensor)}: the statement has "
+                f"{', '.join(statement.formats)}"
+            )
+        if not named and block.arrays and block.type != "arrayvals":
+            raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")
+        if named and "level" in block.parameters:
+            format, level = statement.formats[tensor], block["level"]
+            kind = _LEVELS.get(block.type) or block["format"]
+            if not 0 <= level < format.order or format.levels[level] != kind:
+                raise ProgramError(
+                    f"{place}: level {level} of tensor {tensor}: must be a {kind} level of "
+                    f"{format}, as the statement stores it"
+                )
+        if block.type in WRITERS and tensor != statement.result.tensor:
+            raise ProgramError(f"{place}: writes {tensor}: must write {statement.result.tensor}")
+        for name in block.settings:
+            output = block.setting(name).output
+            index = graph.index_of(block.name, output) if output else block["index"]
+            if index not in statement.order:
+                raise ProgramError(
+                    f"{place}: index {index!r}: the statement has {', '.join(statement.order)}"
+                )
+    levels = [block for block in graph.blocks if block.type == "fiberwrite"]
+    if len(levels) != len(statement.result.indices):
+        raise ProgramError(
+            f"section 'plan': its graph writes {len(levels)} levels: must be "
+            f"{len(statement.result.indices)}, as the statement"
+        )
 
 
 SAM_SCHEMA = Schema(

@@ -16,7 +16,7 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import settings_rows
 from hw.sam.unit import settings_of
-from sw.compiler.sam.check import check_shapes
+from sw.compiler.sam.check import check_shapes, require_index_bits
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.compiler.sam.workload import Operand
 from sw.golden.words import RangeError, to_words, typed
@@ -131,11 +131,7 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     sizes = check_shapes(statement, {name: tensor.shape for name, tensor in known.items()})
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():
-        if size >> bits:
-            raise CapacityError(
-                f"index_bits = {bits}: index {index} of size {size} needs at least "
-                f"{size.bit_length()}"
-            )
+        require_index_bits(bits, index, size)
     return Operands(launch, known, sizes)
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
+from sw.compiler.sam.check import require_index_bits
 from sw.compiler.sam.dot_read import read_dot
 from sw.compiler.sam.sections import statement_of
 from sw.compiler.sam.workload import Operand, SamWorkload, operand
@@ -110,7 +111,8 @@ def inputs(
         raise WorkloadError(
             "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
         )
-    statement = statement_of(program.launches[0].sections)
+    launch = program.launches[0]
+    statement = statement_of(launch.sections)
     given = workload.inputs if workload is not None else None
     found = {**(given or {}), **load_tensors(tensors, statement.formats)}
     operands = dict.fromkeys(access.tensor for access in statement.operands)
@@ -121,6 +123,13 @@ def inputs(
             f"{program.workload}: {are.format(', '.join(missing))} not given: "
             "--tensor NAME=PATH gives one"
         )
+    for access in statement.operands:
+        for index, size in zip(access.indices, found[access.tensor].tensor.shape, strict=False):
+            try:
+                require_index_bits(launch.config["index_bits"], index, size)
+            except CapacityError as error:
+                place = tensors.get(access.tensor, program.workload)
+                raise CapacityError(f"{place}: {error}") from error
     return found
 
 

@@ -64,14 +64,14 @@ def test_indices_that_are_too_narrow(tmp_path: Path) -> None:
     np.save(path, np.eye(2, 300))
     narrow = ("--tensor", f"B={path}", "--set", "index_bits=8")
     line = refused(tmp_path, COPY, *narrow)
-    assert line == "index_bits = 8: index j of size 300 needs at least 9"
+    assert line == f"{path}: index_bits = 8: index j of size 300 needs at least 9"
     np.save(path, np.ones((20, 20)))
     line = refused(tmp_path, COPY, *narrow)
     assert line == "index_bits = 8: tensor B needs at least 9, for 400 rows"
     far = tmp_path / "b.tns"
     far.write_text(f"{10**17} 1 1\n")
     line = refused(tmp_path, COPY, "--tensor", f"B={far}")
-    assert line == f"index_bits = 32: index i of size {10**17} needs at least 57"
+    assert line == f"{far}: index_bits = 32: index i of size {10**17} needs at least 57"
 
 
 def test_bitvectors_with_narrow_indices(tmp_path: Path, operands: list[str]) -> None:

@@ -95,7 +95,7 @@ PLANS = {
     ),
     "of other tensors": (
         {"statement": "Y(i,j)=D(i,j) -f=Y:ss -f=D:ss"},
-        "section 'plan': block lookup_B_i: tensor B: the statement has Y, D",
+        "section 'plan': its statement does not match the expression of config",
     ),
     "with other formats": (
         {"statement": "X(i,j)=B(i,j)"},
@@ -109,6 +109,72 @@ def test_bad_plans(tmp_path: Path, program: Path, name: str) -> None:
     changes, text = PLANS[name]
     with_plan(program, {**plan_of(program), **changes} if changes else {})
     assert refused_program(tmp_path, program) == text
+
+
+def block_of(plan: Any, name: str) -> dict[str, Any]:
+    block: dict[str, Any] = next(one for one in plan["graph"]["blocks"] if one["name"] == name)
+    return block
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    """A program whose graph is not in its configuration, which only the plan says."""
+    path = tmp_path / "fabric.npz"
+    assert gnarl("compile", "sam_fabric_small", COPY, "-o", path).exit_code == 0
+    return path
+
+
+BLOCKS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a level far out": (
+        "fiberlookup_1",
+        {"level": 10**9},
+        "level 1000000000 of tensor B: must be a compressed level of ss01, as the statement stores "
+        "it",
+    ),
+    "a level before the first": (
+        "fiberlookup_1",
+        {"level": -1},
+        "level -1 of tensor B: must be a compressed level of ss01, as the statement stores it",
+    ),
+    "a number with levels": ("fiberlookup_1", {"tensor": "3"}, "tensor 3: a number has no levels"),
+    "no number": ("arrayvals_0", {"tensor": "1;"}, "tensor 1;: the statement has X, B"),
+    "an infinite number": (
+        "arrayvals_0",
+        {"tensor": "1e999"},
+        "tensor 1e999: the statement has X, B",
+    ),
+    "no tensor": ("arrayvals_0", {"tensor": ""}, "tensor : the statement has X, B"),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_that_do_not_fit_the_statement(tmp_path: Path, fabric: Path, name: str) -> None:
+    block, changes, text = BLOCKS[name]
+    plan = plan_of(fabric)
+    block_of(plan, block).update(changes)
+    with_plan(fabric, plan)
+    b = write_mtx(tmp_path / "b.mtx", B)
+    line = refused(tmp_path, fabric, "--tensor", f"B={b}", config="sam_fabric_small")
+    assert line == f"{fabric}: section 'plan': block {block}: {text}"
+
+
+def with_text(program: Path, old: str, new: str) -> None:
+    with_plan(program, json.loads(json.dumps(plan_of(program)).replace(old, new)))
+
+
+@pytest.mark.parametrize("name", ["\u00fcn\u00efcode", "a b", "a;b", "1a", "", "a\\n", "a.b[0]"])
+def test_blocks_whose_names_are_no_identifiers(tmp_path: Path, fabric: Path, name: str) -> None:
+    with_text(fabric, "arrayvals_0", name)
+    b = write_mtx(tmp_path / "b.mtx", B)
+    line = refused(tmp_path, fabric, "--tensor", f"B={b}", config="sam_fabric_small")
+    assert line.startswith(f"{fabric}: section 'plan': ")
+
+
+def test_blocks_that_are_not_the_fabrics_units(tmp_path: Path, fabric: Path) -> None:
+    with_text(fabric, "fiberlookup_0", "lookup")
+    b = write_mtx(tmp_path / "b.mtx", B)
+    line = refused(tmp_path, fabric, "--tensor", f"B={b}", config="sam_fabric_small")
+    assert line == f"{fabric}: section 'plan': its blocks must be named as the fabric's units"
 
 
 def test_a_plan_with_another_graph(tmp_path: Path, program: Path) -> None:
