@@ -80,6 +80,7 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
             "compile the workload again"
         )
     _check_types(manifest, _FIELDS, "")
+    _check_name(manifest["workload"], "workload")
     for number, launch in enumerate(manifest["launches"]):
         place = f"launches[{number}]"
         if not isinstance(launch, dict):
@@ -91,6 +92,7 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
             for name in ("config", "digest"):
                 del fields[name], types[name]
         _check_types(fields, types, f"{place}.")
+        _check_name(launch["name"], f"{place}.name")
         for name, value in launch["statistics"].items():
             if type(value) is not int:
                 raise ProgramError(
@@ -104,8 +106,9 @@ def decode_tensors(
 ) -> dict[str, TensorSpec]:
     """The tensors by name; takes their labels from ``arrays``."""
     found: dict[str, TensorSpec] = {}
-    for fields in manifest["tensors"]:
+    for number, fields in enumerate(manifest["tensors"]):
         spec = TensorSpec.from_dict(fields, _labels(fields, arrays))
+        _check_name(spec.name, f"tensors[{number}].name")
         if spec.name in found:
             raise ProgramError(f"tensor {short(spec.name)}: given twice in {MANIFEST}")
         found[spec.name] = spec
@@ -160,6 +163,12 @@ def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
         "config": launch.config if own else None,
         "digest": launch.digest if own else None,
     }
+
+
+def _check_name(name: str, field: str) -> None:
+    """Of what reports call something."""
+    if not name.isprintable():
+        raise ProgramError(f"{field} in {MANIFEST} is {name!r}: must be printable characters")
 
 
 def _check_types(fields: Mapping[str, Any], types: Mapping[str, type], place: str) -> None:

@@ -62,6 +62,23 @@ MANIFEST = {
 }
 
 
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[2J", "\u2028", "\ud800"])
+def test_names_that_cannot_be_printed(
+    tmp_path: Path, program: Path, values: Path, name: str
+) -> None:
+    run = ("run", CONFIG, program, "--values", values, "--backend", "model")
+    manifest = manifest_of(program)
+    with_manifest(program, workload=name)
+    text = f"is {name!r}: must be printable characters"
+    assert refusal(tmp_path, *run) == f"gnarl: {program}: workload in manifest.json {text}"
+    (launch,) = manifest["launches"]
+    with_manifest(program, workload="x", launches=[{**launch, "name": name}])
+    assert refusal(tmp_path, *run) == f"gnarl: {program}: launches[0].name in manifest.json {text}"
+    tensor = {"name": name, "shape": [], "type": "int8", "storage": {"kind": "dense"}}
+    with_manifest(program, launches=[launch], tensors=[tensor])
+    assert refusal(tmp_path, *run) == f"gnarl: {program}: tensors[0].name in manifest.json {text}"
+
+
 @pytest.mark.parametrize("field", MANIFEST)
 def test_bad_fields_of_a_manifest(tmp_path: Path, program: Path, values: Path, field: str) -> None:
     value, text = MANIFEST[field]

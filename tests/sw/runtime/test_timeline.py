@@ -44,6 +44,15 @@ def test_equal_runs_draw_equal_pictures(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == paths
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "title", ["$^{$", "a_{", "\\frac", "\x1b[2J\n\0", "\u65e5\u672c", "\udcff"]
+)
+def test_titles_are_no_formulas(tmp_path: Path, title: str) -> None:
+    draw_timeline(ACTIVITY, title, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_picture_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(OSError):
