@@ -135,6 +135,11 @@ def instruction_word_bits(config: DpuConfig) -> int:
     return -(-longest // 32) * 32
 
 
+def instruction_memory_bytes(config: DpuConfig) -> int:
+    """What the instruction memory holds."""
+    return config.instruction_words * instruction_word_bits(config) // 8
+
+
 COUNTERS = ("exec", "copy", "load", "store", "nop")
 """The DPU's own 64-bit counters, in the host's order: instructions issued that execute trees, copy,
 load, store (an ``EXEC_LOAD`` counts as ``exec`` and ``load``), and do nothing."""

@@ -209,8 +209,8 @@ class Graph:
         return cls(tuple(blocks), tuple(edges))
 
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-"""Of blocks: identifiers of Verilog, C++ and Python."""
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+"""Of blocks: public names in Verilog, C++ and Python."""
 
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
 

@@ -39,6 +39,8 @@ _TYPE = re.compile(r"[<>|][?biufcSUV][1-9]\d*")
 """Numbers, texts and plain bytes: no objects, no records."""
 _PIECE = 1 << 20
 """Bytes that are read at a time."""
+_SHOWN = 100
+"""Characters of what error texts quote."""
 
 
 class ArrayFileError(GnarlError):
@@ -195,8 +197,9 @@ def _damage() -> Iterator[None]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        raise ArrayFileError(" ".join(str(error).split()) or type(error).__name__) from error
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ArrayFileError(text[:_SHOWN]) from error
 
 
 def _shown(text: str) -> str:
-    return f"{text!r:.100}"
+    return repr(text)[:_SHOWN]

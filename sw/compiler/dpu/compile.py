@@ -10,7 +10,7 @@ import numpy as np
 
 from hw.dpu.assembly import assemble
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, instruction_word_bits
+from hw.dpu.isa import Opcode, instruction_memory_bytes, instruction_word_bits
 from hw.dpu.listing import listing
 from hw.lib.errors import CapacityError
 from hw.lib.formats import holds, range_of
@@ -191,8 +191,7 @@ def _program(
         lambda: {"txt": text_of(listing(config, stream))},
         lambda: check_instructions(opcode, columns, layout, binary, config),
     )
-    memory_bytes = config.instruction_words * instruction_word_bits(config) // 8
-    if len(stream) > memory_bytes:
+    if len(stream) > instruction_memory_bytes(config):
         needed = -(-len(stream) * 8 // instruction_word_bits(config))
         raise CapacityError(
             f"instruction_words = {config.instruction_words}: this DAG needs at least {needed}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from hw.dpu.assembly import split
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
+from hw.dpu.isa import PeOp, instruction_memory_bytes
 from hw.lib.errors import ProgramError
 from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
@@ -138,6 +138,12 @@ def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
     for name in ("constants", "dag_constants"):
         _refuse_first(name, sections[name], ~np.isfinite(sections[name]), "finite")
     config = DpuConfig(**{field.name: sizes[field.name] for field in fields(DpuConfig)})
+    size = instruction_memory_bytes(config)
+    if len(sections["instructions"]) > size:
+        raise ProgramError(
+            f"section 'instructions' has {len(sections['instructions']):,} bytes: must be at most "
+            f"{size:,}, the instruction memory"
+        )
     try:
         split(config, sections["instructions"])
     except ValueError as error:

@@ -41,6 +41,9 @@ _MAX_ORDER = 10
 _COMPARED = 24
 """Mode orders that are compared where several fit: all of a tensor of order 4."""
 
+_FARTHEST = 2**63 - 1
+"""A coordinate that no size is beyond."""
+
 _KINDS = ("seg", "crd")
 _VALUES_FILE = re.compile(r"tensor_(\w+)_mode_vals")
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -192,6 +195,10 @@ def _level(folder: Path, name: str, mode: int, size: int) -> _FileLevel:
     coordinates = _numbers(files["coordinates"], np.int64)
     if len(segments) == 0:
         raise WorkloadError(f"{files['segments']}: the file is empty: must have at least one line")
+    refuse_first(
+        coordinates == _FARTHEST,
+        lambda at: f"{files['coordinates']}:{at + 1}: the coordinate is {_FARTHEST}: must be less",
+    )
     if len(segments) > 1 and segments[-1] == len(coordinates) + 1:
         segments[-1] -= 1
     level = CompressedLevel(max(size, int(coordinates.max(initial=-1)) + 1), segments, coordinates)

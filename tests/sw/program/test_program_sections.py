@@ -90,6 +90,13 @@ def test_pickles_are_refused(file: Path, tmp_path: Path):
             np.int64,
             "dag_offsets goes from 0 to 3: must go from 0 to 4",
         ),
+        (
+            "instructions",
+            np.zeros(2**20 + 1),
+            np.uint8,
+            "section 'instructions' has 1,048,577 bytes: must be at most 131,072, the instruction "
+            "memory",
+        ),
         ("dag_operands", [1, 3, 0, 3], np.int32, "dag_operands[1] = 3: must be an earlier node"),
     ],
 )

@@ -16,7 +16,7 @@ from hw.dpu.isa import (
     Opcode,
     PeOp,
     instruction_bytes,
-    instruction_word_bits,
+    instruction_memory_bytes,
     opcodes,
 )
 from hw.dpu.topology import writers
@@ -57,7 +57,7 @@ def fetch(config: DpuConfig, stream: np.ndarray) -> Fetched:
 
     Raises ``CapacityError`` if the stream is longer than that.
     """
-    size = config.instruction_words * instruction_word_bits(config) // 8
+    size = instruction_memory_bytes(config)
     if len(stream) > size:
         raise CapacityError(
             f"program of {len(stream)} bytes: the instruction memory holds {size}, "

@@ -213,6 +213,10 @@ def test_files_that_fit_two_orders_with_different_tensors(tmp_path: Path) -> Non
             "1_seg:3: the segment is 2: must be 3, the number of coordinates",
         ),
         ({"0_crd": "0 -2"}, "0_crd:2: the coordinate is -2: must be 0 to 3"),
+        (
+            {"0_crd": f"0 {2**63 - 1}"},
+            f"0_crd:2: the coordinate is {2**63 - 1}: must be less",
+        ),
         ({"0_crd": "0 x"}, "0_crd:2: 'x' is not a whole number"),
         (
             {"1_crd": "2 0 1"},
