@@ -114,7 +114,8 @@ def _options_of(
 
 
 def _title(report: Report) -> str:
-    title = f"{report.workload} on {report.config}"
+    # Names of files may have bytes that are no characters, which pictures cannot show.
+    title = f"{report.workload} on {report.config}".encode(errors="replace").decode()
     if report.cycles is None:
         return title
     return f"{title}: {report.cycles:,} cycles, {report.ops_per_cycle:.1f} operations a cycle"
