@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as
+from hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as, short
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.fusion import MAXIMUM_CODES
@@ -25,7 +25,6 @@ from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Ragged, TensorSpec
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.refusals import refuse_first
-from sw.workloads.text_file import short
 
 _PLAN = "section 'plan'"
 

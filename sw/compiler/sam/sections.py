@@ -114,8 +114,7 @@ def _check_tensors(graph: Graph, statement: Statement) -> None:
         named = tensor in statement.formats
         if not named and not is_number(tensor) and (tensor or block.arrays):
             raise ProgramError(
-                f"{place}: tensor {short(tensor)}: the statement has "
-                f"{', '.join(statement.formats)}"
+                f"{place}: tensor {short(tensor)}: the statement has {', '.join(statement.formats)}"
             )
         if not named and block.arrays and block.type != "arrayvals":
             raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.errors import WorkloadError, damaged_as, short
 from hw.lib.formats import range_of
 from sw.program.npz import EXPANDED, ArrayFileError, Npz
 from sw.workloads.embedding.data import check_batch
@@ -22,7 +22,6 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
 )
 from sw.workloads.refusals import refuse_first, refuse_not_finite
-from sw.workloads.text_file import short
 
 PARTS = ("indices", "offsets", "weights", "table")
 

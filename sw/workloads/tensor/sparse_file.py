@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from sw.program.archive import MANIFEST
 from sw.program.npz import Npz
 from sw.workloads.tensor.sparse_matrix import PARTS
 from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import short
 
 _COORDS = "coords"
 """Of arrays of other orders than 2: [order, entries]."""
