@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,11 @@ from sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
 """Of whole and of real numbers."""
+
+NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
+"""What every number must be that a file gives as an input, whatever its sign."""
+
+_NONZERO = re.compile("[^eE]*[1-9]")
 
 _INTEGER_DIGITS = 300
 """Whole numbers of JSON with more are read as float64, which may not hold them."""
@@ -48,7 +54,12 @@ def parse_json(text: str, place: str) -> Any:
         return result
 
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_int=_integer)
+        return json.loads(
+            text,
+            object_pairs_hook=unique,
+            parse_int=_integer,
+            parse_float=lambda number: _real(number, place),
+        )
     except json.JSONDecodeError as error:
         raise WorkloadError(
             f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
@@ -67,14 +78,22 @@ def whole_number(text: str, place: str) -> int:
 
 
 def real_number(text: str, place: str) -> float:
-    """The number that ``text`` spells, rounded to float64; ``WorkloadError`` if none is finite."""
+    """The number that ``text`` spells, rounded to float64; ``WorkloadError`` if there is none that
+    is finite, or if it is 0 and the text is not."""
     try:
         number = float(plain(text))
     except ValueError:
         raise WorkloadError(f"{place}: {short(text)!r} is not a number") from None
     if not math.isfinite(number):
         raise WorkloadError(f"{place}: {short(text)}: {FINITE}")
+    if number == 0 and is_not_zero(text):
+        raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
     return number
+
+
+def is_not_zero(text: str) -> bool:
+    """Whether a number, spelled so, is not 0, whatever float64 makes of it."""
+    return _NONZERO.match(text) is not None
 
 
 def is_number(text: str) -> bool:
@@ -113,6 +132,10 @@ def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray
     columns = [table[str(number)] for number in range(len(kinds))]
     if len(table) < count or any(map(_has_unreadable, columns)):
         return None  # blank lines, or numbers that have no readers
+    for at, column in enumerate(columns):
+        zeros = np.flatnonzero(column == 0).tolist() if column.dtype == np.float64 else []
+        if any(is_not_zero(lines[row].split()[at]) for row in zeros):
+            return None
     return columns
 
 
@@ -140,11 +163,6 @@ def read_table(
     return columns, np.array(numbers, np.int64)
 
 
-def one_line(error: Exception) -> str:
-    """The text of an error that may have several lines, or its type where it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def plain(text: str) -> str:
     """The text; ``ValueError`` for what only Python takes for a number: 1_0, or other scripts."""
     if "_" in text or not text.isascii():
@@ -157,6 +175,12 @@ def _has_unreadable(column: np.ndarray) -> bool:
     if column.dtype == np.float64:
         return not np.isfinite(column).all()
     return bool((column == -(2**63)).any())  # more than 63 bits
+
+
+def _real(text: str, place: str) -> float:
+    """A number of JSON, infinite beyond float64."""
+    number = float(text)
+    return number if number else real_number(text, place)
 
 
 def _integer(text: str) -> float:

@@ -29,10 +29,10 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError, quoted, short
+from hw.lib.errors import WorkloadError, one_line, quoted, short
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import one_line, parse_json, read_text
+from sw.workloads.text_file import parse_json, read_text
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:

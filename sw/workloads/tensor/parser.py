@@ -27,6 +27,7 @@ from sw.workloads.tensor.expression import (
     accesses,
 )
 from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 # Trees are built and walked by recursion.
 MAX_OPERANDS = 300
@@ -286,6 +287,8 @@ class _Parser:
             number = float(token.text)
             if math.isinf(number):
                 _fail(token.column, "a number is too large; it must be finite in float64")
+            if number == 0 and is_not_zero(token.text):
+                _fail(token.column, f"a number is too small; it {NOT_BELOW}")
             return Constant(number)
         if token.text == "(":
             value = self._sum()

@@ -71,6 +71,11 @@ EXPRESSIONS = {
         5,
         "a number is too large; it must be finite in float64",
     ),
+    "0 in float64": (
+        "x=2*1e-999",
+        5,
+        "a number is too small; it must be 0, or at least 5e-324, the smallest number of float64",
+    ),
     "number of 5000 digits": (
         "x=" + "9" * 5000,
         3,

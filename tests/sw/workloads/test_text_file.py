@@ -17,7 +17,13 @@ from sw.workloads.dag.triangular_matrix import parse_matrix
 from sw.workloads.tensor import fibertree_files, tensor_files, tns_file
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor
-from sw.workloads.text_file import number_table, read_table, real_number, whole_number
+from sw.workloads.text_file import (
+    number_table,
+    parse_json,
+    read_table,
+    real_number,
+    whole_number,
+)
 from tests.support.errors import refused
 
 NUMBERS = ["1", "2", "3", "0", "-1", "+1", "01", "1.0", "2.5", "-0", ".5", "5.", "1e3", "1e-400"]
@@ -113,6 +119,26 @@ def test_numbers_that_are_not_finite_are_refused_with_their_line(numbers: list[f
         return
     with refused(f"f:{wrong + 1}: {numbers[wrong]!r}: must be finite in float64"):
         read_table(lines, 0, [np.float64], "f", "#", "VALUE")
+
+
+@pytest.mark.parametrize("number", ["1e-400", "-2.4e-324", "0.001E-330", f"0.{'0' * 400}1"])
+def test_numbers_that_float64_makes_0_are_refused_with_their_line(number: str) -> None:
+    shown = number if len(number) <= 40 else f"{number[:40]}\u2026"
+    right = "must be 0, or at least 5e-324, the smallest number of float64"
+    with refused(f"f:2: {shown}: {right}"):
+        read_table(["1", number, "0e-400", "-0.0E9"], 0, [np.float64], "f", "#", "VALUE")
+
+
+@pytest.mark.parametrize("number", ["0e-400", "-0.0E9", "0", ".0", "5e-324"])
+def test_zeros_and_the_smallest_numbers_are_read(number: str) -> None:
+    (column,), _ = read_table([number], 0, [np.float64], "f", "#", "VALUE")
+    assert column.tolist() == [float(number)]
+
+
+def test_numbers_of_json_that_float64_makes_0_are_refused() -> None:
+    with refused("f: 1e-400: must be 0, or at least 5e-324, the smallest number of float64"):
+        parse_json('{"a": 1e-400}', "f")
+    assert parse_json('{"a": [0e-400, -0.0, 5e-324]}', "f") == {"a": [0, 0, 5e-324]}
 
 
 def test_good_files_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
