@@ -45,6 +45,7 @@ class Journal(ExitStack):
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
         self._header = {"journal": _VERSION, **tuning}
         self.outcomes: dict[str, Outcome] = {}
+        self._lines: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as entered:
@@ -61,6 +62,16 @@ class Journal(ExitStack):
             self._read()
             self.push(entered.pop_all())
         return self
+
+    def known(self, key: str, times: int) -> Outcome | None:
+        """What is known of a job that has so many times, if it has not failed.
+
+        Raises ``WorkloadError`` naming file and line if it has another number of them.
+        """
+        found = self.outcomes.get(key)
+        if found is not None and not found.failure and len(found.times) != times:
+            raise self._damaged(self._lines[key])
+        return found
 
     def add(self, key: str, outcome: Outcome) -> None:
         """On disk when this returns."""
@@ -85,7 +96,7 @@ class Journal(ExitStack):
             if record is None and number == len(lines):
                 break
             if record is None:
-                raise self._wrong(number, "is damaged: delete the file to start again")
+                raise self._damaged(number)
             if number == 1:
                 self._require_header(record)
             else:
@@ -118,7 +129,11 @@ class Journal(ExitStack):
         elif isinstance(key, str) and isinstance(times, list) and times and all(map(_time, times)):
             self.outcomes[key] = Outcome(tuple(map(float, times)))
         else:
-            raise self._wrong(number, "is damaged: delete the file to start again")
+            raise self._damaged(number)
+        self._lines[key] = number
+
+    def _damaged(self, line: int) -> WorkloadError:
+        return self._wrong(line, "is damaged: delete the file to start again")
 
     def _wrong(self, line: int, text: str) -> WorkloadError:
         return WorkloadError(f"{self._path}: line {line}: {text}")

@@ -56,6 +56,11 @@ def job_key(job: Job) -> str:
     return f"{kind} {hashlib.sha256(repr(job).encode()).hexdigest()[:32]}"
 
 
+def times_of(job: Job) -> int:
+    """How many times its outcome has."""
+    return len(job.candidates) if isinstance(job, LocalJob) else 1
+
+
 class JobFailure(GnarlError):
     """A kernel that cannot be measured, on any device; the device can measure others."""
 

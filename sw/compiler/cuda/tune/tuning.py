@@ -13,7 +13,7 @@ from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.candidates import best_candidates
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
 from sw.compiler.cuda.tune.journal import Journal
-from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key
+from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key, times_of
 from sw.workloads.embedding.model import EmbeddingModel
 
 Progress = Callable[[int, int, float | None], None]
@@ -61,11 +61,11 @@ class Tuning:
     def measure(self, jobs: Sequence[Job]) -> list[Outcome]:
         """In the jobs' order; those that the journal has are not measured again."""
         keys = [job_key(job) for job in jobs]
-        known = {} if self.journal is None else self.journal.outcomes
         missing = {}
         for key, job in zip(keys, jobs, strict=True):
-            if key in known:
-                self._outcomes[key] = known[key]
+            known = None if self.journal is None else self.journal.known(key, times_of(job))
+            if known is not None:
+                self._outcomes[key] = known
             elif key not in self._outcomes:
                 missing[key] = job
         self._report()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -72,6 +73,21 @@ def test_an_interrupted_tuning_goes_on_where_it_was(tmp_path, expected, after):
     assert len(gpus.measured) == KERNELS - after
     assert output.read_bytes() == expected
     assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("times", [[1.5], [1.5] * 99])
+def test_a_job_with_another_number_of_times_than_candidates_is_named(tmp_path, times):
+    output = tmp_path / "schedules.json"
+    with pytest.raises(Interrupted):
+        run(output, interrupting(3))
+    journal = journal_path(output)
+    lines = journal.read_text().splitlines()
+    changed = {**json.loads(lines[2]), "times": times}
+    text = "\n".join([*lines[:2], json.dumps(changed), *lines[3:], ""])
+    journal.write_text(text)
+    with refused(f"{journal}: line 3: is damaged: delete the file to start again"):
+        run(output, SimulatedGpus(MODEL))
+    assert journal.read_text() == text
 
 
 def test_interrupted_again_and_again(tmp_path, expected):
