@@ -124,9 +124,16 @@ def _kept(error: BaseException) -> str:
 
 
 def _print_line(text: str) -> None:
-    line = " ".join(text.split())
+    line = "".join(
+        each if each.isprintable() else _escaped(each) for each in " ".join(text.split())
+    )
     with suppress(OSError):  # there is nobody to read it
         click.echo(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…", err=True)
+
+
+def _escaped(character: str) -> str:
+    """As Python writes it: a terminal would not show it, but do as it says."""
+    return character.encode("unicode_escape").decode()
 
 
 @contextmanager

@@ -45,6 +45,12 @@ def warned(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if not re.fullmatch(r".*: [0-9.]+ s", line)]
 
 
+def test_characters_that_do_something_to_a_terminal_are_escaped() -> None:
+    text = gnarl("passes", "\x1b[31m\0\ufeff\u202eünï 名前 🙂\udcff").stderr
+    escaped = r"\x1b[31m\x00\ufeff\u202eünï 名前 🙂\udcff"
+    assert text.startswith(f"gnarl: {escaped}: no such configuration;")
+
+
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise ValueError
