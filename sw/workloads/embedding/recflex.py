@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import os
 import runpy
+import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import NoReturn
 from unittest import mock
@@ -157,7 +158,7 @@ def _whole(name: str, text: str, high: int, place: str) -> int:
 def _load_python(path: Path) -> EmbeddingModel:
     read_text(path)
     try:
-        with _exits_as_errors():
+        with _exits_as_errors(), redirect_stdout(sys.stderr):
             names = runpy.run_path(str(path), run_name="gnarl_model")
     except KeyboardInterrupt:
         raise

@@ -187,6 +187,14 @@ def test_a_python_file(tmp_path: Path) -> None:
     assert load_model(python(tmp_path, text)) == EmbeddingModel("m", (Feature("a", 9, 4),))
 
 
+def test_what_a_python_file_prints_is_no_output_of_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = "model = EmbeddingModel('m', [Feature('a', 9, 4)])\n"
+    load_model(python(tmp_path, f"{PYTHON}{model}print('hello')\n"))
+    assert capfd.readouterr() == ("", "hello\n")
+
+
 def test_a_python_file_may_start_processes(tmp_path: Path) -> None:
     text = (
         "import os\n"
