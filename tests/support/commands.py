@@ -30,12 +30,15 @@ def gnarl(*arguments: str | Path) -> Result:
         return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def state(folder: Path) -> dict[str, bytes | None]:
-    """Every file below a folder with its contents, every folder with ``None``."""
-    return {
-        str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
-        for path in folder.rglob("*")
-    }
+def state(folder: Path) -> dict[str, bytes | Path | None]:
+    """Every file below a folder with its contents, links with what they name, folders ``None``."""
+
+    def content(path: Path) -> bytes | Path | None:
+        if path.is_symlink():
+            return path.readlink()
+        return None if path.is_dir() else path.read_bytes()
+
+    return {str(path.relative_to(folder)): content(path) for path in folder.rglob("*")}
 
 
 def refusal(folder: Path, *arguments: str | Path) -> str:

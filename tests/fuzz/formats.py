@@ -1,0 +1,192 @@
+"""What is damaged: small files that are right, and the commands that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sw.compiler.sam.suite import SUITE
+from tests.support.sam_files import COPY, VECTOR
+
+OUTPUTS = ("out.npz", "out", "out.gv", "out.json", "out.json.journal", "out.png")
+"""What commands may write to their folder."""
+
+JOURNALLED = (
+    *("tune", "cuda_sm90", "small", "--batches", "1", "--candidates", "2", "-o", "out.json"),
+)
+"""Goes on from a journal, on GPUs that are simulated."""
+
+Command = tuple[str, ...]
+
+# First, so that no damage to other words leaves it to the RTL.
+_MODEL = ("run", "--backend=model")
+_EMULATION = ("run", "--backend=emulation")
+_SAVED = ("--json", "-o", "out.npz")
+
+
+@dataclass(frozen=True)
+class Format:
+    """Files of one format, and commands that succeed on them.
+
+    kind
+        of damage, see ``tests.fuzz.cases``.
+    files
+        patterns of those to damage.
+    commands
+        that read them, in the folder of ``tests.fuzz.valid_files``.
+    computes
+        whether a file says what is computed, so that damage can make results differ.
+    """
+
+    name: str
+    kind: str
+    files: tuple[str, ...]
+    commands: tuple[Command, ...]
+    computes: bool = False
+
+
+def _dpu(name: str, file: str, kind: str = "text") -> Format:
+    commands = (
+        (*_MODEL, "dpu_d1_b8", file, *_SAVED),
+        (*_MODEL, "dpu_d1_b8", file, "--set", "format=float16"),
+        ("compile", "dpu_d1_b8", file, "-o", "out.npz"),
+    )
+    return Format(name, kind, (file,), commands)
+
+
+def _values(name: str, file: str, kind: str = "text") -> Format:
+    command = (*_MODEL, "dpu_d1_b8", "dpu.npz", "--values", file, *_SAVED)
+    return Format(name, kind, (file,), (command,))
+
+
+def _tensor(name: str, file: str, kind: str = "text") -> Format:
+    run = (*_MODEL, "sam_fp32", COPY, "--tensor", f"B={file}")
+    return Format(name, kind, (file,), ((*run, *_SAVED), (*run, "-o", "out")))
+
+
+def _program(file: str, *run: str) -> Format:
+    commands = (*run, *_SAVED), ("disasm", file)
+    return Format(f"program {file}", "archive", (file,), commands, computes=True)
+
+
+def _configuration(file: str, *workload: str) -> Format:
+    commands = ("passes", file), ("compile", file, *workload, "-o", "out.npz")
+    return Format(f"configuration {file}", "text", (file,), commands)
+
+
+def _overrides(config: str, workload: str, *overrides: str) -> Format:
+    options = [word for each in overrides for word in ("--set", each)]
+    commands = (("compile", config, workload, *options, "-o", "out.npz"),)
+    return Format(f"overrides of {config}", "words", (), commands)
+
+
+_OPERANDS = ("--tensor", "B=B.mtx", "--tensor", "c=c.tns")
+_LANES = f"{SUITE['matmul_ikj']} -s=parallelize(i,2)"
+
+FORMATS = (
+    _dpu("psdd", "circuit.psdd"),
+    _dpu("triangular matrix", "lower.mtx"),
+    _dpu("graphml", "graph.graphml"),
+    _dpu("gml", "graph.gml"),
+    _dpu("node-link", "graph.json", "json"),
+    _dpu("edge list", "graph.edgelist"),
+    _values("values by name", "values.json", "json"),
+    _values("values of a workload", "values.edgelist"),
+    _tensor("Matrix Market", "B.mtx"),
+    _tensor("FROSTT", "B.tns"),
+    *(
+        _tensor(f"sparse {kind}", f"{kind}.npz", "archive")
+        for kind in ("csr", "csc", "coo", "bsr", "dia", "empty")
+    ),
+    _tensor("dense array", "B.npy", "npy"),
+    Format(
+        "fibertree",
+        "text",
+        ("tree/*",),
+        tuple(
+            (*_MODEL, "sam_fp32", COPY, "--tensor", f"B={path}", *_SAVED)
+            for path in ("tree", "tree/tensor_B")
+        ),
+    ),
+    Format(
+        "DOT graph",
+        "text",
+        ("graph.gv",),
+        (
+            (*_MODEL, "sam_fp32", "graph.gv", *_OPERANDS, *_SAVED),
+            ("compile", "sam_fp32", "graph.gv", "--dot", "out.gv"),
+        ),
+        computes=True,
+    ),
+    Format(
+        "expression",
+        "words",
+        (),
+        (
+            ("compile", "sam_fp32", VECTOR, "-o", "out.npz"),
+            ("compile", "sam_fp32", _LANES, "--dot", "out.gv"),
+            ("compile", "sam_fabric_small", VECTOR, "-o", "out.npz"),
+            (*_MODEL, "sam_fp32", VECTOR, *_OPERANDS, *_SAVED),
+        ),
+    ),
+    Format(
+        "embedding model",
+        "text",
+        ("small/*",),
+        (
+            ("compile", "cuda_sm90", "small", "-o", "out.npz"),
+            ("tune", "cuda_sm90", "small", "--strategy", "cost-model", "-o", "out.json"),
+        ),
+    ),
+    Format(
+        "model in Python",
+        "python",
+        ("model.py",),
+        (("compile", "cuda_sm90", "model.py", "-o", "out.npz"),),
+    ),
+    Format(
+        "embedding values",
+        "archive",
+        ("values.npz",),
+        ((*_EMULATION, "cuda_sm90", "small", "--values", "values.npz", *_SAVED),),
+    ),
+    Format(
+        "schedules",
+        "json",
+        ("schedules.json",),
+        (("compile", "cuda_sm90", "small", "--schedules", "schedules.json", "-o", "out.npz"),),
+    ),
+    Format("journal", "lines", ("out.json.journal",), (JOURNALLED,)),
+    _program("dpu.npz", *_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
+    _program("sam.npz", *_MODEL, "sam_fp32", "sam.npz", *_OPERANDS),
+    _program("fabric.npz", *_MODEL, "sam_fabric_small", "fabric.npz", *_OPERANDS),
+    _program("cuda.npz", *_EMULATION, "cuda_sm90", "cuda.npz", "--values", "values.npz"),
+    _configuration("dpu.toml", "graph.edgelist"),
+    _configuration("sam.toml"),
+    _configuration("fabric.toml", VECTOR),
+    _configuration("cuda.toml", "small"),
+    _overrides("dpu_d1_b8", "graph.edgelist", "depth=2", "format=float16"),
+    _overrides("sam_fp32", VECTOR, "index_bits=16", "skip=false"),
+    Format(
+        "arguments",
+        "words",
+        (),
+        (
+            (*_MODEL, "dpu_d1_b8", "dpu.npz", "--seed", "3", "--values", "values.json", *_SAVED),
+            (*_MODEL, "sam_fp32", VECTOR, *_OPERANDS, *_SAVED),
+            ("compile", "cuda_sm90", "small", "--schedules", "schedules.json", "-o", "out.npz"),
+            ("disasm", "dpu.npz"),
+            ("passes", "dpu.toml"),
+            ("configs",),
+        ),
+    ),
+    Format(
+        "names",
+        "name",
+        ("graph.edgelist", "values.edgelist", "dpu.toml"),
+        tuple(
+            (*_MODEL, "dpu.toml", "graph.edgelist", "--values", "values.edgelist", *options)
+            for options in (_SAVED, (), ("--timeline", "out.png"))
+        ),
+    ),
+)
+"""Each is damaged as often as every other."""

@@ -1,0 +1,102 @@
+"""Cases are what their seed and number say, and damaged as their format wants."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.fuzz.cases import DAMAGES, LARGEST, make_case
+from tests.fuzz.damage_archive import BOMB_BYTES, METHODS, bomb, change_member, recompress
+from tests.fuzz.formats import FORMATS
+from tests.fuzz.valid_files import write_valid_files
+from tests.support.commands import state
+
+CONTENTS = {
+    "text": b"psdd 2\nL 0 0 1\nT 1 1 2 -0.5\n",
+    "json": b'{"a": 0.25,\n "b": [1, {"c": null}]}',
+    "lines": b'{"job": "one", "times": [1.5]}\n{"job": "two", "times": [2.5]}\n',
+    "python": b"x = [1, 2]\nmodel = x[0]\n",
+}
+
+
+def archive() -> bytes:
+    octets = io.BytesIO()
+    np.savez(octets, **{"one": np.arange(3), "two": np.zeros((2, 2))})
+    return octets.getvalue()
+
+
+def npy() -> bytes:
+    octets = io.BytesIO()
+    np.save(octets, np.arange(6).reshape(2, 3))
+    return octets.getvalue()
+
+
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("valid")
+    write_valid_files(folder)
+    for name in ("dpu.npz", "sam.npz", "fabric.npz", "cuda.npz"):
+        (folder / name).write_bytes(archive())
+    for name in ("graph.gv", "schedules.json", "out.json.journal"):
+        (folder / name).write_bytes(CONTENTS["json"])
+    return folder
+
+
+def test_equal_seeds_and_numbers_are_equal_cases(valid: Path, tmp_path: Path) -> None:
+    differ = 0
+    for number in range(3 * len(FORMATS)):
+        folders = tmp_path / f"one{number}", tmp_path / f"other{number}", tmp_path / f"new{number}"
+        one, other, new = (
+            make_case(seed, number, valid, folder)
+            for seed, folder in zip((1, 1, 2), folders, strict=True)
+        )
+        assert one == other
+        assert state(folders[0]) == state(folders[1])
+        differ += (one.command, state(folders[0])) != (new.command, state(folders[2]))
+    assert differ > 2 * len(FORMATS)
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_every_damage_works_on_everything(kind: str) -> None:
+    """Also on what is damaged already, and on nothing."""
+    content = CONTENTS.get(kind) or (npy() if kind == "npy" else archive())
+    random = Random(3)
+    for damage in dict.fromkeys(DAMAGES[kind]):
+        changed = 0
+        for _ in range(20):
+            damaged = damage(content, random)
+            changed += damaged != content
+            damage(damaged[:LARGEST], random)
+        damage(b"", random)
+        assert changed, damage.__name__
+
+
+def test_members_are_changed_behind_right_checksums() -> None:
+    for seed in range(20):
+        octets = recompress(change_member(archive(), Random(seed)), Random(seed))
+        with zipfile.ZipFile(io.BytesIO(octets)) as opened:
+            assert opened.testzip() is None
+            assert opened.namelist() == ["one.npy", "two.npy"]
+            assert opened.infolist()[0].compress_type in METHODS
+
+
+def test_a_bomb_expands_to_gigabytes() -> None:
+    octets = next(
+        octets
+        for octets in (bomb(archive(), Random(seed)) for seed in range(20))
+        if BOMB_BYTES - 2 in [each.file_size for each in _infolist(octets)]
+    )
+    assert len(octets) < 1 << 23
+    with zipfile.ZipFile(io.BytesIO(octets)) as opened:
+        member = max(opened.infolist(), key=lambda each: each.file_size)
+        assert opened.open(member).read(1 << 20) == bytes(1 << 20)
+
+
+def _infolist(octets: bytes) -> list[zipfile.ZipInfo]:
+    with zipfile.ZipFile(io.BytesIO(octets)) as opened:
+        return opened.infolist()

@@ -1,0 +1,114 @@
+"""A folder of small files, one of each format, all of them right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import scipy.sparse
+
+from sw.runtime.configuration import configuration_files
+from tests.fuzz.formats import VECTOR
+from tests.support.dag_files import HEADER
+from tests.support.embedding_files import write_model, write_values
+from tests.support.sam_files import VECTOR_C, B, write_fibertree, write_mtx
+
+# Two decisions over three variables, the parameters of each with the sum 1.
+_PSDD = """c three variables
+psdd 8
+L 0 0 1
+L 1 0 -1
+T 2 1 2 -0.5
+T 3 1 2 -1.25
+D 4 2 2 0 2 -0.6931471805599453 1 3 -0.6931471805599453
+L 5 3 3
+L 6 3 -3
+D 7 4 1 4 5 0
+"""
+
+_LOWER = f"{HEADER}3 3 5\n1 1 2\n2 1 -1\n2 2 4\n3 2 0.5\n3 3 8\n"
+
+_EDGES = """a {'op': 'input', 'value': 1.5}
+b {'op': 'input', 'value': 2.0}
+two {'op': 'const', 'value': 2.0}
+b product {'op': 'mul', 'operand': 0}
+two product {'operand': 1}
+a sum {'op': 'add'}
+product sum
+"""
+
+_PYTHON = """from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+
+few = PoolingFactors(mean=3, std=1.0, maximum=9, coverage=0.8)
+features = [
+    Feature("colour", rows=50, dim=4),
+    Feature("words", 20, 8, "mean", "float16", factors=few),
+    Feature("scores", rows=30, dim=3, weighted=True, factors=few),
+]
+model = EmbeddingModel("shop", tuple(features))
+"""
+
+_SPARSE: dict[str, Callable[[np.ndarray], object]] = {
+    "csr": scipy.sparse.csr_array,
+    "csc": scipy.sparse.csc_matrix,
+    "coo": scipy.sparse.coo_array,
+    "bsr": lambda dense: scipy.sparse.bsr_array(dense, blocksize=(1, 2)),
+    "dia": scipy.sparse.dia_array,
+    "empty": lambda dense: scipy.sparse.csr_array(dense.shape),
+}
+
+COMPILED = (
+    ("dpu_d1_b8", "graph.edgelist", "-o", "dpu.npz"),
+    ("sam_fp32", VECTOR, "-o", "sam.npz", "--dot", "graph.gv"),
+    ("sam_fabric_small", VECTOR, "-o", "fabric.npz"),
+    ("cuda_sm90", "small", "-o", "cuda.npz"),
+)
+"""Files that ``gnarl compile`` has to write, in this folder."""
+
+
+def write_valid_files(folder: Path) -> None:
+    """All files but ``COMPILED`` ones, schedules and a journal, which commands write."""
+    (folder / "circuit.psdd").write_text(_PSDD)
+    (folder / "lower.mtx").write_text(_LOWER)
+    (folder / "graph.edgelist").write_text(_EDGES)
+    (folder / "values.edgelist").write_text(_EDGES.replace("1.5", "-0.75"))
+    (folder / "values.json").write_text(json.dumps({"a": 0.25, "b": -3.0}))
+    _write_graphs(folder)
+    write_mtx(folder / "B.mtx", B)
+    (folder / "B.tns").write_text("# shape 3 4\n1 1 2\n1 3 1\n2 2 4\n3 4 5.5\n")
+    (folder / "c.tns").write_text("# shape 4\n" + _entries(VECTOR_C))
+    for kind, form in _SPARSE.items():
+        scipy.sparse.save_npz(folder / f"{kind}.npz", form(B), compressed=kind == "csc")
+    np.save(folder / "B.npy", B)
+    write_fibertree(folder / "tree", "B")
+    write_model(folder)
+    write_values(folder / "values.npz")
+    (folder / "model.py").write_text(_PYTHON)
+    configurations = configuration_files()
+    for name, source in (
+        ("dpu", "dpu_d1_b8"),
+        ("sam", "sam_matmul"),
+        ("fabric", "sam_fabric_small"),
+        ("cuda", "cuda_sm90"),
+    ):
+        (folder / f"{name}.toml").write_text(configurations[source].read_text())
+
+
+def _write_graphs(folder: Path) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", op="input", value=1.5)
+    graph.add_node("b", op="input", value=2.0)
+    graph.add_node("two", op="const", value=2.0)
+    graph.add_node("product", op="mul")
+    graph.add_node("sum", op="add")
+    graph.add_edges_from([("b", "product"), ("two", "product"), ("a", "sum"), ("product", "sum")])
+    nx.write_graphml(graph, folder / "graph.graphml")
+    nx.write_gml(graph, folder / "graph.gml")
+    (folder / "graph.json").write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
+
+
+def _entries(vector: np.ndarray) -> str:
+    return "".join(f"{at + 1} {value}\n" for at, value in enumerate(vector.tolist()) if value)
