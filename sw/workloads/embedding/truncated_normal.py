@@ -28,7 +28,7 @@ class TruncatedNormal:
         """P(X <= values), float64 in the shape of ``values``."""
         below_low, inside = self._inside
         inner = np.clip(values, self.low, self.high)
-        return (ndtr((inner - self.mean) / self.std) - below_low) / inside
+        return (self._untruncated_below(inner) - below_low) / inside
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         """The values with P(X <= value) = share, for shares from 0 to 1."""
@@ -39,5 +39,9 @@ class TruncatedNormal:
     @property
     def _inside(self) -> tuple[float, float]:
         """The untruncated distribution's probability below ``low``, and from there to ``high``."""
-        low, high = ndtr((np.array([self.low, self.high]) - self.mean) / self.std)
+        low, high = self._untruncated_below(np.array([self.low, self.high]))
         return float(low), float(high - low)
+
+    def _untruncated_below(self, values: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):  # infinitely many deviations away, as it should be
+            return ndtr((values - self.mean) / self.std)
