@@ -10,9 +10,11 @@ import signal
 import sys
 import warnings
 from pathlib import Path
+from unittest import mock
 
 from click.testing import CliRunner, Result
 
+from sw import progress
 from sw.cli import main
 
 GNARL = Path(sys.executable).with_name("gnarl")
@@ -25,7 +27,8 @@ def default_interrupts() -> None:
 
 
 def gnarl(*arguments: str | Path) -> Result:
-    with warnings.catch_warnings():
+    """Without the times of stages that take long, as they do on a busy machine."""
+    with warnings.catch_warnings(), mock.patch.object(progress, "PATIENCE_S", 3600):
         warnings.simplefilter("error")  # a process of its own would print them on stderr
         return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
