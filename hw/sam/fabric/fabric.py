@@ -93,7 +93,7 @@ class Fabric(Datapath):
                     m.d.comb += [
                         chosen.eq(1 << number),
                         offered.eq(output.valid),
-                        goes_on.eq(output.valid & output.ready),
+                        goes_on.eq(output.ready),
                         queue.i.payload.kind.eq(output.payload.kind),
                         queue.i.payload.payload.eq(output.payload.payload),
                     ]

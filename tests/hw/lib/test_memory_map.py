@@ -45,6 +45,10 @@ def test_a_map_may_be_empty():
     assert placed() == []
 
 
+def test_all_words_that_have_an_address():
+    assert placed(Window("a", 1 << 29, 2)) == [("a", 1 << 30, 1 << 30)]
+
+
 def test_too_many_words_are_refused():
     text = (
         "windows a (1073741824 rows of 1 words), b (536870913 rows of 1 words): "

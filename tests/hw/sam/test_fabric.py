@@ -8,7 +8,16 @@ from hw.sam.fabric.encoding import Encoded, encode
 from hw.sam.graph import Graph
 from hw.sam.memory_map import ErrorCause, settings_rows, units_of
 from sw.runtime.host import AcceleratorError, HostDriver
-from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, column, machine, small
+from tests.hw.sam.graphs import (
+    DENSE,
+    DOUBLE,
+    INTERSECTION,
+    STUCK,
+    column,
+    graph,
+    machine,
+    small,
+)
 
 POOL = {
     "root": 1,
@@ -69,6 +78,57 @@ def test_one_graph_after_another():
     assert driver.run(max_cycles=1000).done
     assert driver.read_window("valwrite_0_vals", 0, 3)[:, 0].tolist() == [13, 15, 12]
     assert silent(driver, encoded)
+
+
+@pytest.mark.parametrize("stalled", ["i", "j"])
+def test_of_two_listeners_one_is_stalled(stalled):
+    """Each gets every token once, also while the other, a lookup behind it, is five times slower.
+
+    ``stalled``: whether the slow one is the first or the second of the units that listen.
+    """
+    fast = "j" if stalled == "i" else "i"
+    listeners = graph(
+        {
+            "root": "root",
+            "outer": DENSE,
+            "i": DENSE,
+            "j": DENSE,
+            "products": "arrayvals",
+            "values": "arrayvals",
+            "all": "valwrite",
+            "few": "valwrite",
+        },
+        [
+            "root.out_ref -> outer.ref",
+            "outer.out_ref -> i.ref",
+            "outer.out_ref -> j.ref",
+            "i.out_ref -> products.ref",
+            "j.out_ref -> values.ref",
+            "products.out_val -> all.val",
+            "values.out_val -> few.val",
+        ],
+    )
+    config = small(None, fabric={"root": 1, "fiberlookup": 3, "arrayvals": 2, "valwrite": 2})
+    encoded = encode(listeners, config)
+    driver, _ = machine(config)
+    driver.write_window("configuration", column(encoded.words))
+    sizes = {"outer": 6, fast: 1, stalled: 5}
+    rows = [(encoded.units[name], "size") for name in sizes]
+    settings = dict(zip(rows, sizes.values(), strict=True))
+    driver.write_window("settings", column([settings[row] for row in settings_rows(config)]))
+    for name in ("products", "values"):
+        driver.write_window(f"{encoded.units[name]}_vals", column(range(32)))
+
+    assert driver.run(max_cycles=1000).done
+    counters = driver.counters()
+    assert counters[f"stalls_{encoded.units['outer']}"] > 0
+    assert counters[f"tokens_{encoded.units['outer']}_out_ref"] == 6 + 2
+    for name, writer in (("i", "all"), ("j", "few")):
+        expected = list(range(6 * sizes[name]))
+        unit = encoded.units[writer]
+        assert counters[f"{unit}_entries"] == len(expected)
+        found = driver.read_window(f"{unit}_vals", 0, len(expected))
+        assert found[:, 0].tolist() == expected
 
 
 def test_faults_name_the_unit():

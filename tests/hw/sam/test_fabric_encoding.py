@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, ConfigError, ProgramError
-from hw.sam.block_types import BLOCK_TYPES
+from hw.sam.block_types import BLOCK_TYPES, MAX_LANES
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import UNIT_TYPES, decode, encode, fields, pool
 from hw.sam.graph import Graph
@@ -127,6 +127,12 @@ def test_words_that_mean_nothing():
 
 def test_every_type_of_block_is_some_unit():
     assert {kind.block for kind in UNIT_TYPES.values()} == set(BLOCK_TYPES)
+
+
+@pytest.mark.parametrize("type", ["parallelizer", "serializer"])
+def test_all_numbers_of_lanes_are_units(type):
+    lanes = [kind.blocks[0]["lanes"] for kind in UNIT_TYPES.values() if kind.block == type]
+    assert lanes == list(range(2, MAX_LANES + 1))
 
 
 def test_windows_are_those_of_units():

@@ -45,6 +45,15 @@ def test_two_lanes(tokens, expected, share):
     assert [format_stream(got[name]) for name in ("o0", "o1")] == expected
 
 
+def test_three_lanes_of_which_two_wait_for_a_stop():
+    got = run(3, parse_stream("1 2 3 S0 S1 S0 D"))
+    assert [format_stream(got[f"o{lane}"]) for lane in range(3)] == [
+        "1 N S1 D",
+        "2 N S0 D",
+        "3 S0 D",
+    ]
+
+
 def lane_of(dealt):
     """The tokens of units, with an empty token between one without a stop and a stop alone."""
     found = []

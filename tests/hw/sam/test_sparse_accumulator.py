@@ -16,7 +16,7 @@ from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator
-from hw.sam.token import EMPTY, stop
+from hw.sam.token import EMPTY, MAX_LEVEL, stop
 from sw.golden.arithmetic import arithmetic
 from sw.runtime.verilate import lint
 from tests.support.sam_nested import mapped, stream
@@ -109,6 +109,21 @@ EXAMPLES = [
 def test_examples(order, inputs, expected, stalls):
     got = run(accumulator(order), order, texts(inputs), (8, 8)[:order], stalls=stalls)
     assert {name: format_stream(got[name]) for name in expected} == expected
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_stops_of_the_highest_levels(order):
+    """Of the widest stream, so that of the others each has its level."""
+    depth = MAX_LEVEL
+    tree: Any = [[(3, 5)]] if order == 1 else [[(2, [(3, 5)])]]
+    for _ in range(depth - order):
+        tree = [tree]
+    got = run(accumulator(order), order, input_streams(tree, depth - order, order), (8, 8)[:order])
+    level = depth - 1
+    assert format_stream(got["out_crd0"]) == f"3 S{level} D"
+    assert format_stream(got["out_val"]) == f"5 S{level} D"
+    if order == 2:
+        assert format_stream(got["out_crd1"]) == f"2 S{level - 1} D"
 
 
 def test_the_negative_values_of_comals_test_in_float32():
@@ -355,6 +370,9 @@ class Remembering(wiring.Component):
         (1, (8,), {"crd1": "0 S0 D", "crd0": "N S1 D", "val": "1 S1 D"}),
         (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S1 D", "val": "S1 D"}),
         (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S1 D", "val": "1 S0 D"}),
+        # A stop against data whose low bits are its level.
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "S1 D", "val": "1 D"}),
+        (1, (8,), {"crd1": "0 S0 D", "crd0": "1 D", "val": "S1 D"}),
         (1, (8,), {"crd1": "0 S0 D", "crd0": "7 S2 D", "val": "1 S2 D"}),
         (1, (8,), {"crd1": "S0 D", "crd0": "7 S1 D", "val": "1 S1 D"}),
         (1, (8,), {"crd1": "S0 D", "crd0": "S0 D", "val": "S0 D"}),

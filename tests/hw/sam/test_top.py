@@ -9,10 +9,12 @@ from hw.lib.memory_map import Register
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from sw.runtime.host import AcceleratorError, Status
 from tests.hw.sam.graphs import (
+    DENSE,
     DOUBLE,
     INTERSECTION,
     STUCK,
     column,
+    graph,
     load_vectors,
     machine,
     product,
@@ -109,6 +111,40 @@ def test_a_fault_ends_the_run_and_names_the_block():
     driver.write_window("settings", [[32]])
     assert driver.run(max_cycles=1000) == DONE
     assert driver.counters()["write_entries"] == 32
+
+
+@pytest.mark.parametrize("joiner", ["union", "intersect"])
+def test_a_fault_behind_a_joiner_names_its_own_block(joiner):
+    two = graph(
+        {
+            "root": "root",
+            "i": DENSE,
+            "j": DENSE,
+            "both": joiner,
+            "one": "arrayvals",
+            "other": "arrayvals",
+            "add": "alu",
+            "write": "valwrite",
+        },
+        [
+            "root.out_ref -> i.ref",
+            "root.out_ref -> j.ref",
+            "i.out_crd -> both.crd0",
+            "i.out_ref -> both.ref0",
+            "j.out_crd -> both.crd1",
+            "j.out_ref -> both.ref1",
+            "both.out_ref0 -> one.ref",
+            "both.out_ref1 -> other.ref",
+            "one.out_val -> add.val0",
+            "other.out_val -> add.val1",
+            "add.out_val -> write.val",
+        ],
+    )
+    driver, _ = machine(small(two))
+    driver.write_window("settings", column([33, 33]))
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    assert (caught.value.status.cause, caught.value.status.detail) == (ErrorCause.FAULT, 4)
 
 
 def test_a_deadlock_ends_the_run_and_names_who_waits():

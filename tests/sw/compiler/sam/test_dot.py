@@ -78,6 +78,14 @@ def test_what_is_read_and_written_again_is_the_same_text() -> None:
         assert write_dot(found.graph, parse(found.statement)) == written
 
 
+def test_blocks_without_edges_are_left_out_wherever_they_are() -> None:
+    lines = files.JI_POINTS.strip()
+    unlinked = "99 repsiggen index=i"
+    expected = read_dot(dialect("x=s0,B=ss10,c=s0", lines), "x.gv").graph
+    for place in (f"{unlinked}\n{lines}", f"{lines}\n{unlinked}"):
+        assert read_dot(dialect("x=s0,B=ss10,c=s0", place), "x.gv").graph == expected
+
+
 def test_without_skips() -> None:
     statement = parse(SUITE["vec_elemmul"])
     graph = lower(statement, skip=False)

@@ -164,6 +164,29 @@ def test_tensors_of_all_formats(x: str, b: str, c: str, sign: str, seed: int) ->
 # How graphs are made.
 
 
+@pytest.mark.parametrize(
+    "text, blocks",
+    [
+        (SUITE["matmul_ijk"], 18),
+        (SUITE["matmul_kij"], 17),
+        (SUITE["mat_elemadd3"], 21),
+        (SUITE["mat_sddmm"], 24),
+        (SUITE["mat_sddmm_sparse"], 26),
+        (SUITE["mat_mattransmul"], 23),
+        (SUITE["mat_residual"], 17),
+        (SUITE["tensor3_mttkrp"], 30),
+        (SUITE["mat_spacc_simple"], 9),
+        (SUITE["mat_sd_compression"], 13),
+        ("X(i,j)=b(i)*c(j)+D(i,j) -f=X:ss -f=b:s -f=c:s -f=D:ss", 20),
+        ("X(i,j)=B(i,j)*c(i)+d(i)*E(i,j) -f=X:ss -f=B:ss -f=c:s -f=d:s -f=E:ss", 25),
+        ("x=b(i)*c(j)*c(j) -f=b:d -f=c:b", 16),
+        ("x(i)=(b(i)+3)*c(k) -f=x:d -f=b:d -f=c:d -s=reorder(k,i)", 16),
+    ],
+)
+def test_no_block_too_many(text: str, blocks: int) -> None:
+    assert len(lower(parse(text)).blocks) == blocks
+
+
 def test_dense_operands_are_located() -> None:
     graph = lower(parse(SUITE["mat_sddmm"]))
     found = types(graph)
