@@ -14,12 +14,12 @@ STAMP := $(VENV)/installed
 BIN := $(VENV)/bin
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
 
-.PHONY: help setup demo test test-all rtl cocotb bench lint docs clean
+.PHONY: help setup demo test test-all rtl cocotb mutants bench lint docs clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo '  Variables: CONFIG=$(CONFIG) (rtl), TARGET=dpu (cocotb), ONLY=dpu (bench),'
+	@echo '  Variables: CONFIG=$(CONFIG) (rtl), TARGET=dpu (cocotb, mutants), ONLY=dpu (bench),'
 	@echo '  TESTS="tests/sw -k report" (test), JOBS=$(JOBS) (test).'
 	@echo '  All options of each command: $(BIN)/gnarl --help'
 
@@ -39,6 +39,9 @@ rtl: $(STAMP)  ## Verilog and resolved configuration of CONFIG in build/CONFIG/
 
 cocotb: $(STAMP)  ## the cocotb regression, of one TARGET or all
 	$(BIN)/python -m pytest -n $(JOBS) cocotb_tests/$(TARGET)
+
+mutants: $(STAMP)  ## whether tests notice small changes to the sources, of one TARGET or all (hours)
+	$(BIN)/python -m tests.mutants $(if $(TARGET),--target $(TARGET))
 
 bench: $(STAMP)  ## the benchmarks, ONLY one or all
 	@set -e; for name in $(BENCHES); do $(BIN)/python -m bench.$$name; done

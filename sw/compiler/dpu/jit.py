@@ -1,4 +1,7 @@
-"""How the passes' loops are compiled: to files that later runs load, and without Python's lock."""
+"""How the passes' loops are compiled: to files that later runs load, and without Python's lock.
+
+With ``NUMBA_DISABLE_JIT=1`` they stay Python's, for its debugger, and where compiling takes longer.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,8 @@ def stage(function: Function) -> Function:
 
 def _kept(function: Function, **options: Any) -> Function:
     dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+    if dispatcher is function:  # which numba was told to leave as it is
+        return function
     kept: Any = dispatcher._cache
     kept._cache_file.__class__ = _CheckedFile
     _forget_stale(Path(dispatcher.stats.cache_path))

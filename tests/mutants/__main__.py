@@ -1,0 +1,151 @@
+"""The command ``python -m tests.mutants``, and ``make mutants``."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from sw.program.atomic import write_text
+from tests.mutants.report import GOAL, Outcome, page, share, summary, survivors
+from tests.mutants.sites import Mutant, mutants
+from tests.mutants.targets import GROUPS, Group, Neighbours, chosen
+from tests.mutants.workspace import ROOT, Workspace
+
+TARGETS = tuple(dict.fromkeys(group.target for group in GROUPS))
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+BUDGET_S = 60.0
+"""What tests next to a source may take together, beyond the first."""
+
+SLACK = 4.0
+SLACK_S = 30.0
+"""How much longer than without a mutant tests may take."""
+
+
+class TestsFail(click.ClickException):
+    """Tests fail without any mutant."""
+
+    exit_code = 2
+
+
+def equivalents() -> set[tuple[str, str, str, str]]:
+    """File, function, text before and after of mutants that do what the source does."""
+    entries = tomllib.loads(EQUIVALENT.read_text()).get("mutant", [])
+    return {(each["file"], each["function"], each["before"], each["after"]) for each in entries}
+
+
+def sample(group: Group, file: str | None, count: int, seed: int) -> list[Mutant]:
+    """As many of the group's mutants, or of one file's, in the order of files."""
+    names = [name for name in group.files(ROOT) if file in (None, name)]
+    found = [each for name in names for each in mutants(name, (ROOT / name).read_bytes())]
+    picked = random.Random(f"{seed} {group.name}").sample(range(len(found)), min(count, len(found)))
+    return [found[place] for place in sorted(picked)]
+
+
+def outcomes(
+    group: Group, sampled: Sequence[Mutant], workspace: Workspace, seed: int
+) -> Iterator[Outcome]:
+    """The verdict on each. Raises ``TestsFail``."""
+    neighbours = Neighbours(workspace.root)
+    near = {name: neighbours.of(name) for name in {mutant.file for mutant in sampled}}
+    used = sorted({test for tests in near.values() for test in tests} | set(group.whole))
+    seconds = workspace.seconds(used, seed, group.plain)
+    if seconds is None:
+        raise TestsFail(f"{group.name}: tests fail without a mutant: {' '.join(used)}")
+    known = equivalents()
+    for mutant in sampled:
+        tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
+        limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
+        key = (mutant.file, mutant.function, mutant.before, mutant.after)
+        if key in known:
+            yield Outcome(group, mutant, "equivalent")
+        else:
+            yield Outcome(
+                group, mutant, workspace.verdict(mutant, tests, limit_s, seed, group.plain)
+            )
+
+
+@click.command()
+@click.option("--target", type=click.Choice(TARGETS), help="Sources of one target only.")
+@click.option("--kind", type=click.Choice(["RTL", "compiler", "models"]), help="Of one kind only.")
+@click.option("--file", help="Of one file only, such as hw/sam/fabric/fabric.py.")
+@click.option("--count", default=60, show_default=True, help="Mutants of each kind and target.")
+@click.option("--seed", default=0, show_default=True, help="Which ones.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the page docs/mutants.md: of what was not run, the old one's sections stay.",
+)
+def main(
+    target: str | None,
+    kind: str | None,
+    file: str | None,
+    count: int,
+    seed: int,
+    json_file: Path | None,
+    output: Path | None,
+) -> None:
+    """Change RTL generators, compilers and models at random, one place at a time, and see whether
+    the tests next to them fail.
+
+    It works in a copy; the sources stay as they are. Exit status: 0 when at least
+    90 % of the mutants of every kind and target were killed, 1 when fewer were, 2 for bad input or
+    tests that fail without a mutant.
+
+    Example: python -m tests.mutants --target sam --kind RTL --count 20
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    groups = [g for g in GROUPS if target in (None, g.target) and kind in (None, g.kind)]
+    plan = {group: sample(group, file, count, seed) for group in groups}
+    plan = {group: sampled for group, sampled in plan.items() if sampled}
+    if not plan:
+        raise click.UsageError(f"--file {file}: must be a source of {', '.join(TARGETS)}")
+    found: list[Outcome] = []
+    console = Console(stderr=True)
+    try:
+        with Workspace() as workspace, Progress(console=console) as progress:
+            for group, sampled in plan.items():
+                bar = progress.add_task(group.name, total=len(sampled))
+                for outcome in outcomes(group, sampled, workspace, seed):
+                    found.append(outcome)
+                    progress.advance(bar)
+                    _tell(progress, outcome)
+    finally:
+        if json_file:
+            texts = [outcome.to_dict() for outcome in found]
+            write_text(json_file, json.dumps(texts, indent=1) + "\n")
+    wide = Console(width=max(120, Console().width))
+    wide.print(survivors(found).for_console("Survivors"), summary(found).for_console("Mutants"))
+    if output:
+        command = f"python -m tests.mutants --count {count} --seed {seed}"
+        write_text(output, page(output.read_text() if output.exists() else "", found, command))
+    by_group = [[o for o in found if o.group is group] for group in plan]
+    sys.exit(any(share(outcomes) < GOAL for outcomes in by_group))
+
+
+def _tell(progress: Any, outcome: Outcome) -> None:
+    """Names a survivor at once."""
+    if outcome.verdict == "survived":
+        mutant = outcome.mutant
+        place = f"{mutant.file}:{mutant.line}"
+        progress.console.print(
+            f"{place} {mutant.function}: {mutant.before} -> {mutant.after}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

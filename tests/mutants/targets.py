@@ -1,0 +1,167 @@
+"""What is changed, target by target, and which tests are next to it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sources of one kind: files and folders.
+
+    without
+        those among them that decide nothing: dumps, listings, lists of examples.
+    whole
+        tests of the whole, which follow those next to the source.
+    plain
+        compiled code stays Python's, which is quicker where few runs follow a compilation.
+    """
+
+    target: str
+    kind: str
+    sources: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    plain: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.target}"
+
+    def files(self, root: Path) -> list[str]:
+        found: set[str] = set()
+        for source in self.sources:
+            paths = [root / source] if source.endswith(".py") else (root / source).rglob("*.py")
+            found |= {path.relative_to(root).as_posix() for path in paths}
+        return sorted(name for name in found if not name.endswith(("__init__.py", *self.without)))
+
+
+GROUPS = (
+    Group(
+        "dpu",
+        "RTL",
+        ("hw/dpu",),
+        without=("listing.py",),
+        whole=("tests/hw/dpu/test_top.py",),
+    ),
+    Group(
+        "dpu",
+        "compiler",
+        ("sw/compiler/dpu",),
+        without=("dumps.py", "jit.py"),
+        plain=True,
+    ),
+    Group(
+        "dpu",
+        "models",
+        ("sw/golden/dpu.py", "sw/golden/levels.py", "sw/golden/sums.py", "sw/runtime/dpu/model"),
+        whole=("tests/sw/runtime/dpu/test_model.py",),
+        plain=True,
+    ),
+    Group(
+        "sam",
+        "RTL",
+        ("hw/sam",),
+        whole=("tests/hw/sam/test_top.py", "tests/hw/sam/test_fabric.py"),
+    ),
+    Group(
+        "sam",
+        "compiler",
+        ("sw/compiler/sam",),
+        without=("dumps.py", "describe.py", "examples.py", "suite.py"),
+        whole=("tests/sw/compiler/sam/test_lower.py", "tests/sw/compiler/sam/test_dot.py"),
+    ),
+    Group(
+        "sam",
+        "models",
+        ("sw/golden/sam.py", "sw/runtime/sam/model"),
+        whole=("tests/sw/runtime/sam/test_model.py", "tests/sw/runtime/sam/test_model_blocks.py"),
+    ),
+    Group(
+        "cuda",
+        "compiler",
+        ("sw/compiler/cuda",),
+        without=("dumps.py",),
+        whole=("tests/sw/compiler/cuda/test_compile.py",),
+    ),
+    Group("cuda", "models", ("sw/golden/embedding.py",)),
+    Group("lib", "RTL", ("hw/lib",)),
+    Group(
+        "lib",
+        "models",
+        ("sw/golden/arithmetic.py", "sw/golden/functions.py", "sw/golden/words.py"),
+    ),
+)
+
+
+FAR = ("test_rtl_sample.py", "sw/compiler/dpu/test_compile.py", "test_verilog.py", "hardware.py")
+"""Ends of the names of tests that are next to nothing, and slow: samples of whole flows."""
+
+
+def imports(file: Path) -> set[str]:
+    """Modules that a file imports, as paths; a package is ``package.py``."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            base = node.module.replace(".", "/")
+            found |= {f"{base}.py", *(f"{base}/{alias.name}.py" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {f"{alias.name.replace('.', '/')}.py" for alias in node.names}
+    return found
+
+
+class Neighbours:
+    """Which test files are next to a source file: by name, or by imports."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+        def found(folders: tuple[str, ...], pattern: str) -> dict[str, set[str]]:
+            paths = [path for folder in folders for path in sorted((root / folder).rglob(pattern))]
+            return {path.relative_to(root).as_posix(): imports(path) for path in paths}
+
+        tests = found(("tests/hw", "tests/sw"), "test_*.py")
+        self._tests = {test: used for test, used in tests.items() if not test.endswith(FAR)}
+        self._sources = found(("hw", "sw", "tests/support"), "*.py")
+
+    def of(self, source: str) -> list[str]:
+        """Those named after it first; then those that import it, or else what imports it, ….
+
+        Of its own folder's mirror in ``tests``, if there are any in it.
+        """
+        home = next(
+            f"tests/{folder.as_posix()}/"
+            for folder in Path(source).parents
+            if (self._root / "tests" / folder).is_dir()
+        )
+        named = [
+            test
+            for test in self._tests
+            if Path(test).stem.startswith(f"test_{Path(source).stem}") and test.startswith(home)
+        ]
+        nearest: list[str] = []
+        reached, seen = {source}, {source}
+        while reached and not nearest:
+            nearest = [test for test, used in self._tests.items() if used & reached]
+            names = {name.replace("/__init__.py", ".py") for name in reached}
+            reached = {file for file, used in self._sources.items() if used & names} - seen
+            seen |= reached
+        nearest = [test for test in nearest if test.startswith(home)] or nearest
+        return [*named, *(test for test in nearest if test not in named)]
+
+
+def chosen(
+    near: Sequence[str], whole: Iterable[str], seconds: Mapping[str, float], budget_s: float
+) -> list[str]:
+    """The first that is near, as many of the others, quick ones first, as the budget allows, and
+    then the tests of the whole."""
+    found = list(near[:1])
+    spent = sum(seconds[test] for test in found)
+    for test in sorted(near[1:], key=lambda test: seconds[test]):
+        if spent + seconds[test] <= budget_s:
+            found.append(test)
+            spent += seconds[test]
+    return [*found, *(test for test in whole if test not in found)]

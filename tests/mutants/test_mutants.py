@@ -1,0 +1,188 @@
+"""The tool on modules of a few lines."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.mutants.__main__ import EQUIVALENT, equivalents, sample
+from tests.mutants.report import Outcome, page, share, summary, survivors
+from tests.mutants.sites import Mutant, mutants
+from tests.mutants.targets import GROUPS, Neighbours, chosen
+from tests.mutants.workspace import ROOT, Workspace
+
+SOFTWARE = '''"""Text 1."""
+
+from x import y
+
+
+def least(a: int = 3, *b: int | None) -> int | None:
+    """Text 2."""
+    assert a > 0
+    if a < y and b:
+        raise ValueError(f"{a + 1}: must be {2 + 2}")
+    for each in b:
+        continue
+    return a
+'''
+HARDWARE = """
+class Part:
+    def elaborate(self, platform):
+        with m.If(self.go & on):
+            m.d.comb += [one.eq(x), two.eq(Mux(~on, x, y))]
+"""
+TOY = b"""
+LIMIT = 2
+def least(a, b):
+    while a < 0:
+        a += 1
+    return a if a < b else b
+"""
+TOY_TEST = """
+from toy import LIMIT, least
+assert LIMIT == 2
+def test_least():
+    assert least(-1, 2) == 0
+    assert least(2, 1) == 1
+"""
+
+
+def changes(source: str) -> list[tuple[str, str, str]]:
+    found = mutants("toy.py", source.encode())
+    for each in found:
+        compile(each.apply(source.encode()), "toy.py", "exec")
+    return [(each.function, each.before, each.after) for each in found]
+
+
+def test_conditions_constants_and_statements_are_changed_and_texts_and_types_are_not():
+    whole = "a < y and b"
+    assert set(changes(SOFTWARE)) == {
+        ("least", "3", "2"),
+        ("least", "3", "4"),
+        ("least", "a < y", "(a <= y)"),
+        *(("least", whole, after) for after in ("(a < y)", "b", "(a < y or b)", "True", "False")),
+        ("least", 'raise ValueError(f"{a + 1}: must be {2 + 2}")', "pass"),
+        ("least", "continue", "break"),
+    }
+
+
+def test_amaranth_has_operators_of_its_own():
+    name, go, mux = "Part.elaborate", "self.go & on", "Mux(~on, x, y)"
+    statement = f"m.d.comb += [one.eq(x), two.eq({mux})]"
+    assert set(changes(HARDWARE)) == {
+        *((name, go, after) for after in ("(self.go | on)", "self.go", "on")),
+        *((name, go, after) for after in (f"({go}) == 0", f"(({go}) == 0) & 0")),
+        *((name, "m.d.comb", after) for after in ("m.d.sync",)),
+        *((name, before, "*()") for before in ("one.eq(x)", f"two.eq({mux})")),
+        *((name, mux, after) for after in "xy"),
+        (name, "~on", "on"),
+        (name, statement, "pass"),
+    }
+
+
+def test_samples_depend_on_the_seed_alone():
+    group = GROUPS[0]
+    assert sample(group, None, 5, 1) == sample(group, None, 5, 1) != sample(group, None, 5, 2)
+    only = sample(group, "hw/dpu/crossbar.py", 10_000, 1)
+    assert {mutant.file for mutant in only} == {"hw/dpu/crossbar.py"}
+
+
+def test_neighbours_have_the_name_or_import_it():
+    neighbours = Neighbours(ROOT)
+    near = neighbours.of("hw/sam/blocks/parallelizer.py")
+    assert near == ["tests/hw/sam/test_parallelizer.py", "tests/hw/sam/test_serializer.py"]
+    assert neighbours.of("hw/sam/blocks/drained_fibers.py") == [
+        "tests/hw/sam/test_sparse_accumulator.py"
+    ]
+
+
+def test_quick_tests_fill_the_budget():
+    seconds = {"named": 9.0, "slow": 8.0, "quick": 1.0, "whole": 70.0}
+    assert chosen(["named", "slow", "quick"], ["whole"], seconds, 12.0) == [
+        "named",
+        "quick",
+        "whole",
+    ]
+
+
+def test_verdicts():
+    found = {mutant.after: mutant for mutant in mutants("toy.py", TOY)}
+    with Workspace() as workspace:
+        workspace.write("toy.py", TOY)
+        workspace.write("test_toy.py", TOY_TEST.encode())
+        assert workspace.seconds(["test_toy.py"], 0, False).keys() == {"test_toy.py"}
+
+        def verdict(mutant: Mutant) -> str:
+            return workspace.verdict(mutant, ["test_toy.py"], 15.0, 0, False)
+
+        assert verdict(found["(a >= b)"] if "(a >= b)" in found else found["False"]) == "killed"
+        assert verdict(found["(a <= b)"]) == "survived"
+        assert verdict(found["3"]) == "broken"
+        assert (workspace.root / "toy.py").read_bytes() == TOY
+        workspace.write("test_toy.py", b"def test_it():\n    while True: pass\n")
+        assert workspace.verdict(found["3"], ["test_toy.py"], 3.0, 0, False) == "timeout"
+    assert not workspace.root.exists()
+
+
+def outcomes(*verdicts: str) -> list[Outcome]:
+    return [
+        Outcome(GROUPS[0], Mutant("a.py", "f", 3, "operator", "a | b", "(a & b)", 0, 5), verdict)
+        for verdict in verdicts
+    ]
+
+
+def test_shares_are_of_those_that_change_behaviour():
+    found = outcomes("killed", "timeout", "survived", "equivalent", "broken", "killed")
+    assert share(found) == 0.75
+    assert share(outcomes("equivalent")) == 1.0
+    assert summary(found).body == [("RTL dpu", "3", "1", "1", "1", "75%")]
+    assert survivors(found).body == [("a.py:3", "f", "a | b", "(a & b)")]
+
+
+def test_the_page_keeps_what_was_not_run():
+    first = page("", outcomes("survived"), "command")
+    assert "## RTL dpu" in first and "| `a.py:3` | `f` | `a \\| b` | `(a & b)` |" in first
+    assert "## RTL sam\n\n<!-- RTL_sam:begin -->\nNot run yet." in first
+    assert page(first, [], "other") == first
+
+
+def test_equivalent_mutants_are_there_and_have_reasons():
+    for file, function, before, after in equivalents():
+        found = mutants(file, (ROOT / file).read_bytes())
+        assert (function, before, after) in {(m.function, m.before, m.after) for m in found}
+    assert EQUIVALENT.read_text().count("reason = ") == EQUIVALENT.read_text().count("[[mutant]]")
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["--target", "tmu"], "'tmu' is not one of 'dpu', 'sam', 'cuda', 'lib'"),
+        (["--file", "hw/none.py"], "--file hw/none.py: must be a source of dpu, sam, cuda, lib"),
+    ],
+)
+def test_bad_arguments(arguments, text):
+    done = run_command(*arguments).communicate()[1]
+    assert text in done
+
+
+def run_command(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.mutants", *arguments],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_interrupt_leaves_nothing_behind(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process = run_command("--file", "hw/lib/memory_map.py", "--count", "3")
+    while not any(tmp_path.glob("*/hw")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not any(tmp_path.iterdir())
