@@ -72,7 +72,11 @@ GROUPS = (
         "compiler",
         ("sw/compiler/sam",),
         without=("dumps.py", "describe.py", "examples.py", "suite.py"),
-        whole=("tests/sw/compiler/sam/test_lower.py", "tests/sw/compiler/sam/test_dot.py"),
+        whole=(
+            "tests/sw/compiler/sam/test_lower.py",
+            "tests/sw/compiler/sam/test_dot.py",
+            "tests/acceptance/sam_bad_input/test_programs.py",
+        ),
     ),
     Group(
         "sam",
@@ -85,7 +89,10 @@ GROUPS = (
         "compiler",
         ("sw/compiler/cuda",),
         without=("dumps.py",),
-        whole=("tests/sw/compiler/cuda/test_compile.py",),
+        whole=(
+            "tests/sw/compiler/cuda/test_compile.py",
+            "tests/acceptance/test_cuda_bad_input.py",
+        ),
     ),
     Group("cuda", "models", ("sw/golden/embedding.py",)),
     Group("lib", "RTL", ("hw/lib",)),
@@ -97,8 +104,15 @@ GROUPS = (
 )
 
 
-FAR = ("test_rtl_sample.py", "sw/compiler/dpu/test_compile.py", "test_verilog.py", "hardware.py")
-"""Ends of the names of tests that are next to nothing, and slow: samples of whole flows."""
+FAR = (
+    "test_rtl_sample.py",
+    "test_verilog.py",
+    "test_back_door.py",
+    "formal/test_stream_rules.py",
+    "sw/compiler/dpu/test_compile.py",
+    "hardware.py",
+)
+"""Ends of the names of tests that are too slow to be run for each mutant."""
 
 
 def imports(file: Path) -> set[str]:

@@ -19,6 +19,10 @@ LANES_THAT_DISAGREE = [
     ("1 S0 D", "S0 D", "1 S0 D", "1 S0 D"),
     ("1 S0 D", "1 S0 D", "1 S0 D", "S0 D"),
     ("N S0 D", "1 S0 D", "1 S0 D", "1 S0 D"),
+    ("1 S0 D", "S0 S0 D", "S0 D", "S0 D"),
+    ("S0 D", "S0 D", "1 S0 D", "S0 S0 D"),
+    ("1 S0 D", "S0 S0 D", "1 S0 D", "1 S0 D"),
+    ("1 2 S0 D", "S0 2 S0 D", "2 S0 D", "1 S0 D"),
 ]
 """Coordinates and references of two lanes, as no two lookups give them: faults of every joiner."""
 
@@ -28,6 +32,7 @@ LEVELS_THAT_DISAGREE = [
     ("0 S0 D", "1 S2 D"),
     ("S0 D", "S0 D"),
     ("0 S0 D", "D"),
+    ("D", "S1 D"),
 ]
 """An outer and an inner stream that are not nested in each other."""
 

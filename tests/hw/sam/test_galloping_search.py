@@ -38,7 +38,7 @@ def run(array, searches, latency=1, refuses=()):
                 cycle += 1
                 assert cycle < begun + 200
             cycle += 1
-            results.append((*outcome, cycle - begun, len(probes) - probed))
+            results.append((*outcome, cycle - begun, probes[probed:]))
 
     under_way = deque()
     probes = []
@@ -90,7 +90,14 @@ def test_takes_twice_the_logarithm_of_the_distance():
     for row, (outcome, found, cycles, probes) in zip(rows, results, strict=True):
         assert (outcome, found) == ("found", row)
         assert cycles <= 2 * row.bit_length() + 1
-        assert probes <= cycles
+        assert len(probes) <= cycles
+
+
+def test_the_distance_doubles_from_4_and_what_is_between_is_halved():
+    array = list(range(100))
+    (result,) = run(array, [(10, 33)])
+    assert result[:2] == ("found", 33)
+    assert result[3] == [13, 17, 25, 41, 33]
 
 
 @example_settings(max_examples=25)

@@ -132,6 +132,16 @@ def test_a_written_file_line_by_line() -> None:
     ]
 
 
+def test_drops_by_value_and_by_coordinate_are_told_apart() -> None:
+    def drops(name: str) -> list[str]:
+        statement = parse(SUITE[name])
+        text = write_dot(lower(statement), statement)
+        return re.findall(r'comment="(type=crddrop.*?)"', text)
+
+    assert drops("vec_ds_compression") == ["type=crddrop,outer=i,inner=vals,vals=true"]
+    assert drops("mat_elemmul") == ["type=crddrop,outer=i,inner=j"]
+
+
 def test_sizes_are_those_of_the_operands() -> None:
     statement = parse(SUITE["matmul_kij"])
     text = write_dot(lower(statement), statement)
@@ -340,6 +350,26 @@ def test_formats_that_do_not_fit(old: str, new: str, problem: str) -> None:
             "",
             "line 23: spaccumulator 2: edges bring the coordinates of j; must be those of i "
             "and of the one index that is summed",
+        ),
+        (
+            files.JI_POINTS,
+            "8 -> 2 crd i\n",
+            "8 -> 2 crd i\n8 -> 2 crd k\n",
+            "line 23: spaccumulator 2: edges bring the coordinates of j, i, k; must be those of i "
+            "and of the one index that is summed",
+        ),
+        (
+            files.JI_POINTS,
+            "order=1",
+            "order=2",
+            "line 23: spaccumulator 2: edges bring the coordinates of j, i; must be those of i "
+            "and of the one index that is summed",
+        ),
+        (
+            files.JI_POINTS,
+            "4 -> 3 val\n",
+            "4 -> 3 val\n4 -> 3 val\n",
+            "line 43: mul 3 has a second edge into val1; must have one",
         ),
         (files.JI_POINTS, "order=1", "order=3", "line 23: spaccumulator 2: order 3 must be 1 or 2"),
         (

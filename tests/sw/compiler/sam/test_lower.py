@@ -187,6 +187,16 @@ def test_no_block_too_many(text: str, blocks: int) -> None:
     assert len(lower(parse(text)).blocks) == blocks
 
 
+def test_loops_around_two_complete_indices_are_complete() -> None:
+    """And those around one are not, whose accumulator gets the missing coordinates behind it."""
+    for text, complete in [
+        ("X(h,i)=B(h,k)*C(k,i) -f=X:sd -f=B:ss -f=C:ss -s=reorder(h,k,i)", {"all_i"}),
+        ("X(h,i,j)=B(h,k,i)*C(k,i,j) -f=X:ssd -f=B:sss -f=C:sss -s=reorder(h,k,i,j)", {"all_h"}),
+    ]:
+        names = {block.name for block in lower(parse(text)).blocks}
+        assert {name for name in names if name.startswith("all_")} == complete
+
+
 def test_dense_operands_are_located() -> None:
     graph = lower(parse(SUITE["mat_sddmm"]))
     found = types(graph)

@@ -10,9 +10,11 @@ import pytest
 from hw.lib.errors import ConfigError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.lower import lower
+from sw.compiler.sam.streams import trace
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.verify import verify
 from sw.workloads.tensor.parser import parse
+from tests.hw.sam.graphs import graph as drawn
 from tests.support.errors import refused
 
 
@@ -136,6 +138,40 @@ FAULTS: list[tuple[Graph, str]] = [
 def test_faults_name_the_block_and_port(graph: Graph, problem: str) -> None:
     with refused(problem):
         verify(graph)
+
+
+def points(inner: str) -> Graph:
+    """Coordinates of a matrix as points and back, the inner ones from ``inner``."""
+    return drawn(
+        {
+            "root": "root",
+            "i": ("fiberlookup", {"index": "i"}),
+            "j": ("fiberlookup", {"index": "j"}),
+            "to": "crdtopoint",
+            "back": "pointtocrd",
+            "vals": "arrayvals",
+            "write": "valwrite",
+        },
+        [
+            "root.out_ref -> i.ref",
+            "i.out_ref -> j.ref",
+            "j.out_ref -> vals.ref",
+            "i.out_crd -> to.outer",
+            "j.out_crd -> to.inner",
+            "to.out_outer -> back.outer",
+            f"{inner} -> back.inner",
+            "vals.out_val -> write.val",
+        ],
+    )
+
+
+def test_points_have_as_many_outer_as_inner_coordinates() -> None:
+    assert trace(points("to.out_inner")).loops["back", "out_inner"][-1].index == "j"
+    with refused(
+        "graph: pointtocrd back: inner lies in loops (i, j) where outer has (j); "
+        "they must be the same, with the same coordinates"
+    ):
+        trace(points("j.out_crd"))
 
 
 def test_dense_writers_need_every_coordinate() -> None:
