@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from sw.program.atomic import write_text
 from tests.mutants.report import GOAL, Outcome, page, share, summary, survivors
-from tests.mutants.sites import Mutant, mutants
+from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Group, Neighbours, chosen
 from tests.mutants.workspace import ROOT, Workspace
 
@@ -37,10 +37,14 @@ class TestsFail(click.ClickException):
     exit_code = 2
 
 
-def equivalents() -> set[tuple[str, str, str, str]]:
-    """File, function, text before and after of mutants that do what the source does."""
-    entries = tomllib.loads(EQUIVALENT.read_text()).get("mutant", [])
-    return {(each["file"], each["function"], each["before"], each["after"]) for each in entries}
+def equivalents() -> list[Mutant]:
+    """Mutants that do what the source does; ``KeyError`` for one that there is not any more."""
+    found = []
+    for each in tomllib.loads(EQUIVALENT.read_text())["mutant"]:
+        file, function, before, after = (each[k] for k in ("file", "function", "before", "after"))
+        of_file = keyed(mutants(file, (ROOT / file).read_bytes()))
+        found.append(of_file[file, function, before, after, each.get("number", 0)])
+    return found
 
 
 def sample(group: Group, file: str | None, count: int, seed: int) -> list[Mutant]:
@@ -65,8 +69,7 @@ def outcomes(
     for mutant in sampled:
         tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
         limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
-        key = (mutant.file, mutant.function, mutant.before, mutant.after)
-        if key in known:
+        if mutant in known:
             yield Outcome(group, mutant, "equivalent")
         else:
             yield Outcome(

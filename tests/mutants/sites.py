@@ -7,7 +7,8 @@ statements left out of ``m.d``, the other domain, either side of a ``Mux``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -36,6 +37,11 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 DOMAINS = {"comb": "sync", "sync": "comb"}
 TEXTS = ("Error", "Violation", "fail", "refuse", "warn", "__repr__", "__str__")
 """Ends of the names of functions that say something to people."""
+
+
+Key = tuple[str, str, str, str, int]
+"""What names a mutant as long as its function stays as it is: file, function, text before and
+after, and which one it is of those that have all that in common, from 0."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,17 @@ def mutants(file: str, source: bytes) -> list[Mutant]:
         mutant = Mutant(file, function, node.lineno, operator, before, after, start, end)
         found[start, end, after] = mutant
     return [found[key] for key in sorted(found)]
+
+
+def keyed(found: Iterable[Mutant]) -> dict[Key, Mutant]:
+    """Mutants by key, from all those of their files."""
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    keys: dict[Key, Mutant] = {}
+    for mutant in found:
+        common = (mutant.file, mutant.function, mutant.before, mutant.after)
+        keys[(*common, counts[common])] = mutant
+        counts[common] += 1
+    return keys
 
 
 def _below(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST, str, str]]:

@@ -36,6 +36,8 @@ def run(lanes, refs, skip=True, **arguments):
         (1, range(300), [5, 100, 250], 305, 43),
         (1, range(300), range(5, 300, 33), 305, 100),
         (4, range(300), [5, 100, 250], 311, 98),
+        # What is walked while a search begins ends it where it is far enough.
+        (4, [*range(12), *range(260, 300)], [9, 117, 393], 64, 38),
         # Nothing to skip.
         (1, range(0, 60, 2), range(1, 60, 2), 36, 36),
         (1, range(30), range(30), 35, 35),
