@@ -46,7 +46,10 @@ after, and which one it is of those that have all that in common, from 0."""
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of a file: ``before``, at bytes ``start`` to ``end``, becomes ``after``."""
+    """A change of a file: ``before``, at bytes ``start`` to ``end``, becomes ``after``.
+
+    ``function``: the one around it, by its classes; of a module or class, the constant.
+    """
 
     file: str
     function: str
@@ -93,8 +96,12 @@ def _below(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST, str, st
         if _is_kept(child, node):
             continue
         inside = function
-        if isinstance(child, ast.FunctionDef | ast.ClassDef):
-            inside = f"{function}.{child.name}".lstrip(".")
+        match child:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                inside = f"{function}.{name}".lstrip(".")
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if isinstance(node, ast.Module | ast.ClassDef):
+                    inside = f"{function}.{name}".lstrip(".")
         yield from ((inside, *change) for change in _changes(child))
         yield from _below(child, inside)
 

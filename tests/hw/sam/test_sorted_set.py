@@ -63,6 +63,11 @@ def simulate(
 SIZES = [LEAST_SIZE, 1 << 10, 1 << 13, 1 << 17]
 
 
+def test_the_least_size_is_the_greatest_of_two_levels():
+    assert [SortedSet.latency(size) for size in (LEAST_SIZE, 64 * LEAST_SIZE // 2)] == [1, 1]
+    assert SortedSet.latency(64 * LEAST_SIZE) == 2
+
+
 @pytest.mark.parametrize("pauses", [0.0, 0.5])
 @pytest.mark.parametrize("size", SIZES)
 def test_numbers_come_out_once_and_in_order(size, pauses):

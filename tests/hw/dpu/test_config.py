@@ -1,0 +1,43 @@
+"""Limits of the fields, and what follows from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.dpu.config import DpuConfig
+from hw.lib.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    "field, least, greatest",
+    [
+        ("depth", 1, 4),
+        ("banks", 8, 64),
+        ("registers", 8, 256),
+        ("pe_stages", 1, 8),
+        ("instruction_words", 4, 1 << 20),
+        ("data_rows", 4, 1 << 20),
+    ],
+)
+def test_numbers_are_within_their_limits(field, least, greatest):
+    for value in (least, greatest):
+        assert getattr(DpuConfig(**{field: value}), field) == value
+    for value in (least - 1, greatest + 1):
+        with pytest.raises(ConfigError) as caught:
+            DpuConfig(**{field: value})
+        assert caught.value.violations == (
+            f"{field} = {value}: must be a whole number from {least} to {greatest}",
+        )
+
+
+def test_banks_are_whole_trees():
+    with pytest.raises(ConfigError) as caught:
+        DpuConfig(depth=4, banks=24)
+    assert caught.value.violations == ("banks = 24: must be a multiple of 2**depth = 16",)
+
+
+def test_what_follows():
+    config = DpuConfig(depth=2, banks=24, pe_stages=3)
+    assert (config.trees, config.tree_inputs, config.pes_per_tree, config.pes) == (6, 4, 3, 18)
+    assert [config.layer_latency(layer) for layer in range(3)] == [1, 4, 7]
+    assert (config.load_latency, config.drain_cycles) == (2, 7)

@@ -1,0 +1,46 @@
+"""Limits of the fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.lib.errors import ConfigError
+from hw.sam.config import SamConfig
+
+
+@pytest.mark.parametrize(
+    "field, least, greatest",
+    [
+        ("index_bits", 8, 32),
+        ("queue_depth", 2, 1024),
+        ("array_words", 16, 1 << 24),
+        ("accumulator_words", 32, 1 << 22),
+        ("alu_stages", 1, 8),
+        ("memory_latency", 1, 256),
+        ("memory_bandwidth", 1, 8),
+        ("memory_in_flight", 1, 64),
+    ],
+)
+def test_numbers_are_within_their_limits(field, least, greatest):
+    for value in (least, greatest):
+        assert getattr(SamConfig(**{field: value}), field) == value
+    for value in (least - 1, greatest + 1):
+        with pytest.raises(ConfigError) as caught:
+            SamConfig(**{field: value})
+        assert caught.value.violations[0] == (
+            f"{field} = {value}: must be a whole number from {least} to {greatest}"
+        )
+
+
+@pytest.mark.parametrize("field", ["accumulator_words", "memory_bandwidth"])
+def test_some_are_powers_of_two(field):
+    value = 3 * getattr(SamConfig(), field) // 2
+    with pytest.raises(ConfigError) as caught:
+        SamConfig(**{field: value})
+    assert caught.value.violations == (f"{field} = {value}: must be a power of two",)
+
+
+def test_widths_of_streams():
+    config = SamConfig(format="float16", index_bits=12)
+    kinds = ("val", "crd", "ref", "repsig", "bv")
+    assert [config.stream_width(kind) for kind in kinds] == [16, 12, 12, 4, 32]
