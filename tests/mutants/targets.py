@@ -133,13 +133,25 @@ class Neighbours:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-        def found(folders: tuple[str, ...], pattern: str) -> dict[str, set[str]]:
-            paths = [path for folder in folders for path in sorted((root / folder).rglob(pattern))]
-            return {path.relative_to(root).as_posix(): imports(path) for path in paths}
+        self._tests: dict[str, set[str]] = {}
+        self._sources: dict[str, set[str]] = {}
+        for folder in ("hw", "sw", "tests"):
+            for path in sorted((root / folder).rglob("*.py")):
+                self._sources[path.relative_to(root).as_posix()] = imports(path)
+        for file in self._sources:
+            if file.startswith(("tests/hw", "tests/sw")) and "/test_" in file:
+                if not file.endswith(FAR):
+                    self._tests[file] = self._used(file)
 
-        tests = found(("tests/hw", "tests/sw"), "test_*.py")
-        self._tests = {test: used for test, used in tests.items() if not test.endswith(FAR)}
-        self._sources = found(("hw", "sw", "tests/support"), "*.py")
+    def _used(self, test: str) -> set[str]:
+        """What a test imports, itself or through other modules of tests."""
+        found: set[str] = set()
+        waiting = [test]
+        while waiting:
+            new = self._sources.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += [file for file in new if file.startswith("tests/")]
+        return found
 
     def of(self, source: str) -> list[str]:
         """Those named after it first; then those that import it, or else what imports it, ….
@@ -161,7 +173,11 @@ class Neighbours:
         while reached and not nearest:
             nearest = [test for test, used in self._tests.items() if used & reached]
             names = {name.replace("/__init__.py", ".py") for name in reached}
-            reached = {file for file, used in self._sources.items() if used & names} - seen
+            reached = {
+                file
+                for file, used in self._sources.items()
+                if used & names and not file.startswith("tests/")
+            } - seen
             seen |= reached
         nearest = [test for test in nearest if test.startswith(home)] or nearest
         return [*named, *(test for test in nearest if test not in named)]

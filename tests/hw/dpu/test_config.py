@@ -36,6 +36,20 @@ def test_banks_are_whole_trees():
     assert caught.value.violations == ("banks = 24: must be a multiple of 2**depth = 16",)
 
 
+def test_by_default_it_is_the_paper_s_large_one():
+    assert DpuConfig().to_dict() == {
+        "depth": 3,
+        "banks": 64,
+        "registers": 32,
+        "format": "float32",
+        "output_interconnect": "layered",
+        "pe_stages": 1,
+        "instruction_words": 8192,
+        "data_rows": 4096,
+        "overlap": True,
+    }
+
+
 def test_what_follows():
     config = DpuConfig(depth=2, banks=24, pe_stages=3)
     assert (config.trees, config.tree_inputs, config.pes_per_tree, config.pes) == (6, 4, 3, 18)

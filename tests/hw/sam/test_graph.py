@@ -1,0 +1,48 @@
+"""What a graph knows of its streams."""
+
+from __future__ import annotations
+
+from tests.hw.sam.graphs import graph
+
+MATRIX = graph(
+    {
+        "root": "root",
+        "i": ("fiberlookup", {"index": "i"}),
+        "j": ("fiberlookup", {"index": "j"}),
+        "nameless": "fiberlookup",
+        "hold": "crdhold",
+        "vals": "arrayvals",
+        "write": "valwrite",
+    },
+    [
+        "root.out_ref -> i.ref",
+        "root.out_ref -> nameless.ref",
+        "i.out_ref -> j.ref",
+        "i.out_crd -> hold.outer",
+        "j.out_crd -> hold.inner",
+        "j.out_ref -> vals.ref",
+        "vals.out_val -> write.val",
+    ],
+)
+
+
+def test_the_index_of_a_stream_is_its_block_s_or_that_of_what_the_block_reads():
+    outputs = {
+        ("i", "out_crd"): "i",
+        ("j", "out_ref"): "j",
+        ("hold", "out_outer"): "i",
+        ("hold", "out_inner"): "j",
+        ("root", "out_ref"): "",
+        ("nameless", "out_crd"): "",
+    }
+    assert {output: MATRIX.index_of(*output) for output in outputs} == outputs
+
+
+def test_kinds_of_streams():
+    outputs = {
+        ("root", "out_ref"): "ref",
+        ("i", "out_crd"): "crd",
+        ("hold", "out_outer"): "crd",
+        ("vals", "out_val"): "val",
+    }
+    assert {output: MATRIX.kind_of_stream(*output) for output in outputs} == outputs
