@@ -19,7 +19,7 @@ from sw.program.atomic import write_text
 from tests.mutants.report import GOAL, Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Group, Neighbours, chosen
-from tests.mutants.workspace import ROOT, Workspace
+from tests.mutants.workspace import ROOT, BaselineError, Workspace
 
 TARGETS = tuple(dict.fromkeys(group.target for group in GROUPS))
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
@@ -29,12 +29,6 @@ BUDGET_S = 60.0
 SLACK = 4.0
 SLACK_S = 30.0
 """How much longer than without a mutant tests may take."""
-
-
-class TestsFail(click.ClickException):
-    """Tests fail without any mutant."""
-
-    exit_code = 2
 
 
 def equivalents() -> set[Mutant]:
@@ -65,13 +59,11 @@ def sample(group: Group, file: str | None, count: int, seed: int) -> list[Mutant
 def outcomes(
     group: Group, sampled: Sequence[Mutant], workspace: Workspace, seed: int
 ) -> Iterator[Outcome]:
-    """The verdict on each. Raises ``TestsFail``."""
+    """The verdict on each. Raises ``BaselineError``."""
     neighbours = Neighbours(workspace.root)
     near = {name: neighbours.of(name) for name in {mutant.file for mutant in sampled}}
     used = sorted({test for tests in near.values() for test in tests} | set(group.whole))
     seconds = workspace.seconds(used, seed, group.plain)
-    if seconds is None:
-        raise TestsFail(f"{group.name}: tests fail without a mutant: {' '.join(used)}")
     known = equivalents()
     for mutant in sampled:
         tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
@@ -131,6 +123,9 @@ def main(
                     found.append(outcome)
                     progress.advance(bar)
                     _tell(progress, outcome)
+    except BaselineError as error:
+        console.print(f"Error: {error}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
     finally:
         if json_file:
             texts = [outcome.to_dict() for outcome in found]

@@ -12,7 +12,7 @@ from tests.mutants.__main__ import EQUIVALENT, equivalents, sample
 from tests.mutants.report import Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Neighbours, chosen
-from tests.mutants.workspace import ROOT, Workspace
+from tests.mutants.workspace import ROOT, BaselineError, Workspace
 
 SOFTWARE = '''"""Text 1."""
 
@@ -122,6 +122,9 @@ def test_verdicts():
         assert verdict(found["(a <= b)"]) == "survived"
         assert verdict(found["3"]) == "broken"
         assert (workspace.root / "toy.py").read_bytes() == TOY
+        workspace.write("test_no.py", b"def test_no():\n    assert False\n")
+        with pytest.raises(BaselineError, match="^test_no.py::test_no: fails without a mutant$"):
+            workspace.seconds(["test_no.py"], 0, False)
         workspace.write("test_toy.py", b"def test_it():\n    while True: pass\n")
         assert workspace.verdict(found["3"], ["test_toy.py"], 3.0, 0, False) == "timeout"
     assert not workspace.root.exists()

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from tests.mutants.sites import Mutant
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("hw", "sw", "tests", "cocotb_tests", "bench", "manual", "configs", "examples")
+FOLDERS = ("hw", "sw", "tests", "cocotb_tests", "bench", "manual", "configs", "examples", "docs")
 FILES = ("pyproject.toml", "Makefile", "README.md")
 MEMORY = 16 << 30
 """Bytes of address space that a mutant's tests may take."""
@@ -27,6 +27,10 @@ MEMORY = 16 << 30
 _LONG_S = 3600.0
 NO_TESTS_RAN = {2, 3, 4, 5}
 """Exit statuses of pytest where it did not get as far as tests: modules could not be imported."""
+
+
+class BaselineError(Exception):
+    """Tests fail without any mutant."""
 
 
 class Workspace:
@@ -100,16 +104,18 @@ class Workspace:
         command += [f"--hypothesis-seed={seed}", *options, *tests]
         return self.run(command, limit_s, plain)
 
-    def seconds(self, tests: Sequence[str], seed: int, plain: bool) -> dict[str, float] | None:
-        """How long each file of tests takes; None if one fails."""
+    def seconds(self, tests: Sequence[str], seed: int, plain: bool) -> dict[str, float]:
+        """How long each file of tests takes. Raises ``BaselineError`` if one does."""
         report = self.root / "report.xml"
-        status = self.test(
-            tests, 3600, seed, plain, f"--junitxml={report}", "-ojunit_family=xunit1"
-        )
+        options = (f"--junitxml={report}", "-ojunit_family=xunit1")
+        status = self.test(tests, _LONG_S, seed, plain, *options)
+        cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
         if status != 0:
-            return None
+            wrong = (case for case in cases if len(case.findall("failure") + case.findall("error")))
+            name = next((f"{case.get('file')}::{case.get('name')}" for case in wrong), tests[0])
+            raise BaselineError(f"{name}: fails without a mutant")
         found = dict.fromkeys(tests, 0.0)
-        for case in ElementTree.parse(report).iter("testcase"):
+        for case in cases:
             for test in tests:
                 if case.get("file", "").startswith(test):
                     found[test] += float(case.get("time", 0))

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from amaranth.hdl import Shape
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.fault import fault_layout, fault_recorder
-from hw.dpu.isa import ErrorCause
+from hw.dpu.isa import ErrorCause, Opcode, instruction
 from hw.lib.fault_recorder import FaultRecorder
 from tests.hw.dpu.simulate import seeded, simulate
 
@@ -123,3 +124,10 @@ def test_cycles_without_faults_leave_none():
         assert await record(ctx, recorder, {}) == (ErrorCause.NONE, 0)
 
     simulate(recorder, process)
+
+
+@pytest.mark.parametrize("rows", [16, 17, 1000])
+def test_the_row_is_as_wide_as_an_instruction_s(rows):
+    config = DpuConfig(data_rows=rows)
+    shapes = (fault_layout(config)["row"].shape, instruction(config, Opcode.LOAD)["row"].shape)
+    assert len({Shape.cast(shape).width for shape in shapes}) == 1

@@ -5,6 +5,7 @@ import pytest
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
     FIRST_WRITER,
+    ErrorCause,
     Opcode,
     PeOp,
     instruction,
@@ -72,6 +73,17 @@ def test_every_format_is_whole_bytes_without_gaps_and_opcode_first(config: DpuCo
 def test_a_write_source_can_name_every_writer(config: DpuConfig):
     most = max(len(writers(config, bank)) for bank in range(config.banks))
     assert FIRST_WRITER + most <= 1 << write_source_bits(config)
+
+
+def test_causes_have_the_numbers_that_the_manual_gives():
+    assert {cause.name: cause.value for cause in ErrorCause} == {
+        "NONE": 0,
+        "ILLEGAL_OPCODE": 1,
+        "ADDRESS_OUT_OF_RANGE": 2,
+        "READ_OF_EMPTY_REGISTER": 3,
+        "WRITE_TO_FULL_BANK": 4,
+        "WRITE_CONFLICT": 5,
+    }
 
 
 def test_formats_beside_exec_exist_with_overlap_only():

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_word_bits
+from hw.dpu.isa import START_CYCLES, ErrorCause, Opcode, PeOp, instruction_word_bits
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
-from sw.runtime.host import HostDriver, Status
+from sw.runtime.host import AcceleratorError, HostDriver, Status
 from tests.support.amaranth_port import AmaranthPort
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
 
 CONFIG = DpuConfig(
     depth=2, banks=8, registers=8, format="fixed16.0", instruction_words=16, data_rows=16
 )
+DONE = Status(busy=False, done=True, cause=0, detail=0)
 
 
 def machine() -> HostDriver:
@@ -62,9 +64,50 @@ def test_two_trees_compute_in_one_instruction():
     for offset in (0, 10):
         driver.write_window("data", [np.arange(1, 9) + offset], row=3)
         driver.write_window("data", [np.full(8, 7)], row=5)
-        assert driver.run(max_cycles=100) == Status(busy=False, done=True, cause=0, detail=0)
+        assert driver.run(max_cycles=100) == DONE
         assert driver.cycles() == START_CYCLES + len(instructions) - 1 + CONFIG.drain_cycles
         assert driver.counters() == {"exec": 1, "copy": 0, "load": 1, "store": 1, "nop": 3}
         product = -(3 + 2 * offset) & 0xFFFF
         expected = [7, product, 7, 7, 6 + offset, 7, 7 + offset, 7]
         assert driver.read_window("data", 5, 1)[0].tolist() == expected
+
+
+def test_long_instructions_follow_each_other_without_a_gap():
+    """Each of them takes more than half a row of the instruction memory."""
+    driver = machine()
+    instructions = [Instruction(Opcode.EXEC)] * 12
+    stream = program(CONFIG, [*instructions, HALT])
+    assert len(stream) > 8 * instruction_word_bits(CONFIG) // 8
+    write_program(driver, stream)
+    assert driver.run(max_cycles=100) == DONE
+    assert driver.cycles() == START_CYCLES + len(instructions) + CONFIG.drain_cycles
+    assert driver.counters()["exec"] == len(instructions)
+
+
+@pytest.mark.parametrize(
+    "stream, before, cause, detail",
+    [
+        ([Opcode.NOP, 9], 1, ErrorCause.ILLEGAL_OPCODE, 9),
+        (program(CONFIG, [NOP, NOP, store(5, {6: 3})]), 2, ErrorCause.READ_OF_EMPTY_REGISTER, 6),
+    ],
+)
+def test_a_fault_ends_the_run_in_its_cycle(stream, before, cause, detail):
+    driver = machine()
+    write_program(driver, np.array(stream, np.uint8))
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=100)
+    assert caught.value.status == Status(False, False, cause, detail)
+    assert driver.cycles() == START_CYCLES + before + 1  # that of the fault
+    assert driver.counters()["nop"] == before
+
+
+def test_instructions_that_do_not_end_within_the_memory():
+    driver = machine()
+    size = CONFIG.instruction_words * instruction_word_bits(CONFIG) // 8
+    rows = np.full(size, Opcode.NOP, np.uint8)
+    rows[-1] = Opcode.EXEC
+    write_program(driver, rows)
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=10_000)
+    status = Status(False, False, ErrorCause.ADDRESS_OUT_OF_RANGE, size - 1)
+    assert caught.value.status == status
