@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sw.golden import embedding
-from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool
+from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
@@ -176,6 +176,13 @@ def test_sums_means_and_maxima() -> None:
     assert pool(*case(rows, bags, weights).lookup, "float32").ravel().tolist() == [9, 0, -5.5, 3]
 
 
+def test_in_float64_nothing_is_rounded() -> None:
+    one, other = float(F32(0.1)), float(F32(0.2))
+    for pooling, expected in (("sum", one + other), ("mean", (one + other) / 2), ("max", other)):
+        given = case([0.1, 0.2], [[0, 1], []], pooling=pooling)
+        assert pool_float64(*given.lookup).ravel().tolist() == [expected, 0.0]
+
+
 def test_a_weighted_mean_is_divided_by_the_number_of_indices() -> None:
     given = case([3.0], [[0, 0]], [4.0, 2.0], "mean")
     assert pool(*given.lookup, "float32") == 9
@@ -298,7 +305,9 @@ def test_the_bound_by_hand() -> None:
     assert bound(*given.lookup, "float32").ravel().tolist() == [2 * 2.0**-22, 0.0, 0.0]
     # float16 has its next numbers 2^-9 away: no sum so near to 3 is rounded to them.
     assert bound(*given.lookup, "float16").ravel().tolist() == [0.0, 0.0, 0.0]
-    # Its neighbour 2049 lies in the middle of two of them.
+    # A single term is what it is, also in the middle of two of them; a sum there is not.
+    single = case([2049.0], [[0]])
+    assert bound(*single.lookup, "float16").ravel().tolist() == [0.0]
     middle = case([1.0, 2048.0], [[0, 1]])
     assert bound(*middle.lookup, "float16").ravel().tolist() == [2.0]
 
@@ -375,6 +384,8 @@ def test_the_bound_is_no_larger_than_it_must_be() -> None:
         # Subnormal numbers add up exactly; products below them are lost.
         ([2.0**-149, 2.0**-140], [[0, 1, 1]], None, True),
         ([2.0**-149], [[0]], [0.5], False),
+        ([0.5], [[0]], [2.0**-149], False),
+        ([0.5], [[0]], [2.0**-148], True),
         ([2.0**-100], [[0]], [2.0**-100], False),
         # Nothing is claimed of sums that may overflow, or of no numbers.
         ([2.0**127], [[0]], None, False),

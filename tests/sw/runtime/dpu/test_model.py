@@ -453,6 +453,13 @@ def test_passing_leaves_bits_and_computing_makes_nans_canonical():
     assert result.data[0].tolist() == [0x7FC00000, 0, 0xFFABCDEF, 0, 0, 0, 0, 0]
 
 
+def test_bits_above_the_format_s_are_not_there():
+    config = DpuConfig(depth=2, banks=8, registers=8, format="fixed16.0", data_rows=16)
+    data = np.full((config.data_rows, config.banks), 0xABCD0007, np.uint32)
+    found = run(config, program(config, [HALT]), data).data
+    assert np.unique(found).tolist() == [7]
+
+
 def test_the_given_data_memory_is_left_alone():
     data = np.zeros((16, 8), np.uint32)
     data[1] = 7

@@ -155,6 +155,14 @@ def test_rows_that_were_not_loaded_are_not_there():
     assert caught.value.block.name == "c"
 
 
+def test_an_array_that_was_not_loaded_has_no_rows():
+    with pytest.raises(ModelError) as caught:
+        run(image={name: rows for name, rows in IMAGE.items() if name != "c_vals"})
+    assert str(caught.value) == (
+        "block c (arrayvals): reads row 1 of vals: must be below 0, which were loaded"
+    )
+
+
 def test_a_machine_without_a_graph():
     with pytest.raises(ConfigError) as caught:
         run(SamConfig())

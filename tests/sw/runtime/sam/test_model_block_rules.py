@@ -96,6 +96,24 @@ from tests.support.sam_model_block import run
             "fiber 1 of inner ends in S0: must be S1, as outer has it",
         ),
         (
+            "crdhold",
+            {"outer": "1 2 S0 D", "inner": "1 S0 2 S0 D"},
+            {},
+            "fiber 1 of inner ends in S0: must be S1, as outer has it",
+        ),
+        (
+            "valdrop",
+            {"crd": "1 2 S0 D", "val": "1 S0 S0 D"},
+            {},
+            "token 1: crd has data and val has S0",
+        ),
+        (
+            "fiberwrite",
+            {"crd": "31 32 S0 D"},
+            {"parameters": {"format": "bitvector"}, "settings": {"words": 1}},
+            "coordinate 32: must be below 32",
+        ),
+        (
             "reduce",
             {"val": "1 S1 D", "crd": "S0 D"},
             {},
@@ -153,3 +171,16 @@ def test_rules_of_the_hardware(kind, inputs, more, text):
     with pytest.raises(ModelError) as caught:
         run(kind, inputs, **more)
     assert str(caught.value) == f"block b ({kind}): {text}"
+
+
+@pytest.mark.parametrize(
+    "val, steps",
+    [
+        ("1 2 S0 3 S0 D", 6),
+        # A stop that is given on takes a step of its own, in which the next value is taken.
+        ("1 2 S1 3 S1 D", 7),
+        ("1 2 S1 S1 D", 7),
+    ],
+)
+def test_steps_of_a_reduction(val, steps):
+    assert run("reduce", {"val": val}).steps.count == steps
