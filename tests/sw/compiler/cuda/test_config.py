@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from hw.dpu.config import DpuConfig
 from hw.lib.errors import ConfigError
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig
+from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig, require_cuda
 
 NAMES = "sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121"
 
@@ -66,3 +67,10 @@ def test_all_violations_are_reported_at_once() -> None:
         "block_threads",
         "checked",
     ]
+
+
+def test_configurations_of_other_targets_are_refused_by_name() -> None:
+    config = CudaConfig()
+    assert require_cuda("mine", config) is config
+    with pytest.raises(ConfigError, match="^mine: is of target dpu: must be of target cuda$"):
+        require_cuda("mine", DpuConfig())

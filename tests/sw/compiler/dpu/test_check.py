@@ -40,6 +40,11 @@ class TestBinary:
         with broken("the group of operation 2 has 2 levels"):
             check_binary(self.TREE, dataclasses.replace(SMALL, depth=1))
 
+    def test_the_first_operation_is_a_level_too(self):
+        with broken("the group of operation 1 has 2 levels"):
+            chain = binary_dag(2, [(ADD, 0, 1), (ADD, 2, 2)], [3], [1, 1])
+            check_binary(chain, dataclasses.replace(SMALL, depth=1))
+
     @pytest.mark.parametrize("side", ["left", "right"])
     @pytest.mark.parametrize("value", [5, 6, -1])
     def test_operands_come_first(self, side: str, value: int):

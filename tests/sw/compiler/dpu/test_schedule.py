@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from itertools import pairwise
 
@@ -161,6 +162,25 @@ def test_a_program_longer_than_the_first_arrays():
     broad = run_passes(seeded_dag(3000, seed=5), DpuConfig(depth=2, banks=32, registers=32))
     require_right(broad)
     assert (broad.schedule.cycles.write != NONE).sum() > 4096
+
+
+@pytest.mark.parametrize(
+    "dag, registers, with_overlap, without",
+    [
+        (seeded_dag(150, 1), 8, 77, 106),
+        (seeded_dag(150, 1), 16, 71, 97),
+        (seeded_dag(300, 3), 8, 210, 219),
+        (seeded_dag(300, 3), 16, 204, 209),
+        (shape("butterfly"), 8, 43, 58),
+        (shape("balanced_tree"), 8, 36, 55),
+        (shape("high_fan_out"), 8, 137, 218),
+    ],
+)
+def test_no_cycle_too_many(dag: Dag, registers: int, with_overlap: int, without: int):
+    """A schedule that is legal, but worse than it was."""
+    for overlap, most in ((True, with_overlap), (False, without)):
+        config = dataclasses.replace(SMALL, registers=registers, overlap=overlap)
+        assert run_passes(dag, config).schedule.length <= most
 
 
 def test_without_operations_no_cycle_is_needed():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.dpu.simplify import simplify
+from sw.compiler.dpu.simplify import needed_nodes, simplify, use_counts
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from tests.support.dags import SHAPES, dags, shape
@@ -115,3 +115,11 @@ def test_random_dags_mean_the_same_in_no_more_operations(dag: Dag, reassociate: 
     assert meaning_of_dag(simple, leaves(dag, seed)) == meaning_of_dag(dag, leaves(dag, seed))
     assert simple.operations <= dag.operations
     assert len(simple.inputs) == len(dag.inputs)
+
+
+def test_only_needed_nodes_use_their_operands():
+    offsets, operands = np.array([0, 0, 2, 3]), np.array([0, 0, 0])
+    outputs = np.array([2])
+    needed = needed_nodes(offsets, operands, outputs)
+    assert needed.tolist() == [True, False, True]
+    assert use_counts(offsets, operands, outputs, needed).tolist() == [1, 0, 2]
