@@ -133,8 +133,8 @@ def main(
     wide = Console(width=max(120, Console().width))
     wide.print(survivors(found).for_console("Survivors"), summary(found).for_console("Mutants"))
     if output:
-        command = f"python -m tests.mutants --count {count} --seed {seed}"
-        write_text(output, page(output.read_text() if output.exists() else "", found, command))
+        old = output.read_text() if output.exists() else ""
+        write_text(output, page(old, found, f"--count {count} --seed {seed}"))
     by_group = [[o for o in found if o.group is group] for group in plan]
     sys.exit(any(share(outcomes) < GOAL for outcomes in by_group))
 

@@ -61,19 +61,25 @@ def survivors(outcomes: Sequence[Outcome]) -> Cells:
     return Cells(("place", "in", "before", "after"), rows, names=4)
 
 
-def page(old: str, outcomes: Sequence[Outcome], command: str) -> str:
-    """The page, as Markdown; groups without outcomes stay as they are on the ``old`` one."""
+def page(old: str, outcomes: Sequence[Outcome], sampled: str) -> str:
+    """The page, as Markdown; groups without outcomes stay as they are on the ``old`` one.
+
+    ``sampled``: the command's options that say which mutants there are.
+    """
     blocks = [_ABOUT]
     for group in GROUPS:
         found = [outcome for outcome in outcomes if outcome.group == group]
         name = group.name.replace(" ", "_")
-        body = _section(found, command) if found else find_section(old, name) or "Not run yet."
+        body = (
+            _section(group, found, sampled) if found else find_section(old, name) or "Not run yet."
+        )
         blocks += [f"## {group.name}", marked(name, body)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _section(outcomes: Sequence[Outcome], command: str) -> str:
+def _section(group: Group, outcomes: Sequence[Outcome], sampled: str) -> str:
     """Tables and the command, as Markdown."""
+    command = f"python -m tests.mutants --target {group.target} --kind {group.kind} {sampled}"
     blocks = [summary(outcomes).to_markdown(), f"`{command}`"]
     lived = survivors(outcomes)
     if lived.body:

@@ -146,10 +146,11 @@ def test_shares_are_of_those_that_change_behaviour():
 
 
 def test_the_page_keeps_what_was_not_run():
-    first = page("", outcomes("survived"), "command")
+    first = page("", outcomes("survived"), "--count 1 --seed 2")
     assert "## RTL dpu" in first and "| `a.py:3` | `f` | `a \\| b` | `(a & b)` |" in first
     assert "## RTL sam\n\n<!-- RTL_sam:begin -->\nNot run yet." in first
-    assert page(first, [], "other") == first
+    assert "`python -m tests.mutants --target dpu --kind RTL --count 1 --seed 2`" in first
+    assert page(first, [], "") == first
 
 
 def test_constants_of_modules_and_classes_are_named():
