@@ -54,6 +54,12 @@ from tests.support.sam_model_block import run
             "fiber 0 ends in S0 in crd0 and in S1 in crd1",
         ),
         (
+            "intersect",
+            {"crd0": "0 1 S0 D", "ref0": "0 S0 S0 D", "crd1": "0 S0 D", "ref1": "0 S0 D"},
+            {},
+            "token 1: crd0 has data and ref0 has S0",
+        ),
+        (
             "union",
             {"crd0": "0 S0 D", "ref0": "0 S0 D", "crd1": "0 S0 S0 D", "ref1": "0 S0 S0 D"},
             {},
