@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -74,3 +75,10 @@ def test_configurations_of_other_targets_are_refused_by_name() -> None:
     assert require_cuda("mine", config) is config
     with pytest.raises(ConfigError, match="^mine: is of target dpu: must be of target cuda$"):
         require_cuda("mine", DpuConfig())
+
+
+def test_limits_of_multiprocessors() -> None:
+    """Warps and blocks of each, from compute capability 7.5 to 12.1."""
+    found = [astuple(each)[:2] for each in ARCHITECTURES.values()]
+    first = [(32, 16), (64, 32), (48, 16), (48, 16), (48, 24)]
+    assert found == [*first, *[(64, 32)] * 3, *[(48, 24)] * 3]
