@@ -29,11 +29,11 @@ L 1 0 -1
 T 2 2 2 -0.5
 L 3 2 2
 L 4 2 -2
-D 5 2 2 3 4 -0.25 4 3 -1.5
+D 5 2 2 3 4 -0.2525 4 3 -1.5
 D 6 1 1 0 2 0
-D 7 1 2 0 2 -0.25 1 5 -1.5
+D 7 1 2 0 2 -0.2525 1 5 -1.5
 T 8 4 3 -0.5
-D 9 3 2 6 8 -0.7 7 8 -0.7
+D 9 3 2 6 8 -0.6931 7 8 -0.6931
 """
 
 
@@ -45,7 +45,7 @@ def test_a_circuit_has_every_product_and_shares_leaves(tmp_path: Path):
     assert dag.operations == 2 * 3 + 7 * 2 + 3
     literals = ["L[-1]", "L[-2]", "L[-3]", "L[1]", "L[2]", "L[3]"]
     assert sorted(dag.name(node) for node in dag.inputs) == literals
-    # exp of -0.5, -0.25, -1.5, -0.7 and 0; and 1 - exp(-0.5).
+    # exp of -0.5, -0.2525, -1.5, -0.6931 and 0; and 1 - exp(-0.5).
     assert int((dag.op == Op.CONST).sum()) == 6
 
 

@@ -123,10 +123,10 @@ def test_names_of_kinds() -> None:
     )
 
 
-def test_a_name_of_two_lines_stays_in_the_comment() -> None:
-    source = fused((Feature("a", 9, 4), one_hot()), name="x\nint y; \\").source
+def test_a_name_stays_in_the_comment() -> None:
+    source = fused((Feature("a", 9, 4), one_hot()), name='x"; int y; \\').source
     assert source.splitlines()[0] == (
-        r'// The embedding layer of "x\nint y; \\": 1 features, 1 codes. Generated.'
+        r'// The embedding layer of "x\"; int y; \\": 1 features, 1 codes. Generated.'
     )
 
 
