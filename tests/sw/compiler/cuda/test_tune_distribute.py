@@ -123,6 +123,27 @@ def test_what_goes_wrong_when_an_outcome_is_noted_ends_the_tuning():
     assert len(gpus.measured) <= 3
 
 
+def test_after_an_outcome_that_cannot_be_noted_no_other_is_noted():
+    first = threading.Event()
+
+    class Slower(SimulatedGpus):
+        def local(self, device, job):
+            times = super().local(device, job)  # both devices are at work
+            if device == 0:
+                first.wait(60)
+            return times
+
+    def finished(job, outcome):
+        noted.append(job)
+        first.set()
+        raise OSError("disk full")
+
+    noted: list[Job] = []
+    with pytest.raises(OSError, match="^disk full$"):
+        distribute(jobs(2), Slower(MODEL, devices=2, together=True), finished, {}, print)
+    assert len(noted) == 1
+
+
 def test_outcomes_of_jobs_under_way_are_kept_when_the_tuning_ends():
     failed = threading.Event()
 
