@@ -12,7 +12,7 @@ from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from sw.runtime.host import AcceleratorError, HostDriver, Status
 from tests.support.amaranth_port import AmaranthPort
-from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
+from tests.support.dpu_programs import HALT, NOP, Instruction, copy, load, program, store
 
 CONFIG = DpuConfig(
     depth=2, banks=8, registers=8, format="fixed16.0", instruction_words=16, data_rows=16
@@ -70,6 +70,19 @@ def test_two_trees_compute_in_one_instruction():
         product = -(3 + 2 * offset) & 0xFFFF
         expected = [7, product, 7, 7, 6 + offset, 7, 7 + offset, 7]
         assert driver.read_window("data", 5, 1)[0].tolist() == expected
+
+
+def test_words_are_copied_through_the_crossbar():
+    lanes = {bank: (bank + 3) % 8 for bank in range(8)}
+    moved = copy(dict.fromkeys(range(8), 0), lanes, free=range(8))
+    stored = store(5, dict.fromkeys(range(8), 0))
+    driver = machine()
+    write_program(driver, program(CONFIG, [load(3, *range(8)), NOP, moved, NOP, NOP, stored, HALT]))
+    driver.write_window("data", [np.arange(1, 9)], row=3)
+    assert driver.run(max_cycles=100) == DONE
+    assert driver.counters() == {"exec": 0, "copy": 1, "load": 1, "store": 1, "nop": 3}
+    copied = [lanes[bank] + 1 for bank in range(8)]
+    assert driver.read_window("data", 5, 1)[0].tolist() == copied
 
 
 def test_long_instructions_follow_each_other_without_a_gap():
