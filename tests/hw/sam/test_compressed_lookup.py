@@ -261,3 +261,11 @@ def test_faults(segment, ref, skip):
     memories = {"mem_seg": [segment], "mem_crd": [(0,)]}
     with pytest.raises(AssertionError, match="fault in cycle"):
         run_block(CompressedLookup(16, skip, 4096), {"ref": [ref]}, OUTPUTS, memories=memories)
+
+
+@SKIPS
+def test_a_fiber_may_end_where_the_array_does(skip):
+    block = CompressedLookup(16, skip, 3)
+    refs = parse_stream("0 2 S0 D")
+    got = run_block(block, {"ref": refs}, OUTPUTS, memories=arrays(CSR))
+    assert format_stream(got["out_crd"]) == "0 2 S0 1 S1 D"
