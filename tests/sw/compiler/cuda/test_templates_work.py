@@ -7,7 +7,10 @@ from dataclasses import astuple
 
 import pytest
 
+from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import template
+from sw.compiler.cuda.templates.costs import mean_length
+from sw.compiler.cuda.templates.row_lanes import RowLanes
 from sw.compiler.cuda.templates.template import Work
 from sw.runtime.cuda.emulation.kernels import LaunchStatistics
 from sw.workloads.embedding.model import Batch, Feature
@@ -100,3 +103,22 @@ def test_estimates_are_finite_and_grow_with_the_bags(name: str) -> None:
             for less, more in zip(estimates, estimates[1:], strict=False):
                 assert all(math.isfinite(value) and value >= 0 for value in less)
                 assert all(a <= b for a, b in zip(less, more, strict=True)), (one, batch)
+
+
+def test_an_empty_batch_has_bags_without_indices() -> None:
+    assert mean_length(0, 0) == 0
+    assert mean_length(4, 10) == 2.5
+
+
+@pytest.mark.parametrize("parts", [2, 4, 8])
+@pytest.mark.parametrize("dim", [4, 12, 64])
+def test_partials_of_a_sample_and_their_count_are_aligned_and_no_larger_than_needed(
+    parts: int, dim: int
+) -> None:
+    feature = Feature("f", 20, dim)
+    schedule = Schedule.of("split_sample", vector=4, parts=parts, unroll=2)
+    needed = parts * RowLanes(feature, 4).partial_bytes() + 4
+    for batch in (1, 7):
+        size = template("split_sample").workspace_bytes(schedule, feature, THREADS, batch, 1000)
+        assert size % (16 * batch) == 0
+        assert needed <= size // batch < needed + 16
