@@ -46,3 +46,18 @@ def test_kinds_of_streams():
         ("vals", "out_val"): "val",
     }
     assert {output: MATRIX.kind_of_stream(*output) for output in outputs} == outputs
+
+
+def test_edges_join_the_blocks_of_their_streams():
+    edges = {
+        (*ends, data["output"], data["input"]) for *ends, data in MATRIX.networkx().edges.data()
+    }
+    assert edges == {
+        ("root", "i", "out_ref", "ref"),
+        ("root", "nameless", "out_ref", "ref"),
+        ("i", "j", "out_ref", "ref"),
+        ("i", "hold", "out_crd", "outer"),
+        ("j", "hold", "out_crd", "inner"),
+        ("j", "vals", "out_ref", "ref"),
+        ("vals", "write", "out_val", "val"),
+    }
