@@ -90,6 +90,7 @@ GROUPS = (
         ("sw/compiler/cuda",),
         without=("dumps.py",),
         whole=(
+            "tests/sw/compiler/cuda/test_template_parameters.py",
             "tests/sw/compiler/cuda/test_compile.py",
             "tests/acceptance/test_cuda_bad_input.py",
         ),
@@ -163,10 +164,12 @@ class Neighbours:
             for folder in Path(source).parents
             if (self._root / "tests" / folder).is_dir()
         )
+        name = Path(source).stem
         named = [
             test
             for test in self._tests
-            if Path(test).stem.startswith(f"test_{Path(source).stem}") and test.startswith(home)
+            if test.startswith(home)
+            and (Path(test).stem.startswith(f"test_{name}") or test.endswith(f"_{name}.py"))
         ]
         nearest: list[str] = []
         reached, seen = {source}, {source}
