@@ -88,7 +88,7 @@ __device__ __forceinline__ Bag load_bag(const FeatureArguments& feature, int sam
   return {begin, static_cast<int>(__ldg(offsets + sample + 1) - begin)};
 }
 
-// No row: what is loaded from it is undefined, and pooling skips it.
+// No row: what pools as nothing.
 constexpr int kNoRow = -1;
 
 // The row at a position of the indices; in checked builds kNoRow where it is out of range, after
@@ -206,25 +206,15 @@ __device__ __forceinline__ Stored<K, kVector> stored_identity() {
   return result;
 }
 
-// Whether what is absent is pooled as identities, or skipped by predicates: of 16-bit elements the
-// conversions would make that a jump, which costs more.
-template <class K>
-constexpr bool kPoolsAbsent = sizeof(typename K::Table) < sizeof(float);
-
+// What is absent is pooled as nothing, not skipped: a predicate that lives from the load to the
+// addition would take one of the seven that a thread has, so that the loads of a round of eight rows
+// could not all be in flight before the first addition. The weight of what is absent must be finite.
 template <class K, int kVector>
 __device__ __forceinline__ Stored<K, kVector> load_if(bool present,
                                                       const typename K::Table* address) {
-  Stored<K, kVector> stored;
-  if constexpr (kPoolsAbsent<K>) stored = stored_identity<K, kVector>();
+  Stored<K, kVector> stored = stored_identity<K, kVector>();
   if (present) stored = load_pack<kVector>(address);
   return stored;
-}
-
-// Pools what load_if loaded. The weight of what is absent must be finite.
-template <class K, int kVector>
-__device__ __forceinline__ void accumulate_if(bool present, Accumulator<kVector>& total,
-                                              const Stored<K, kVector>& stored, float weight) {
-  if (kPoolsAbsent<K> || present) accumulate<K>(total, unpack<K, kVector>(stored), weight);
 }
 
 // Pools one round of rows: all loads are in flight before the first is waited for. A thread has
@@ -249,7 +239,7 @@ __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      accumulate_if<K>(rows[r] != kNoRow, totals[c], stored[r][c], weights[r]);
+      accumulate<K>(totals[c], unpack<K, kVector>(stored[r][c]), weights[r]);
     }
   }
 }

@@ -55,7 +55,7 @@ struct OneHot {
         }
 #pragma unroll
         for (int s = 0; s < kSamplesPerThread; ++s) {
-          accumulate_if<K>(rows[s] != kNoRow, totals[s], stored[s], weights[s]);
+          accumulate<K>(totals[s], unpack<K, kVector>(stored[s]), weights[s]);
         }
       }
 #pragma unroll

@@ -63,7 +63,7 @@ __device__ __forceinline__ void pool_rows(const FeatureArguments& feature, const
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      accumulate_if<K>(rows[u] != kNoRow, total, stored[u], weights[u]);
+      accumulate<K>(total, unpack<K, kVector>(stored[u]), weights[u]);
       rows[u] = next[u];
     }
   }

@@ -229,8 +229,8 @@ struct ReduceByKey {
         }
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
-          accumulate_if<K>(rows[u] != kNoRow, rest, stored[u],
-                           K::kWeighted ? shared.weights[round + u] : 1.0f);
+          accumulate<K>(rest, unpack<K, kVector>(stored[u]),
+                        K::kWeighted ? shared.weights[round + u] : 1.0f);
           const int bag = shared.ends[round + u];
           if (bag == kNone) continue;
           if (first_bag == kNone) {
