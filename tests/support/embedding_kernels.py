@@ -54,12 +54,15 @@ def case(name: str, feature: Feature | None = None, /, **parameters: int) -> Cas
 
 
 def every_case(name: str, block_threads: int) -> Iterator[Case]:
-    """All that template ``name`` takes: poolings × types × weights × ``DIMS`` × parameters."""
-    for pooling, table, output, index, weighted, dim in itertools.product(
-        POOLINGS, TABLE_TYPES, TABLE_TYPES, INDEX_TYPES, (False, True), DIMS
+    """All that template ``name`` takes: poolings × types × weights × ``DIMS`` × parameters.
+
+    Types of indices take turns: kernels are given the same whatever they are.
+    """
+    for pooling, table, output, weighted, dim in itertools.product(
+        POOLINGS, TABLE_TYPES, TABLE_TYPES, (False, True), DIMS
     ):
         if not (weighted and pooling == "max"):
-            rows = 1 + 7 * dim % 50
+            rows, index = 1 + 7 * dim % 50, ("int32", "int64")[dim % 2]
             feature = Feature("f", rows, dim, pooling, table, output, index, weighted)
             for schedule in template(name).candidates(feature, block_threads):
                 yield Case(feature, schedule)

@@ -71,6 +71,7 @@ std::set<Stream*> streams;
 Stream null_stream;
 std::set<Event*> events;
 std::set<char*> modules;
+std::map<std::string, std::string> kernel_parameters;
 unsigned dynamic_shared = kOptIn;
 uint64_t clock_now = 0;
 Launched launched = nullptr;
@@ -152,6 +153,11 @@ DRIVER fake_count(const char* what) {
     default: return static_cast<int>(contexts.size());
   }
 }
+// A letter for each parameter of a kernel: i, or l for those of 64 bits. Others have four of these.
+DRIVER fake_parameters(const char* kernel, const char* types) {
+  kernel_parameters[kernel] = types;
+  return kSuccess;
+}
 // All device memory at one time; there is room for `most` pieces.
 DRIVER fake_memory(uint64_t* addresses, uint64_t* sizes, int most) {
   int count = 0;
@@ -189,7 +195,7 @@ DRIVER cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 38: *value = 1 << 16; return kSuccess;
     case 75: *value = kGpus[device].major; return kSuccess;
     case 76: *value = kGpus[device].minor; return kSuccess;
-    case 97: *value = (kGpus[device].major == 9 ? 227 : 48) * 1024; return kSuccess;
+    case 97: *value = (kGpus[device].major == 9 ? 227 : 32) * 1024; return kSuccess;
     default: return kInvalidValue;
   }
 }
@@ -354,9 +360,14 @@ DRIVER cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
     return kInvalidValue;
   }
   if (shared > (dynamic_shared > kOptIn ? dynamic_shared : kOptIn)) return kInvalidValue;
-  std::vector<uint64_t> arguments;  // copied now, as a launch does
-  for (int i = 0; i < 4; ++i) arguments.push_back(*static_cast<uint64_t*>(parameters[i]));
   const auto* kernel = static_cast<const Function*>(function);
+  const auto known = kernel_parameters.find(kernel->name);
+  const std::string types = known == kernel_parameters.end() ? "llll" : known->second;
+  std::vector<uint64_t> arguments;  // copied now, as a launch does
+  for (size_t i = 0; i < types.size(); ++i) {
+    arguments.push_back(types[i] == 'i' ? *static_cast<uint32_t*>(parameters[i])
+                                        : *static_cast<uint64_t*>(parameters[i]));
+  }
   return put(stream, [=] {
     const char *image = kernel->image.c_str(), *name = kernel->name.c_str();
     return launched ? launched(image, name, gx, bx, shared, arguments.data()) : int(kSuccess);

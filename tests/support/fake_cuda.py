@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
@@ -52,6 +53,9 @@ def live(what: str) -> int:
     return int(_driver().fake_count(what.encode()))
 
 
+PARAMETERS_OF = {KERNEL: PARAMETERS, MAP_KERNEL: MAP_PARAMETERS}
+"""Of kernels whose parameters are not four of 64 bits, in the form of ``PARAMETERS``."""
+
 _kernels: list[EmulatedKernels] = []
 launches: list[dict[str, Any]] = []
 """Kernel, grid, threads of a block and shared bytes of every launch that ran."""
@@ -75,6 +79,9 @@ def _install() -> None:
     nvrtc.compile_kernel = _compile  # type: ignore[assignment]
     nvrtc.nvrtc_version = lambda: (13, 0)  # type: ignore[assignment]
     _driver().fake_on_launch(_launched)
+    for kernel, parameters in PARAMETERS_OF.items():
+        types = "".join("i" if type == "int" else "l" for type in parameters.values())
+        _driver().fake_parameters(kernel.encode(), types.encode())
 
 
 def _compile(
@@ -100,7 +107,10 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
             name.decode(),
             grid,
             block,
-            [np.uint64(arguments[at]) for at in range(4)],
+            [
+                np.uint32(arguments[at]) if type == "int" else np.uint64(arguments[at])
+                for at, type in enumerate(_parameters(name.decode()))
+            ],
             memory=_memory(),
             shared_bytes=shared,
         )
@@ -108,6 +118,11 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
         print(error)
         return _ILLEGAL_ADDRESS
     return 0
+
+
+def _parameters(kernel: str) -> Sequence[str]:
+    """Types of a kernel's parameters."""
+    return list(PARAMETERS_OF[kernel].values()) if kernel in PARAMETERS_OF else [""] * 4
 
 
 def _memory() -> list[GlobalArray]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
 from sw.compiler.cuda.device_rates import DeviceRates
+from sw.compiler.cuda.layouts import block_shared_bytes
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import Feature
@@ -96,7 +97,7 @@ def estimate(
                 average.sectors,
                 average.barriers,
                 registers(schedule),
-                kind.shared_bytes(schedule, feature, block_threads),
+                block_shared_bytes(kind.shared_bytes(schedule, feature, block_threads)),
             )
         )
     return Estimates(tuple(candidates), *np.array(rows, np.float64).reshape(-1, 8).T)

@@ -17,7 +17,7 @@ def group_texts(model: EmbeddingModel, groups: Sequence[FeatureGroup]) -> dict[s
         kind, known = group.example.kind, group.statistics
         lines += [
             f"group {number}: {group.example.rows} rows of {kind.dim} {kind.table_type}, "
-            f"{kind.pooling}{', weighted' if kind.weighted else ''}, {kind.index_type} indices, "
+            f"{kind.pooling}{', weighted' if kind.weighted else ''}, "
             f"{kind.output_type} outputs, {known.mean:.3g} ± {known.std:.3g} indices a sample, "
             f"none in {1 - known.coverage:.3g} of the samples",
             f"  features {' '.join(model.features[at].name for at in group.features)}",

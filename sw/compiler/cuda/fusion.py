@@ -8,35 +8,70 @@ inline. A chain of ``if`` (the paper's) becomes one comparison after the other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from hw.lib.errors import CapacityError
 from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.layouts import layout_checks
+from sw.compiler.cuda.demands import feature_demands
+from sw.compiler.cuda.layouts import (
+    SHARED_ALIGNMENT,
+    block_shared_bytes,
+    feature_constants,
+    layout_checks,
+)
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 KERNEL = "gnarl_fused_embedding_bags"
-"""Name of the kernel: (arguments, tasks, feature_blocks, block_times)."""
+PARAMETERS = {
+    "tables": "const void* const*",
+    "indices": "const gnarl::Index*",
+    "offsets": "const gnarl::Index*",
+    "weights": "const float*",
+    "output0": "void*",
+    "output1": "void*",
+    "output2": "void*",
+    "workspace": "unsigned char*",
+    "error": "gnarl::ErrorRecord*",
+    "tasks": "const gnarl::Task*",
+    "shares": "const gnarl::Share*",
+    "state": "gnarl::QueueState*",
+    "times": "gnarl::BlockTime*",
+    "queues": "int",
+    "queues_reciprocal": "int",
+    "batch": "int",
+}
+"""Of the kernel: the fields of ``Launch`` in ``task_queue.cuh``, in their order."""
 
 MAP_KERNEL = "gnarl_map_tasks"
-"""Name of the kernel that makes the thread mapping on the device, in contiguous order: (counts,
-arguments, tasks, feature_blocks), with a block for each ``block_threads`` features."""
+MAP_PARAMETERS = {
+    "offsets": "const gnarl::Index*",
+    "tasks": "gnarl::Task*",
+    "shares": "gnarl::Share*",
+    "state": "gnarl::QueueState*",
+    "blocks": "int",
+    "queues": "int",
+    "batch": "int",
+}
+"""Of the kernel that makes the thread mapping on the device, in contiguous order, with a block for
+each ``block_threads`` features: it fills ``tasks``, ``shares`` and the state's ``count``."""
+
+CONSTANT_BYTES = 48 << 10
+"""Of constant memory that features may take; those of larger models are in global memory."""
 
 SHARED_MEMORY = "gnarl_shared_memory"
 
 MAXIMUM_CODES = 65_535
 
-_SHARED_ALIGNMENT = 16
 
 _CXX_TYPES = {
     "float32": "float",
     "float16": "gnarl::Float16",
     "bfloat16": "gnarl::BFloat16",
-    "int32": "int",
-    "int64": "long long",
 }
 _CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 
@@ -76,7 +111,6 @@ class _Code:
         kind = self.feature.kind
         arguments = [
             _CXX_TYPES[kind.table_type],
-            _CXX_TYPES[kind.index_type],
             _CXX_TYPES[kind.output_type],
             _CXX_POOLING[kind.pooling],
             "true" if kind.weighted else "false",
@@ -94,7 +128,7 @@ def map_blocks(features: int, block_threads: int) -> int:
 
 def map_shared_bytes(block_threads: int) -> int:
     """Dynamic shared memory of a block of ``MAP_KERNEL``."""
-    return 4 * block_threads + 4
+    return 12 * block_threads + 16
 
 
 def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
@@ -125,13 +159,13 @@ def _shared_bytes(codes: Sequence[_Code], arch: str) -> int:
     """Of the union of all codes' shared memories."""
     most = ARCHITECTURES[arch].shared_per_block
     for code in codes:
-        if code.shared_bytes > most:
+        needed = block_shared_bytes(code.shared_bytes)
+        if needed > most:
             raise CapacityError(
-                f"feature {code.feature.name}: {code.schedule}: needs {code.shared_bytes:,} bytes "
+                f"feature {code.feature.name}: {code.schedule}: needs {needed:,} bytes "
                 f"of shared memory: must be at most {most:,}, all that {arch} gives a block"
             )
-    largest = max(code.shared_bytes for code in codes)
-    return -(-largest // _SHARED_ALIGNMENT) * _SHARED_ALIGNMENT
+    return block_shared_bytes(max(code.shared_bytes for code in codes))
 
 
 def _source(
@@ -143,6 +177,7 @@ def _source(
         f"{len(codes):,} codes. Generated.",
         *(f'#include "{header}"' for header in headers),
         '#include "gnarl/task_map.cuh"',
+        '#include "gnarl/task_queue.cuh"',
         "",
         *layout_checks(),
         "",
@@ -153,11 +188,11 @@ def _source(
         "",
         *_shared_memory(codes),
         "",
-        "__device__ const unsigned short kCodeOfFeature[kFeatures] = {",
-        *_table(of_feature),
-        "};",
+        *_features(model, schedules, of_feature),
         "",
-        *_fused_kernel(len(codes), schedules.blocks_per_sm),
+        *_codes(codes),
+        "",
+        *_fused_kernel(schedules.blocks_per_sm),
         "",
         *_map_kernel(schedules.block_threads),
         "",
@@ -172,29 +207,52 @@ def _shared_memory(codes: Sequence[_Code]) -> Iterator[str]:
             f"static_assert(sizeof(Code{number}::Shared) == {code.shared_bytes}, "
             f'"shared_bytes of {code.schedule} is wrong");'
         )
-    yield f"union alignas({_SHARED_ALIGNMENT}) Shared {{"
+    yield f"union alignas({SHARED_ALIGNMENT}) Shared {{"
     for number in range(len(codes)):
         yield f"  Code{number}::Shared code{number};"
     yield "};"
-    yield (f"extern __shared__ __align__({_SHARED_ALIGNMENT}) unsigned char {SHARED_MEMORY}[];")
+    yield "struct BlockMemory {"
+    yield "  Shared shared;"
+    yield f"  alignas({SHARED_ALIGNMENT}) gnarl::TaskSlot slot;"
+    yield "};"
+    yield (f"extern __shared__ __align__({SHARED_ALIGNMENT}) unsigned char {SHARED_MEMORY}[];")
 
 
-def _fused_kernel(codes: int, blocks_per_sm: int) -> Iterator[str]:
-    yield f'extern "C" __global__ void __launch_bounds__(kBlockThreads, {blocks_per_sm})'
-    yield f"{KERNEL}(const gnarl::FeatureArguments* arguments, const gnarl::Task* tasks,"
-    yield "    const int* feature_blocks, gnarl::BlockTime* block_times) {"
-    yield "  const gnarl::BlockTimer timer(block_times);"
-    yield "  const gnarl::Task task = tasks[blockIdx.x];"
-    yield "  const gnarl::FeatureArguments feature = arguments[task.feature];"
-    yield "  const int blocks = feature_blocks[task.feature];"
-    yield f"  Shared& shared = *reinterpret_cast<Shared*>({SHARED_MEMORY});"
-    yield "  switch (kCodeOfFeature[task.feature]) {"
-    for code in range(codes):
-        yield f"    case {code}:"
-        yield f"      Code{code}::run(feature, task.block, blocks, shared.code{code});"
-        yield "      break;"
+def _features(
+    model: EmbeddingModel, schedules: ScheduleSet, of_feature: Sequence[int]
+) -> Iterator[str]:
+    """What is known of each feature before any batch."""
+    constants = feature_constants(model, of_feature)
+    space = "__constant__" if constants.nbytes <= CONSTANT_BYTES else "__device__"
+    yield f"{space} const gnarl::FeatureConstants kConstants[kFeatures] = {{"
+    yield from _table(constants)
+    yield "};"
+    yield "__device__ const gnarl::Demand kDemands[kFeatures] = {"
+    yield from _table(feature_demands(model, schedules))
+    yield "};"
+
+
+def _codes(codes: Sequence[_Code]) -> Iterator[str]:
+    yield "struct Codes {"
+    yield "  static __device__ __forceinline__ void run("
+    yield "      int code, const gnarl::FeatureArguments& feature, int block, int blocks,"
+    yield "      Shared& shared) {"
+    yield "    switch (code) {"
+    for code in range(len(codes)):
+        yield f"      case {code}:"
+        yield f"        Code{code}::run(feature, block, blocks, shared.code{code});"
+        yield "        break;"
+    yield "    }"
     yield "  }"
-    yield "  timer.stop(block_times);"
+    yield "};"
+
+
+def _fused_kernel(blocks_per_sm: int) -> Iterator[str]:
+    yield f'extern "C" __global__ void __launch_bounds__(kBlockThreads, {blocks_per_sm})'
+    yield from _head(KERNEL, PARAMETERS)
+    yield f"  const gnarl::Launch launch{{{', '.join(PARAMETERS)}}};"
+    yield f"  BlockMemory& memory = *reinterpret_cast<BlockMemory*>({SHARED_MEMORY});"
+    yield "  gnarl::run_tasks<Codes>(launch, kConstants, memory.shared, memory.slot);"
     yield "}"
 
 
@@ -205,13 +263,20 @@ def _map_kernel(block_threads: int) -> Iterator[str]:
         '"map_shared_bytes is wrong");'
     )
     yield 'extern "C" __global__ void __launch_bounds__(kBlockThreads)'
-    yield f"{MAP_KERNEL}(const gnarl::BlockCount* counts, const gnarl::FeatureArguments* arguments,"
-    yield "    gnarl::Task* tasks, int* feature_blocks) {"
-    yield "  gnarl::map_tasks<kBlockThreads>(counts, arguments, kFeatures, tasks, feature_blocks,"
-    yield f"      *reinterpret_cast<MapShared*>({SHARED_MEMORY}));"
+    yield from _head(MAP_KERNEL, MAP_PARAMETERS)
+    yield "  gnarl::map_tasks<kBlockThreads>(kDemands, offsets, batch, kFeatures, blocks, queues,"
+    yield f"      tasks, shares, state, *reinterpret_cast<MapShared*>({SHARED_MEMORY}));"
     yield "}"
 
 
-def _table(values: list[int]) -> Iterator[str]:
-    for at in range(0, len(values), 20):
-        yield "  " + "".join(f"{value}, " for value in values[at : at + 20]).rstrip()
+def _head(kernel: str, parameters: Mapping[str, str]) -> Iterator[str]:
+    listed = [f"{type} {name}" for name, type in parameters.items()]
+    yield f"{kernel}("
+    yield "    " + ",\n    ".join(listed) + ") {"
+
+
+def _table(rows: np.ndarray) -> Iterator[str]:
+    """A structured array's rows as initializers, a few to a line."""
+    texts = ["{" + ", ".join(map(str, row)) + "}," for row in rows.tolist()]
+    for at in range(0, len(texts), 4):
+        yield "  " + " ".join(texts[at : at + 4])

@@ -3,28 +3,30 @@ generated source checks that both agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel
 
-FEATURE_ARGUMENTS = np.dtype(
+FEATURE_CONSTANTS = np.dtype(
     [
-        ("table", np.uint64),
-        ("indices", np.uint64),
-        ("offsets", np.uint64),
-        ("weights", np.uint64),
-        ("output", np.uint64),
-        ("workspace", np.uint64),
-        ("error", np.uint64),
-        ("rows", np.int64),
-        ("values", np.int64),
-        ("batch", np.int32),
+        ("rows", np.int32),
+        ("output", np.int32),
         ("output_stride", np.int32),
-        ("feature", np.int32),
-        ("reserved", np.int32),
+        ("code", np.uint16),
+        ("buffer", np.uint16),
+    ]
+)
+DEMAND = np.dtype(
+    [
+        ("per_value", np.int32),
+        ("numerator", np.int32),
+        ("denominator", np.int32),
+        ("workspace_per_value", np.int32),
+        ("workspace_units", np.int32),
+        ("workspace_bytes", np.int32),
     ]
 )
 ERROR_RECORD = np.dtype(
@@ -34,13 +36,20 @@ TASK = np.dtype([("feature", np.int32), ("block", np.int32)])
 BLOCK_COUNT = np.dtype(
     [("per_value", np.int32), ("numerator", np.int32), ("denominator", np.int32)]
 )
+"""The part of a ``DEMAND`` that the host maps threads by."""
+SHARE = np.dtype([("workspace", np.int64), ("blocks", np.int32), ("reserved", np.int32)])
+QUEUE_STATE = np.dtype(
+    [("count", np.int32), ("per_queue", np.int32), ("ended", np.int32), ("reserved", np.int32)]
+)
 BLOCK_TIME = np.dtype([("begin", np.uint64), ("end", np.uint64)])
 
 _STRUCTS = {
-    "FeatureArguments": FEATURE_ARGUMENTS,
+    "FeatureConstants": FEATURE_CONSTANTS,
+    "Demand": DEMAND,
     "ErrorRecord": ERROR_RECORD,
     "Task": TASK,
-    "BlockCount": BLOCK_COUNT,
+    "Share": SHARE,
+    "QueueState": QUEUE_STATE,
     "BlockTime": BLOCK_TIME,
 }
 
@@ -58,6 +67,16 @@ def layout_checks() -> Iterator[str]:
             conditions.append(f"GNARL_OFFSET({struct}, {field}) == {offset}")
         yield f"static_assert({_AND.join(conditions)},"
         yield f'              "host and device disagree on {name}");'
+
+
+SHARED_ALIGNMENT = 16
+_SLOT_BYTES = 16
+"""Of a ``TaskSlot`` behind what codes have in shared memory."""
+
+
+def block_shared_bytes(codes: int) -> int:
+    """Shared memory of a block whose codes have so many bytes."""
+    return -(-codes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT + _SLOT_BYTES
 
 
 @dataclass(frozen=True)
@@ -86,3 +105,18 @@ def output_layout(model: EmbeddingModel) -> OutputLayout:
         widths[feature.output_type] = column + feature.dim
     types = tuple(feature.output_type for feature in model.features)
     return OutputLayout(types, tuple(columns), widths)
+
+
+def feature_constants(model: EmbeddingModel, code_of_feature: Sequence[int]) -> np.ndarray:
+    """``FEATURE_CONSTANTS`` [features]."""
+    layout = output_layout(model)
+    types = list(layout.widths)
+    found = np.zeros(len(model.features), FEATURE_CONSTANTS)
+    found["rows"] = [feature.rows for feature in model.features]
+    found["output"] = np.array(layout.columns) * [
+        TABLE_TYPES[type].itemsize for type in layout.types
+    ]
+    found["output_stride"] = [layout.widths[type] for type in layout.types]
+    found["code"] = code_of_feature
+    found["buffer"] = [types.index(type) for type in layout.types]
+    return found

@@ -1,13 +1,14 @@
-"""How many blocks a multiprocessor runs at a time, and how to bind a kernel to a number of them.
+"""How many blocks a multiprocessor runs at a time.
 
 Source: NVIDIA's occupancy calculator (``cuda_occupancy.h``): registers are given to whole warps in
 units of 256 and come from four partitions of the register file, shared memory is given to blocks in
-units of 128 bytes, 256 on sm_75. Binding kernels to occupancies: RecFlex, IV-A2.
+units of 128 bytes, 256 on sm_75. A kernel is bound to an occupancy (RecFlex, IV-A2) by its launch
+bounds, which limit registers, and by its grid, which stays: no shared memory is spent on it, and
+caches keep theirs.
 """
 
 from __future__ import annotations
 
-from hw.lib.errors import CapacityError
 from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
 
 MAXIMUM_REGISTERS = 255
@@ -58,23 +59,6 @@ def shared_limit(arch: str, blocks: int) -> int:
     unit = _shared_unit(arch)
     allocated = limits.shared_per_sm // blocks // unit * unit
     return min(limits.shared_per_block, allocated - limits.shared_reserved)
-
-
-def shared_padding(arch: str, block_threads: int, blocks: int, shared_bytes: int) -> int:
-    """Bytes of dynamic shared memory, the kernel's own ``shared_bytes`` among them, with which a
-    multiprocessor runs no more than so many blocks.
-
-    Raises ``CapacityError`` where the kernel's own leave room for fewer.
-    """
-    if shared_bytes > shared_limit(arch, blocks):
-        raise CapacityError(
-            f"shared memory of {shared_bytes:,} bytes a block: must be at most "
-            f"{max(0, shared_limit(arch, blocks)):,} for {blocks} blocks on a multiprocessor of "
-            f"{arch}"
-        )
-    if blocks >= maximum_blocks(arch, block_threads):
-        return shared_bytes
-    return max(shared_bytes, shared_limit(arch, blocks + 1) + 1)
 
 
 def occupancies(arch: str, block_threads: int) -> tuple[int, ...]:

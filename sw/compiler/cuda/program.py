@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from sw.compiler.cuda.demands import feature_demands
 from sw.compiler.cuda.fusion import FusedKernel, fuse
-from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, OutputLayout, output_layout
+from sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import template
-from sw.compiler.cuda.templates.template import INCLUDE, Template
-from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel
+from sw.compiler.cuda.templates.template import INCLUDE
+from sw.workloads.embedding.model import EmbeddingModel
 
 
 @dataclass(frozen=True)
@@ -45,65 +46,17 @@ class EmbeddingProgram:
         }
 
     @cached_property
+    def demands(self) -> np.ndarray:
+        """``DEMAND`` [features]: what each feature's schedule wants of a launch."""
+        return feature_demands(self.model, self.schedules)
+
+    @cached_property
     def block_counts(self) -> np.ndarray:
         """``BLOCK_COUNT`` [features]: the blocks that each feature's schedule wants."""
-        counts = np.empty(len(self.model.features), BLOCK_COUNT)
-        for number, feature in enumerate(self.model.features):
-            schedule = self.schedules.schedule(number)
-            count = template(schedule.template).block_count(
-                schedule, feature, self.schedules.block_threads
-            )
-            counts[number] = (count.units == "values", count.numerator, count.denominator)
+        counts = np.empty(len(self.demands), BLOCK_COUNT)
+        for name in counts.dtype.names or ():
+            counts[name] = self.demands[name]
         return counts
-
-    @cached_property
-    def arguments(self) -> np.ndarray:
-        """``FEATURE_ARGUMENTS`` [features]: what all launches have in common; other fields are 0.
-
-        An output is its distance from the begin of its buffer, bytes.
-        """
-        features, layout = self.model.features, self.outputs
-        found = np.zeros(len(features), FEATURE_ARGUMENTS)
-        found["rows"] = [feature.rows for feature in features]
-        found["feature"] = np.arange(len(features))
-        found["output_stride"] = [layout.widths[type] for type in layout.types]
-        found["output"] = np.array(layout.columns) * [
-            TABLE_TYPES[type].itemsize for type in layout.types
-        ]
-        return found
-
-    @cached_property
-    def buffer_of_feature(self) -> np.ndarray:
-        """int64 [features]: each output's buffer, by its place in ``outputs.widths``."""
-        types = list(self.outputs.widths)
-        return np.array([types.index(type) for type in self.outputs.types])
-
-    def workspace_bytes(self, batch: int, counts: Sequence[int]) -> np.ndarray:
-        """int64 [features]: global memory that each feature's schedule needs.
-
-        ``batch``, ``counts``: samples, and values of each feature.
-        """
-        sizes = np.zeros(len(counts), np.int64)
-        for number in self._with_workspace:
-            schedule = self.schedules.schedule(number)
-            sizes[number] = template(schedule.template).workspace_bytes(
-                schedule,
-                self.model.features[number],
-                self.schedules.block_threads,
-                batch,
-                counts[number],
-            )
-        return sizes
-
-    @cached_property
-    def _with_workspace(self) -> list[int]:
-        """Features that may need one. Most do not, and to ask each for every batch takes long."""
-        return [
-            number
-            for number in range(len(self.model.features))
-            if type(template(self.schedules.schedule(number).template)).workspace_bytes
-            is not Template.workspace_bytes
-        ]
 
 
 def build_program(model: EmbeddingModel, schedules: ScheduleSet) -> EmbeddingProgram:

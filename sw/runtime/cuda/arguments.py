@@ -1,60 +1,104 @@
-"""The argument table of a fused kernel, and the error record that it names."""
+"""The parameters of a fused kernel, and the error record that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.demands import workspace_places
+from sw.compiler.cuda.fusion import MAP_PARAMETERS, PARAMETERS
+from sw.compiler.cuda.layouts import QUEUE_STATE, SHARE
 from sw.compiler.cuda.program import EmbeddingProgram
+from sw.runtime.cuda.task_map import TaskMap
 from sw.workloads.embedding.model import EmbeddingModel
 
 TABLE_ALIGNMENT = 16
 """Of tables, bytes: rows are loaded in vectors of as many."""
 
 
-def feature_arguments(
-    program: EmbeddingProgram,
-    batch: int,
-    counts: Sequence[int] | np.ndarray,
-    *,
-    tables: Sequence[int] | np.ndarray,
-    indices: Sequence[int] | np.ndarray,
-    offsets: Sequence[int] | np.ndarray,
-    weights: Sequence[int] | np.ndarray,
-    outputs: Sequence[int],
-    workspaces: Sequence[int] | np.ndarray,
-    error: int,
-) -> np.ndarray:
-    """``FEATURE_ARGUMENTS`` [features] for so many samples, and values of each feature.
+@dataclass(frozen=True)
+class LaunchArguments:
+    """Addresses, on the device, and numbers: the fields of ``Launch`` in ``task_queue.cuh``.
 
-    Addresses are the device's: of each feature's table, indices, offsets, weights (0: none) and
-    workspace; of each output buffer, in the order of ``program.outputs.widths``; of the error
-    record of checked kernels.
+    outputs
+        of each output type's buffer, in the order of ``program.outputs.widths``.
+    weights, error, times
+        0 where there are none.
+    tasks, shares, state
+        as ``TaskMap`` and ``shares_of`` have them, and ``queue_state``; or room for them, which the
+        device fills by ``MAP_KERNEL``. Of tasks there is room for at least as many as blocks.
+    blocks, queues
+        of the grid; of its tasks.
     """
-    found = program.arguments.copy()
-    found["table"] = tables
-    found["indices"] = indices
-    found["offsets"] = offsets
-    found["weights"] = weights
-    found["workspace"] = workspaces
-    found["output"] += np.array(outputs, np.uint64)[program.buffer_of_feature]
-    found["error"] = error
-    found["values"] = counts
-    found["batch"] = batch
-    return found
+
+    tables: int
+    indices: int
+    offsets: int
+    weights: int
+    outputs: Sequence[int]
+    workspace: int
+    error: int
+    tasks: int
+    shares: int
+    state: int
+    times: int
+    blocks: int
+    queues: int
+    batch: int
+
+    @property
+    def queues_reciprocal(self) -> int:
+        return -(-(1 << 32) // self.queues) & 0xFFFFFFFF
+
+    def of_kernel(self) -> tuple[int, ...]:
+        """In the order of ``PARAMETERS``."""
+        return self._listed(PARAMETERS)
+
+    def of_map_kernel(self) -> tuple[int, ...]:
+        """In the order of ``MAP_PARAMETERS``."""
+        return self._listed(MAP_PARAMETERS)
+
+    def _listed(self, names: Iterable[str]) -> tuple[int, ...]:
+        outputs = dict(zip(("output0", "output1", "output2"), [*self.outputs, 0, 0], strict=False))
+        return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
 
 
-def require_no_error(model: EmbeddingModel, records: np.ndarray) -> None:
+def shares_of(
+    program: EmbeddingProgram, mapping: TaskMap, batch: int, values: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """``SHARE`` [features] of a mapping by the host, and bytes of the workspace."""
+    shares = np.zeros(len(values), SHARE)
+    shares["blocks"] = mapping.feature_blocks
+    shares["workspace"], size = workspace_places(program.demands, batch, values)
+    return shares, size
+
+
+def state_bytes(queues: int) -> int:
+    """Of a launch's ``QUEUE_STATE`` with what follows it."""
+    return QUEUE_STATE.itemsize + 4 * queues
+
+
+def queue_state(tasks: int, blocks: int, queues: int) -> np.ndarray:
+    """int32: that of a launch of so many tasks on so many blocks."""
+    state = np.zeros(state_bytes(queues) // 4, np.int32)
+    state[:2] = tasks, -(-max(tasks - blocks, 0) // queues)
+    return state
+
+
+def require_no_error(model: EmbeddingModel, records: np.ndarray, begins: np.ndarray) -> None:
     """Raises ``WorkloadError`` for the index that a checked kernel noted.
 
-    ``records``: ``ERROR_RECORD`` [1].
+    ``records``: ``ERROR_RECORD`` [1]; ``begins``: [features], where the indices of each begin in
+    the batch's.
     """
     record = records[0]
     if record["state"]:
-        feature = model.features[int(record["feature"])]
+        number = int(record["feature"])
+        feature = model.features[number]
         raise WorkloadError(
-            f"indices of {feature.name}[{record['position']}] = {record['index']}: "
-            f"must be from 0 to {feature.rows - 1}"
+            f"indices of {feature.name}[{record['position'] - begins[number]}] = "
+            f"{record['index']}: must be from 0 to {feature.rows - 1}"
         )

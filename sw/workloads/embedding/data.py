@@ -145,7 +145,7 @@ def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) ->
         )
     for feature, inputs in zip(model.features, batch.features, strict=True):
         _check_vectors(feature, inputs)
-        _check_offsets(feature, inputs, batch.size)
+        check_offsets(feature.name, inputs.offsets, batch.size, len(inputs.indices))
         if indices:
             _check_indices(feature, inputs)
 
@@ -247,8 +247,9 @@ def _check_vector(name: str, vector: object, type: np.dtype) -> None:
     raise WorkloadError(f"{name}: {given}: must be a NumPy vector of {type}")
 
 
-def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
-    name, offsets = f"offsets of {feature.name}", inputs.offsets
+def check_offsets(feature: str, offsets: np.ndarray, size: int, values: int) -> None:
+    """Raises ``WorkloadError`` unless they cut so many values into bags of so many samples."""
+    name = f"offsets of {feature}"
     if len(offsets) != size + 1:
         raise WorkloadError(f"{name}: {len(offsets)} values: must be {size + 1} for {size} samples")
     if offsets[0] != 0:
@@ -260,9 +261,9 @@ def _check_offsets(feature: Feature, inputs: FeatureInputs, size: int) -> None:
             "one before"
         ),
     )
-    if offsets[-1] != len(inputs.indices):
+    if offsets[-1] != values:
         raise WorkloadError(
-            f"{name}[{size}] = {offsets[-1]}: must be {len(inputs.indices)}, the number of indices"
+            f"{name}[{size}] = {offsets[-1]}: must be {values}, the number of indices"
         )
 
 

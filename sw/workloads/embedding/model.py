@@ -96,7 +96,6 @@ class FeatureKind:
     pooling: str
     table_type: str
     output_type: str
-    index_type: str
     weighted: bool
 
 

@@ -9,7 +9,7 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import INDEX_TYPES, Feature
+from sw.workloads.embedding.model import Feature
 
 _MOST_IN_FLIGHT = 32
 """Elements that a thread loads at a time: more would not fit in its registers."""
@@ -100,7 +100,7 @@ class BlockSamples(Template):
         geometry = _geometry(schedule, feature, block_threads)
         staged = 2 * block_threads if schedule["stage"] else 1
         weights = staged if feature.weighted else 1
-        index = INDEX_TYPES[feature.index_type].itemsize if schedule["stage"] == 2 else 4
+        index = 8 if schedule["stage"] == 2 else 4
         tiles = -(-(index * staged + 4 * weights) // index) * index
         partials = 0
         if geometry.partials > 1:

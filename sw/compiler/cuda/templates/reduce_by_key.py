@@ -8,7 +8,13 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from sw.compiler.cuda.templates.template import (
+    BlockCount,
+    Parameter,
+    Template,
+    Work,
+    Workspace,
+)
 from sw.workloads.embedding.model import Feature
 
 
@@ -51,13 +57,10 @@ class ReduceByKey(Template):
         warps = block_threads // WARP_THREADS
         return 4 * (2 * slots + weights + warps + 3) + lanes.warp_totals_bytes(block_threads)
 
-    def workspace_bytes(
-        self, schedule: Schedule, feature: Feature, block_threads: int, batch: int, values: int
-    ) -> int:
+    def workspace(self, schedule: Schedule, feature: Feature, block_threads: int) -> Workspace:
         """Two partials of every tile, and how many tiles have come."""
         partials = 2 * RowLanes(feature, schedule["vector"]).partial_bytes()
-        tiles = max(1, -(-values // schedule["values_per_block"]))
-        return tiles * 16 * -(-(partials + 4) // 16)
+        return Workspace("values", 16 * -(-(partials + 4) // 16), schedule["values_per_block"])
 
     def work(
         self,

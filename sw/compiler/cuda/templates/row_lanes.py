@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
-from sw.workloads.embedding.model import INDEX_TYPES, Feature
+from sw.workloads.embedding.model import Feature
 
 _FLOAT_BYTES = 4
+_INDEX_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,12 @@ class RowLanes:
 
     def row_sectors(self) -> float:
         """Sectors for looking up one row: its own, its index's and its weight's."""
-        index = INDEX_TYPES[self.feature.index_type].itemsize + _FLOAT_BYTES * self.feature.weighted
+        index = _INDEX_BYTES + _FLOAT_BYTES * self.feature.weighted
         return sectors(self.feature.row_bytes) + index / SECTOR_BYTES
 
     def sample_sectors(self) -> float:
         """Sectors for a sample's offset and its output."""
-        index = INDEX_TYPES[self.feature.index_type].itemsize
-        return sectors(self.feature.output_bytes) + index / SECTOR_BYTES
+        return sectors(self.feature.output_bytes) + _INDEX_BYTES / SECTOR_BYTES
 
 
 def sectors(size: int) -> int:

@@ -8,7 +8,13 @@ from sw.compiler.cuda.architectures import WARP_THREADS
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.templates import costs
 from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from sw.compiler.cuda.templates.template import (
+    BlockCount,
+    Parameter,
+    Template,
+    Work,
+    Workspace,
+)
 from sw.workloads.embedding.model import Feature
 
 
@@ -40,12 +46,10 @@ class SplitSample(Template):
     def shared_bytes(self, schedule: Schedule, feature: Feature, block_threads: int) -> int:
         return RowLanes(feature, schedule["vector"]).warp_totals_bytes(block_threads) + 4
 
-    def workspace_bytes(
-        self, schedule: Schedule, feature: Feature, block_threads: int, batch: int, values: int
-    ) -> int:
+    def workspace(self, schedule: Schedule, feature: Feature, block_threads: int) -> Workspace:
         """The partials of every sample, and how many of them there are."""
         partials = schedule["parts"] * RowLanes(feature, schedule["vector"]).partial_bytes()
-        return batch * 16 * -(-(partials + 4) // 16)
+        return Workspace("samples", 16 * -(-(partials + 4) // 16))
 
     def work(
         self,

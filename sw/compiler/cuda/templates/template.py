@@ -52,6 +52,26 @@ class BlockCount:
 
 
 @dataclass(frozen=True)
+class Workspace:
+    """Global memory that a schedule needs: ``size`` bytes for each ``per`` units or part of them.
+
+    ``units`` are the batch's samples or the feature's indices ("values"). At least ``size``.
+    """
+
+    units: str
+    size: int
+    per: int = 1
+
+    def bytes(self, batch: int, values: np.ndarray | int) -> np.ndarray:
+        """int64, in the shape of ``values``."""
+        units = np.asarray(batch if self.units == "samples" else values, np.int64)
+        return np.maximum(1, -(-units // self.per)) * self.size
+
+
+NO_WORKSPACE = Workspace("samples", 0)
+
+
+@dataclass(frozen=True)
 class Work:
     """What one block of a schedule does on average, for the cost model.
 
@@ -111,11 +131,9 @@ class Template(ABC):
         """``sizeof`` its ``Shared``; an empty struct has 1."""
         return 1
 
-    def workspace_bytes(
-        self, schedule: Schedule, feature: Feature, block_threads: int, batch: int, values: int
-    ) -> int:
+    def workspace(self, schedule: Schedule, feature: Feature, block_threads: int) -> Workspace:
         """Global memory that it needs for a batch; zeroes at first, and left as zeroes."""
-        return 0
+        return NO_WORKSPACE
 
     @abstractmethod
     def work(

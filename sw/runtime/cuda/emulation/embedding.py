@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, map_blocks, map_shared_bytes
-from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD, TASK
+from sw.compiler.cuda.demands import Bounds
+from sw.compiler.cuda.fusion import (
+    KERNEL,
+    MAP_KERNEL,
+    MAP_PARAMETERS,
+    PARAMETERS,
+    map_blocks,
+    map_shared_bytes,
+)
+from sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments, require_no_error
+from sw.runtime.cuda.arguments import (
+    TABLE_ALIGNMENT,
+    LaunchArguments,
+    queue_state,
+    require_no_error,
+    shares_of,
+)
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
-from sw.runtime.cuda.task_map import Mapping, count_blocks, map_tasks
+from sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
+from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
+
+BLOCKS = 6
+"""Of a grid: as many as there are tasks, but no more."""
+QUEUES = 3
 
 
 @dataclass(frozen=True)
@@ -50,81 +69,52 @@ class EmulatedEmbedding:
         Raises ``WorkloadError`` for an index out of range.
         """
         program = self.program
+        packed = PackedBatch.of(program, batch)
+        indices = np.empty(packed.indices, INDEX)
+        offsets = np.empty(packed.offsets, INDEX)
+        # So that a weight that a feature does not have shows.
+        weights = np.full(packed.indices if packed.weighted else 0, np.nan, WEIGHT)
+        packed.pack_indices(indices)
+        packed.pack_offsets(offsets)
+        packed.pack_weights(weights)
         outputs = {
-            name: GlobalArray(
-                f"{name} outputs",
-                # So that what no thread stores shows.
-                np.full((batch.size, width), np.nan, TABLE_TYPES[name]),
-                writable=True,
-            )
+            # So that what no thread stores shows.
+            name: np.full((batch.size, width), np.nan, TABLE_TYPES[name])
             for name, width in program.outputs.widths.items()
         }
-        error = GlobalArray("error record", np.zeros(1, ERROR_RECORD), writable=True)
-        inputs = self._inputs(batch)
-        arguments = GlobalArray(
-            "arguments",
-            feature_arguments(
-                program,
-                batch.size,
-                batch.counts,
-                tables=_addresses(self._tables),
-                outputs=_addresses(outputs.values()),
-                error=error.address,
-                **{name: _addresses(arrays) for name, arrays in inputs.items()},
+        grid = mapping or map_tasks(program.block_counts, batch.size, packed.values)
+        statistics = launch(
+            self._kernels,
+            program,
+            self._tables,
+            LaunchMemory(
+                GlobalArray("indices", indices),
+                GlobalArray("offsets", offsets),
+                GlobalArray("weights", weights),
+                [GlobalArray(f"{name} outputs", out, True) for name, out in outputs.items()],
             ),
+            batch.size,
+            packed.values,
+            None if isinstance(grid, str) else grid,
         )
-        tasks, feature_blocks = self._map(batch, mapping, arguments)
-        memory = [*self._tables, *chain(*inputs.values()), *outputs.values(), error]
-        statistics = launch(self._kernels, program, arguments, tasks, feature_blocks, memory)
-        require_no_error(program.model, error.array)
-        return EmulatedRun({name: array.array for name, array in outputs.items()}, statistics)
-
-    def _inputs(self, batch: Batch) -> dict[str, list[GlobalArray]]:
-        """Arrays of each feature, by their names in ``feature_arguments``."""
-        found: dict[str, list[GlobalArray]] = {
-            name: [] for name in ("indices", "offsets", "weights", "workspaces")
-        }
-        sizes = self.program.workspace_bytes(batch.size, batch.counts.tolist())
-        for feature, inputs, size in zip(
-            self.program.model.features, batch.features, sizes, strict=True
-        ):
-            name = feature.name
-            weights = np.empty(0, np.float32) if inputs.weights is None else inputs.weights
-            workspace = np.zeros(-(-int(size) // 8), np.int64)
-            found["indices"].append(GlobalArray(f"indices of {name}", inputs.indices))
-            found["offsets"].append(GlobalArray(f"offsets of {name}", inputs.offsets))
-            found["weights"].append(GlobalArray(f"weights of {name}", weights))
-            found["workspaces"].append(GlobalArray(f"workspace of {name}", workspace, True))
-        return found
-
-    def _map(
-        self, batch: Batch, mapping: Mapping, arguments: GlobalArray
-    ) -> tuple[GlobalArray, GlobalArray]:
-        """The tasks of the grid, and the blocks of each feature."""
-        counts, threads = self.program.block_counts, self.program.schedules.block_threads
-        if not isinstance(mapping, str):
-            grid = mapping or map_tasks(counts, batch.size, batch.counts)
-            return (
-                GlobalArray("tasks", grid.tasks.astype(TASK)),
-                GlobalArray("feature blocks", grid.feature_blocks),
-            )
-        _, blocks = count_blocks(counts, batch.size, batch.counts)
-        # No block has these, so that what the kernel does not write shows.
-        tasks = GlobalArray("tasks", np.full(blocks, -1, TASK), True)
-        feature_blocks = GlobalArray("feature blocks", np.full(len(counts), -1, np.int32), True)
-        self._kernels.launch(
-            MAP_KERNEL,
-            map_blocks(len(counts), threads),
-            threads,
-            [GlobalArray("block counts", counts), arguments, tasks, feature_blocks],
-            shared_bytes=map_shared_bytes(threads),
-        )
-        return tasks, feature_blocks
+        return EmulatedRun(outputs, statistics)
 
 
-def checked_kernels(program: EmbeddingProgram) -> EmulatedKernels:
-    """The program's kernels, with checks of indices."""
+@dataclass(frozen=True)
+class LaunchMemory:
+    """Arrays of a launch, as ``LaunchArguments`` has their addresses."""
+
+    indices: GlobalArray
+    offsets: GlobalArray
+    weights: GlobalArray
+    outputs: Sequence[GlobalArray]
+
+
+def checked_kernels(program: EmbeddingProgram, index_bits: int = 32) -> EmulatedKernels:
+    """The program's kernels, with checks of indices, for indices of 32 or 64 bits."""
     defines = {"GNARL_CHECKED": "1"}
+    if index_bits == 64:
+        defines["GNARL_INDEX_64"] = "1"
     name = program.model.name
     return EmulatedKernels(program.kernel.source, program.include, defines, name=name)
 
@@ -132,30 +122,89 @@ def checked_kernels(program: EmbeddingProgram) -> EmulatedKernels:
 def launch(
     kernels: EmulatedKernels,
     program: EmbeddingProgram,
-    arguments: GlobalArray,
-    tasks: GlobalArray,
-    feature_blocks: GlobalArray,
-    memory: Sequence[GlobalArray],
+    tables: Sequence[GlobalArray],
+    memory: LaunchMemory,
+    batch: int,
+    values: np.ndarray,
+    grid: TaskMap | None,
 ) -> LaunchStatistics:
-    """Runs the program's fused kernel, which takes no times.
+    """Runs the program's checked kernel.
 
-    ``memory`` is what the arguments have addresses of; the others are the kernel's parameters.
+    tables
+        of each feature; features may share one.
+    values
+        int64 [features], the indices of each.
+    grid
+        without, the device maps threads.
+
+    Raises ``WorkloadError`` for an index out of range.
     """
-    no_times = GlobalArray("block times", np.empty(0, BLOCK_TIME), True)
-    return kernels.launch(
-        KERNEL,
-        len(tasks.array),
-        program.schedules.block_threads,
-        [arguments, tasks, feature_blocks, no_times],
-        memory=memory,
-        shared_bytes=program.kernel.shared_bytes,
+    features = len(program.model.features)
+    if grid is None:
+        bounds, total = Bounds.of(program.demands, batch), int(values.sum())
+        # No block has these, so that what the kernel does not write shows.
+        tasks = np.full(bounds.most_tasks(total), -1, TASK)
+        shares = np.full(features, -1, SHARE)
+        workspace, count = bounds.most_workspace(total), 0
+    else:
+        tasks = grid.tasks.astype(TASK)
+        shares, workspace = shares_of(program, grid, batch, values)
+        count = len(tasks)
+    blocks = min(len(tasks), BLOCKS)
+    state = queue_state(count, blocks, QUEUES)
+    addresses = np.array([table.address for table in tables], np.uint64)
+    error = np.zeros(1, ERROR_RECORD)
+    own = {
+        "tables": GlobalArray("addresses of tables", addresses),
+        "workspace": GlobalArray("workspace", np.zeros(-(-workspace // 8), np.int64), True),
+        "error": GlobalArray("error record", error, True),
+        "tasks": GlobalArray("tasks", tasks, grid is None),
+        "shares": GlobalArray("shares", shares, grid is None),
+        "state": GlobalArray("state", state, True),
+    }
+    arguments = LaunchArguments(
+        **{name: array.address for name, array in own.items()},
+        indices=memory.indices.address,
+        offsets=memory.offsets.address,
+        weights=memory.weights.address,
+        outputs=[output.address for output in memory.outputs],
+        times=0,
+        blocks=blocks,
+        queues=QUEUES,
+        batch=batch,
     )
+    threads = program.schedules.block_threads
+    if grid is None:
+        kernels.launch(
+            MAP_KERNEL,
+            map_blocks(features, threads),
+            threads,
+            kernel_arguments(MAP_PARAMETERS, arguments.of_map_kernel()),
+            [memory.offsets, *own.values()],
+            map_shared_bytes(threads),
+        )
+    distinct = {table.address: table for table in tables}.values()
+    statistics = kernels.launch(
+        KERNEL,
+        blocks,
+        threads,
+        kernel_arguments(PARAMETERS, arguments.of_kernel()),
+        [memory.indices, memory.offsets, memory.weights, *memory.outputs, *distinct, *own.values()],
+        program.kernel.shared_bytes,
+    )
+    require_no_error(program.model, error, np.cumsum(values) - values)
+    assert not state[2:].any(), "a launch must leave its queues as zeroes"
+    return statistics
+
+
+def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -> list[np.integer]:
+    """Of the emulation, for values in the order of ``parameters``."""
+    return [
+        np.uint32(value) if type == "int" else np.uint64(value)
+        for type, value in zip(parameters.values(), values, strict=True)
+    ]
 
 
 def _aligned(table: np.ndarray) -> np.ndarray:
     """As an upload would have it; NumPy's own memory is."""
     return table.copy() if table.ctypes.data % TABLE_ALIGNMENT else table
-
-
-def _addresses(arrays: Iterable[GlobalArray]) -> list[int]:
-    return [array.address for array in arrays]

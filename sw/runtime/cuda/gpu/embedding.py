@@ -6,14 +6,15 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sw.compiler.cuda.demands import Bounds
 from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import feature_arguments, require_no_error
+from sw.runtime.cuda.arguments import LaunchArguments, require_no_error, shares_of
 from sw.runtime.cuda.gpu.driver import (
     Context,
     DeviceMemory,
@@ -21,6 +22,7 @@ from sw.runtime.cuda.gpu.driver import (
     PinnedMemory,
     Stream,
     call,
+    device_attribute,
     load,
     store,
 )
@@ -28,7 +30,8 @@ from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.gpu.staging import Staging, lay_out, pack
 from sw.runtime.cuda.memory_layout import places
-from sw.runtime.cuda.task_map import Mapping, TaskMap, count_blocks, map_tasks
+from sw.runtime.cuda.packed import PackedBatch
+from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 
@@ -69,7 +72,7 @@ class GpuRun:
     mapping_ms
         time of the thread mapping: on the host, or by the device's events; 0 where it was given.
     block_times
-        ``BLOCK_TIME`` [blocks], of timed launches.
+        ``BLOCK_TIME`` [tasks], of timed launches: when each block of each feature ran.
     """
 
     outputs: dict[str, np.ndarray]
@@ -108,14 +111,15 @@ class _Slot:
 class StagedBatch:
     """A batch on its way to the device; valid until two more are staged."""
 
-    size: int
-    blocks: int
+    packed: PackedBatch
+    tasks: int
+    """Of the launch; where the device maps, at most so many."""
     maps_on_device: bool
     mapping_ms: float
     timed: bool = field(default=False, init=False)
     _slot: _Slot
     _staging: Staging
-    _outputs: dict[str, int]
+    _arguments: LaunchArguments
 
 
 class GpuEmbedding:
@@ -147,9 +151,9 @@ class GpuEmbedding:
         self._copies = Stream(self._context)
         self._slots = deque(_Slot(self._context) for _ in range(2))
         self._workspace = DeviceMemory(self._context, 0, zeroed=True)
-        self._counts = DeviceMemory(self._context, program.block_counts.nbytes)
+        self._table_addresses = DeviceMemory(self._context, 8 * len(self._tables.addresses))
         with self._context:
-            store(self._counts.address, program.block_counts)
+            store(self._table_addresses.address, np.array(self._tables.addresses, np.uint64))
 
     def run(self, batch: Batch, mapping: Mapping = None, *, timed: bool = False) -> GpuRun:
         """Pools a batch that ``check_batch`` accepts; ``timed``: takes every block's times, too.
@@ -163,17 +167,23 @@ class GpuEmbedding:
     def stage(self, batch: Batch, mapping: Mapping = None) -> StagedBatch:
         """Maps threads and begins to copy the inputs to the device."""
         program = self.program
+        packed = PackedBatch.of(program, batch)
         begin = time.perf_counter()
-        values = batch.counts
         tasks = mapping if isinstance(mapping, TaskMap) else None
         if mapping is None:
-            tasks = map_tasks(program.block_counts, batch.size, values)
+            tasks = map_tasks(program.block_counts, batch.size, packed.values)
         mapping_ms = 0.0 if mapping else 1e3 * (time.perf_counter() - begin)
+        mapped = None
         if tasks is None:
-            _, blocks = count_blocks(program.block_counts, batch.size, values)
+            bounds = Bounds.of(program.demands, batch.size)
+            most = bounds.most_tasks(packed.indices)
+            workspace = bounds.most_workspace(packed.indices)
         else:
-            blocks = len(tasks.tasks)
-        staging = lay_out(program, batch, blocks)
+            most = len(tasks.tasks)
+            shares, workspace = shares_of(program, tasks, batch.size, packed.values)
+            mapped = tasks, shares
+        queues = device_attribute(self._context.device, "MULTIPROCESSOR_COUNT")
+        staging = lay_out(packed, most, queues)
         widths = program.outputs.widths
         begins, outputs = places(
             [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
@@ -182,45 +192,47 @@ class GpuEmbedding:
         self._slots.rotate(1)
         with self._context:
             slot.reserve(staging.size, outputs)
-            workspaces = self._workspaces(batch.size, values.tolist())
+            self._workspace = _grown(self._context, self._workspace, workspace, zeroed=True)
             slot.workspace = self._workspace
-            addresses = (slot.outputs.address + begins).tolist()
             base = slot.staged.address
-            arguments = feature_arguments(
-                program,
-                batch.size,
-                values,
-                tables=self._tables.addresses,
-                workspaces=workspaces,
-                outputs=addresses,
-                **staging.addresses(base),
+            arguments = LaunchArguments(
+                tables=self._table_addresses.address,
+                indices=base + staging.indices,
+                offsets=base + staging.offsets,
+                weights=base + staging.weights if packed.weighted else 0,
+                outputs=(slot.outputs.address + begins).tolist(),
+                workspace=self._workspace.address,
+                error=base + staging.error,
+                tasks=base + staging.tasks,
+                shares=base + staging.shares,
+                state=base + staging.state,
+                times=0,
+                blocks=min(most, queues * program.schedules.blocks_per_sm),
+                queues=queues,
+                batch=batch.size,
             )
-            pack(staging, arguments, tasks, slot.pinned.array)
-            copied = staging.tasks if tasks is None else staging.size
+            copied = pack(staging, packed, mapped, arguments.blocks, queues, slot.pinned.array)
             call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
             slot.copied.record(self._copies.handle)
-        by_type = dict(zip(widths, addresses, strict=True))
-        return StagedBatch(batch.size, blocks, tasks is None, mapping_ms, slot, staging, by_type)
+        return StagedBatch(packed, most, tasks is None, mapping_ms, slot, staging, arguments)
 
     def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
         """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""
         kernel = self._kernel(timed)
         staged.timed = timed
-        slot, staging, base = staged._slot, staged._staging, staged._slot.staged.address
+        slot, arguments = staged._slot, staged._arguments
         stream = self.stream.handle
         with self._context:
             if timed:
-                size = staged.blocks * BLOCK_TIME.itemsize
+                size = staged.tasks * BLOCK_TIME.itemsize
                 slot.block_times = _grown(self._context, slot.block_times, size)
-            arguments = base + staging.arguments
-            mapping = (base + staging.tasks, base + staging.feature_blocks)
+                arguments = replace(arguments, times=slot.block_times.address)
             self.stream.wait(slot.copied)
             slot.mapping.record(stream)
             if staged.maps_on_device:
-                kernel.map(self._counts.address, arguments, *mapping, stream)
+                kernel.map(arguments, stream)
             slot.begin.record(stream)
-            times = slot.block_times.address if timed else 0
-            kernel.launch(arguments, *mapping, staged.blocks, stream, times)
+            kernel.launch(arguments, stream)
             slot.end.record(stream)
 
     def collect(self, staged: StagedBatch, *, fetch: bool = True) -> GpuRun:
@@ -233,18 +245,21 @@ class GpuEmbedding:
             slot.end.synchronise()
             if self._checked:
                 error = slot.staged.address + staged._staging.error
-                require_no_error(self.program.model, load(error, (1,), ERROR_RECORD))
-            widths = self.program.outputs.widths
+                records = load(error, (1,), ERROR_RECORD)
+                require_no_error(self.program.model, records, staged.packed.begins)
+            widths, size = self.program.outputs.widths, staged.packed.batch.size
             outputs = {
-                name: load(address, (staged.size, widths[name]), TABLE_TYPES[name])
-                for name, address in staged._outputs.items()
+                name: load(address, (size, width), TABLE_TYPES[name])
+                for address, (name, width) in zip(
+                    staged._arguments.outputs, widths.items(), strict=True
+                )
                 if fetch
             }
             mapping_ms, times = staged.mapping_ms, None
             if staged.maps_on_device:
                 mapping_ms = slot.begin.ms_since(slot.mapping)
             if staged.timed:
-                times = load(slot.block_times.address, (staged.blocks,), BLOCK_TIME)
+                times = load(slot.block_times.address, (staged.tasks,), BLOCK_TIME)
             return GpuRun(outputs, slot.end.ms_since(slot.begin), mapping_ms, times)
 
     def _kernel(self, timed: bool) -> LoadedKernel:
@@ -253,19 +268,21 @@ class GpuEmbedding:
             self._kernels[timed] = LoadedKernel(self._context, self.program, compiled)
         return self._kernels[timed]
 
-    def _workspaces(self, batch: int, counts: Sequence[int]) -> list[int]:
-        """Addresses of features' workspaces: in the same memory for every batch, as the stream's
-        kernels run one after the other, and leave zeroes."""
-        begins, size = places(self.program.workspace_bytes(batch, counts))
-        self._workspace = _grown(self._context, self._workspace, size, zeroed=True)
-        return (self._workspace.address + begins).tolist()
-
 
 def compile_program(
-    program: EmbeddingProgram, *, checked: bool = False, timed: bool = False
+    program: EmbeddingProgram,
+    *,
+    checked: bool = False,
+    timed: bool = False,
+    index_bits: int = 32,
 ) -> CompiledKernel:
-    """The program's kernel for its architecture: with checks of indices, with times of blocks."""
-    defines = {"GNARL_CHECKED": checked, "GNARL_BLOCK_TIMES": timed}
+    """The program's kernel for its architecture: with checks of indices, with times of blocks, for
+    indices and offsets of 32 or 64 bits."""
+    defines = {
+        "GNARL_CHECKED": checked,
+        "GNARL_BLOCK_TIMES": timed,
+        "GNARL_INDEX_64": index_bits == 64,
+    }
     return compile_kernel(
         program.kernel.source,
         program.schedules.arch,

@@ -7,9 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sw.compiler.cuda.layouts import ERROR_RECORD
-from sw.runtime.cuda.arguments import require_no_error
-from sw.runtime.cuda.emulation.embedding import checked_kernels, launch
+from sw.runtime.cuda.emulation.embedding import LaunchMemory, checked_kernels, launch
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.torch.extra import to_array, torch
 from sw.runtime.cuda.torch.lookup import Lookup
@@ -21,32 +19,29 @@ def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
 
     Raises ``GnarlError`` for indices out of range, and whatever else a kernel must not do.
     """
-    mapping = lookup.tasks()
-    workspaces, size = lookup.workspaces()
-    workspace = np.zeros(size // 8, np.int64)
-    error = np.zeros(1, ERROR_RECORD)
-    arguments = lookup.arguments(outputs, workspaces + workspace.ctypes.data, error.ctypes.data)
-    inputs = {"indices": lookup.values, "offsets": lookup.offsets}
-    if lookup.weights is not None:
-        inputs["weights"] = lookup.weights
-    tables = {f"table {number}": table for number, table in enumerate(lookup.tables)}
+    lookup.addresses()
+    tables = [
+        GlobalArray(f"table {number}", to_array(table))
+        for number, table in enumerate(lookup.tables)
+    ]
+    weights = np.empty(0, np.float32) if lookup.weights is None else to_array(lookup.weights)
     launch(
-        emulated_kernels(lookup.program),
+        emulated_kernels(lookup.program, lookup.index_bits),
         lookup.compiled.program,
-        GlobalArray("arguments", arguments),
-        GlobalArray("tasks", mapping.tasks),
-        GlobalArray("feature blocks", mapping.feature_blocks),
-        [
-            *(GlobalArray(name, to_array(tensor)) for name, tensor in (tables | inputs).items()),
-            *(GlobalArray("outputs", to_array(output), True) for output in outputs),
-            GlobalArray("workspace", workspace, True),
-            GlobalArray("error record", error, True),
-        ],
+        [tables[number] for number in lookup.compiled.table_of_feature],
+        LaunchMemory(
+            GlobalArray("indices", to_array(lookup.values)),
+            GlobalArray("offsets", to_array(lookup.offsets)),
+            GlobalArray("weights", weights),
+            [GlobalArray("outputs", to_array(output), True) for output in outputs],
+        ),
+        lookup.batch,
+        np.array(lookup.counts, np.int64),
+        None,
     )
-    require_no_error(lookup.compiled.model, error)
 
 
 @lru_cache(maxsize=64)
-def emulated_kernels(program: str) -> EmulatedKernels:
+def emulated_kernels(program: str, index_bits: int) -> EmulatedKernels:
     """The fused kernel of a program, given as ``OperatorProgram.text``; with checks of indices."""
-    return checked_kernels(operator_program(program).program)
+    return checked_kernels(operator_program(program).program, index_bits)

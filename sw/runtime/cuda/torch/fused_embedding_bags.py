@@ -26,7 +26,7 @@ from sw.runtime.cuda.torch.keyed_inputs import (
     pack_keyed_jagged,
     pack_mapping,
 )
-from sw.runtime.cuda.torch.lookup import check_table
+from sw.runtime.cuda.torch.lookup import Lookup, check_table
 from sw.runtime.cuda.torch.operator import fused_embedding_bags
 from sw.runtime.cuda.torch.operator_program import OperatorProgram
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
@@ -64,6 +64,10 @@ class FusedEmbeddingBags(torch.nn.Module):
     TorchRec has it, and tables given in order are called ``0``, ``1``, …; states of a
     ``ModuleDict`` of bags, ``<table>.weight``, load as well. Raises ``GnarlError``.
     """
+
+    _found: tuple[torch.Tensor, list[torch.Tensor]] | None
+    _program: str
+    _handle: str
 
     def __init__(
         self,
@@ -103,13 +107,14 @@ class FusedEmbeddingBags(torch.nn.Module):
         settings = _settings(config)
         self.schedules = _schedules(schedules, self.model, settings)
         numbers = {name: number for number, name in enumerate(tables)}
-        self._program = OperatorProgram(
+        self._operator = OperatorProgram(
             self.model,
             self.schedules,
             tuple(numbers[table_of.get(name, name)] for name in names),
             checked or settings.checked,
             emulated,
-        ).text
+        )
+        self._name_operator()
         self._inputs = _input_layout(self.model, key_of or {}, include_last_offset)
         self._dims = [feature.dim for feature in features]
 
@@ -216,16 +221,73 @@ class FusedEmbeddingBags(torch.nn.Module):
         self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
     ) -> PackedInputs:
         if not is_keyed_jagged(values):
-            return pack_mapping(self._inputs, values, offsets, lengths, weights)
+            checked = self._operator.checked and not torch.compiler.is_compiling()
+            return pack_mapping(self._inputs, values, offsets, lengths, weights, checked=checked)
         if offsets is not None or lengths is not None or weights is not None:
             raise WorkloadError("input: a keyed jagged tensor has offsets, lengths and weights")
         return pack_keyed_jagged(self._inputs, values)
 
     def _lookup(self, inputs: PackedInputs) -> list[torch.Tensor]:
-        tables = [holder.weight for holder in self.embedding_bags.values()]
+        if self._without_tables(inputs):
+            return torch.ops.gnarl.fused_embedding_bags_at(
+                self._table_addresses(inputs),
+                inputs.values.contiguous(),
+                inputs.offsets,
+                None if inputs.weights is None else inputs.weights.contiguous(),
+                self._handle,
+            )
+        # A graph that is exported runs in processes that do not know the handle.
+        program = self._program if torch.compiler.is_exporting() else self._handle
         return fused_embedding_bags(
-            tables, inputs.values, inputs.offsets, inputs.weights, inputs.counts, self._program
+            self._tables(), inputs.values, inputs.offsets, inputs.weights, program
         )
+
+    def _without_tables(self, inputs: PackedInputs) -> bool:
+        """Whether addresses do, for which the host need not go through all tables."""
+        return (
+            not torch.compiler.is_compiling()
+            and inputs.values.is_cuda
+            and not torch.is_grad_enabled()
+            and not self._operator.checked
+        )
+
+    def _tables(self) -> list[torch.Tensor]:
+        return [holder.get_parameter("weight") for holder in self.embedding_bags.values()]
+
+    def _table_addresses(self, inputs: PackedInputs) -> torch.Tensor:
+        """On the inputs' device, found out once; and the tables, which are kept as long."""
+        if self._found is None or self._found[0].device != inputs.values.device:
+            from sw.runtime.cuda.torch.launch import table_addresses
+
+            tables = self._tables()
+            lookup = Lookup(tables, inputs.values, inputs.offsets, inputs.weights, self._handle)
+            lookup.check()
+            self._found = table_addresses(lookup), tables
+        return self._found[0]
+
+    def refresh(self) -> None:
+        """Has lookups without gradients find out where tables are.
+
+        ``to`` and ``load_state_dict`` call it; callers need to when they give a parameter other
+        ``data``, or the module another parameter.
+        """
+        self._found = None
+
+    def _apply(self, *arguments: Any, **options: Any) -> FusedEmbeddingBags:
+        self.refresh()
+        return super()._apply(*arguments, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_found": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._name_operator()
+
+    def _name_operator(self) -> None:
+        """Makes the operator known to this process."""
+        self._found = None
+        self._program, self._handle = self._operator.text, self._operator.handle
 
     def _only(self, buffers: list[torch.Tensor]) -> torch.Tensor:
         if len(buffers) != 1:
@@ -235,8 +297,11 @@ class FusedEmbeddingBags(torch.nn.Module):
         return buffers[0]
 
 
-def _rename_tables(module: torch.nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
+def _rename_tables(
+    module: FusedEmbeddingBags, state: dict[str, Any], prefix: str, *_: object
+) -> None:
     """The state of a ``ModuleDict`` of bags has no ``embedding_bags`` in its names."""
+    module.refresh()
     bags = module.get_submodule("embedding_bags")
     for name, _table in bags.named_children():
         plain = f"{prefix}{name}.weight"

@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.extra import to_array, torch
+from sw.workloads.embedding.data import check_offsets
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -22,7 +23,7 @@ class InputLayout:
     weighted
         for each feature, whether it has weights.
     index_type
-        of all features' indices and offsets.
+        of all features' indices and offsets; those of 32 bits are taken as they are.
     include_last_offset
         whether offsets end with the number of values, [batch + 1]; else they are [batch].
     """
@@ -39,20 +40,18 @@ class PackedInputs:
     """All features' inputs, one feature after the other.
 
     values
-        [sum of counts], indices.
+        [values], indices.
     offsets
-        [features, batch + 1], of the type of ``values``; each feature's start at 0.
+        [features * batch + 1], of the type of ``values``: those of feature ``f`` and sample ``s``
+        are from ``offsets[f * batch + s]`` up to the next, as in a ``KeyedJaggedTensor``.
     weights
         float32, beside ``values``; those of features without weights mean nothing. ``None`` if no
         feature has any.
-    counts
-        for each feature its number of values.
     """
 
     values: torch.Tensor
     offsets: torch.Tensor
     weights: torch.Tensor | None
-    counts: list[int]
 
 
 def is_keyed_jagged(values: object) -> bool:
@@ -73,8 +72,8 @@ def is_keyed_jagged(values: object) -> bool:
 def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     """Keys that no feature looks up are left out.
 
-    Nothing is copied but offsets if the keys are those of the features, in order. Waits for the
-    device only if ``length_per_key`` does. Raises ``WorkloadError``.
+    If the keys are those of the features, in order, nothing is copied but offsets, and the device
+    is not waited for; else it is if ``length_per_key`` does. Raises ``WorkloadError``.
     """
     keys = list(jagged.keys())
     place = {key: number for number, key in enumerate(keys)}
@@ -84,9 +83,8 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     stride_varies = getattr(jagged, "variable_stride_per_key", None)
     if stride_varies is not None and stride_varies():
         raise WorkloadError("input: samples of keys differ in number: must be one batch size")
-    counts = list(jagged.length_per_key())
     values = _as_indices(layout, "values", jagged.values())
-    lengths = jagged.lengths().view(len(keys), -1)
+    lengths = jagged.lengths()
     weights = None
     if any(layout.weighted):
         weights = jagged.weights_or_none()
@@ -95,15 +93,16 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
             raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
         weights = weights.float()
     if keys != list(layout.keys):
+        counts = list(jagged.length_per_key())
         order = [place[key] for key in layout.keys]
         starts = [0, *accumulate(counts)]
         spans = [(starts[number], starts[number + 1]) for number in order]
         values = torch.cat([values[begin:end] for begin, end in spans])
-        lengths = torch.stack([lengths[number] for number in order])
+        of_key = lengths.view(len(keys), -1)
+        lengths = torch.cat([of_key[number] for number in order])
         if weights is not None:
             weights = torch.cat([weights[begin:end] for begin, end in spans])
-        counts = [counts[number] for number in order]
-    return PackedInputs(values, _offsets(lengths, layout.index_type), weights, counts)
+    return PackedInputs(values, _offsets(lengths, values.dtype), weights)
 
 
 def pack_mapping(
@@ -112,6 +111,8 @@ def pack_mapping(
     offsets: Tensors | None,
     lengths: Tensors | None,
     weights: Tensors | None,
+    *,
+    checked: bool = False,
 ) -> PackedInputs:
     """From tensors by key, all of one batch size.
 
@@ -123,6 +124,8 @@ def pack_mapping(
         [batch].
     weights
         in the shape of values, of weighted features.
+    checked
+        whether offsets are looked at, for which the host waits.
 
     Raises ``WorkloadError`` naming the feature or the key.
     """
@@ -149,16 +152,21 @@ def pack_mapping(
                 f"feature {feature}: has {row.shape[0] - 1} samples, "
                 f"{layout.features[0]} has {rows[0].shape[0] - 1}: must be equal"
             )
+        if checked:
+            check_offsets(feature, to_array(row.cpu()), row.shape[0] - 1, indices.numel())
         rows.append(row)
         parts.append(indices.reshape(-1))
         if weighted:
             part = _weights(feature, key, indices, weights or {}, has_weights)
             weight_parts.append(part.reshape(-1))
+    packed = torch.cat(parts)
+    bounds_of = torch.stack(rows).to(packed.dtype)
+    ends = bounds_of[:, -1].cumsum(0, dtype=packed.dtype)
+    begins = bounds_of[:, :-1] + (ends - bounds_of[:, -1])[:, None]
     return PackedInputs(
-        torch.cat(parts),
-        torch.stack(rows),
+        packed,
+        torch.cat([begins.reshape(-1), ends[-1:]]),
         torch.cat(weight_parts) if weight_parts else None,
-        [part.shape[0] for part in parts],
     )
 
 
@@ -185,7 +193,7 @@ def _bounds(
         raise WorkloadError(f"{name} of {key}: are {_shape(given)}: must have one dimension")
     given = _as_indices(layout, f"{name} of {key}", given)
     if name == "lengths":
-        return _offsets(given[None], layout.index_type)[0]
+        return _offsets(given, indices.dtype)
     if layout.include_last_offset:
         return given
     return torch.cat([given, given.new_full((1,), indices.shape[0])])
@@ -207,15 +215,13 @@ def _weights(
 
 
 def _offsets(lengths: torch.Tensor, index_type: torch.dtype) -> torch.Tensor:
-    """[keys, batch + 1] from [keys, batch]."""
-    return torch.nn.functional.pad(lengths.cumsum(1, dtype=index_type), (1, 0))
+    """[bags + 1] from [bags]."""
+    return torch.nn.functional.pad(lengths.cumsum(0, dtype=index_type), (1, 0))
 
 
 def _as_indices(layout: InputLayout, place: str, given: torch.Tensor) -> torch.Tensor:
-    if given.dtype == layout.index_type:
+    if given.dtype in (layout.index_type, torch.int32):
         return given
-    if given.dtype == torch.int32:
-        return given.to(layout.index_type)
     # Narrowing could turn an index that is out of range into one that is not.
     raise WorkloadError(
         f"{place}: are {type_name(given.dtype)}: must be {type_name(layout.index_type)}"

@@ -1,71 +1,103 @@
-"""Launches fused kernels on PyTorch's tensors, in its current stream."""
+"""Launches fused kernels on PyTorch's tensors, in its current stream.
+
+The host waits for nothing, and does nothing for each feature: the device maps threads and counts
+indices itself. So launches can be captured in CUDA graphs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
-
-from hw.lib.errors import GnarlError
-from sw.runtime.cuda.gpu.driver import Context
+from sw.compiler.cuda.layouts import SHARE, TASK
+from sw.runtime.cuda.arguments import LaunchArguments, state_bytes
+from sw.runtime.cuda.gpu.driver import Context, device_attribute
 from sw.runtime.cuda.gpu.embedding import compile_program
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.memory_layout import places
+from sw.runtime.cuda.memory_layout import aligned
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 
-_workspaces: dict[tuple[int, int], torch.Tensor] = {}
-"""By device and stream, whose kernels run one after another and leave zeroes."""
+_zeroes: dict[tuple[int, int], torch.Tensor] = {}
+"""By device and stream, whose kernels run one after another and leave zeroes: the state of queues,
+and the workspace."""
 
 
-def launch(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:
-    """Fills the outputs. All tensors are on one GPU, for which the host does not wait.
+def launch(lookup: Lookup, outputs: Sequence[torch.Tensor], addresses: torch.Tensor) -> None:
+    """Fills the outputs. All tensors are on one GPU.
 
-    Raises ``GnarlError`` for a GPU that kernels of the program's architecture do not run on, where
-    a kernel does not compile, and while a CUDA graph is being captured.
+    ``addresses``: of ``table_addresses``. Raises ``GnarlError`` for a GPU that kernels of the
+    program's architecture do not run on, and where a kernel does not compile.
     """
-    if torch.cuda.is_current_stream_capturing():
-        raise GnarlError(
-            "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
-        )
+    program, batch, values = lookup.compiled.program, lookup.batch, lookup.values.shape[0]
     device = lookup.values.device.index
-    mapping = lookup.tasks()
     with torch.cuda.device(device):
+        kernel, queues = _loaded(lookup.program, lookup.index_bits, device)
+        bounds = lookup.compiled.bounds(batch)
+        most = bounds.most_tasks(values)
         stream = torch.cuda.current_stream(device).cuda_stream
-        workspaces, size = lookup.workspaces()
-        workspace = _workspace(device, stream, size)
-        arguments = lookup.arguments(outputs, workspaces + workspace.data_ptr())
-        # PyTorch reuses the memory only after the stream has passed the copy and the kernel.
-        staged, begins = _stage([arguments, mapping.tasks, mapping.feature_blocks], device)
-        of_arguments, tasks, feature_blocks = (staged.data_ptr() + begin for begin in begins)
-        _loaded(lookup.program, device).launch(
-            of_arguments, tasks, feature_blocks, len(mapping.tasks), stream
+        of_state, of_tasks = aligned(state_bytes(queues)), aligned(most * TASK.itemsize)
+        zeroed = _zeroed(device, stream, of_state + bounds.most_workspace(values))
+        # PyTorch reuses the memory only after the stream has passed the kernels.
+        mapped = torch.empty(
+            of_tasks + len(program.model.features) * SHARE.itemsize,
+            dtype=torch.uint8,
+            device=lookup.values.device,
         )
+        arguments = LaunchArguments(
+            tables=addresses.data_ptr(),
+            indices=lookup.values.data_ptr(),
+            offsets=lookup.offsets.data_ptr(),
+            weights=0 if lookup.weights is None else lookup.weights.data_ptr(),
+            outputs=[output.data_ptr() for output in outputs],
+            workspace=zeroed.data_ptr() + of_state,
+            error=0,
+            tasks=mapped.data_ptr(),
+            shares=mapped.data_ptr() + of_tasks,
+            state=zeroed.data_ptr(),
+            times=0,
+            blocks=min(most, queues * program.schedules.blocks_per_sm),
+            queues=queues,
+            batch=batch,
+        )
+        kernel.map(arguments, stream)
+        kernel.launch(arguments, stream)
 
 
-def _stage(arrays: Sequence[np.ndarray], device: int) -> tuple[torch.Tensor, list[int]]:
-    """Bytes on the device, and where in them each array begins."""
-    begins, size = places([array.nbytes for array in arrays])
-    host = torch.empty(size, dtype=torch.uint8, pin_memory=True)
-    for begin, array in zip(begins, arrays, strict=True):
-        host.numpy()[begin : begin + array.nbytes] = array.view(np.uint8)
-    return host.to(torch.device("cuda", device), non_blocking=True), begins.tolist()
+def table_addresses(lookup: Lookup) -> torch.Tensor:
+    """int64 [features] on the tables' device, where the tables are. One of equal tables is kept, so
+    that nothing is copied while a CUDA graph is being captured.
+
+    Raises ``WorkloadError`` for a table that is not aligned.
+    """
+    return _addresses(lookup.addresses(), lookup.values.device)
 
 
-def _workspace(device: int, stream: int, size: int) -> torch.Tensor:
-    kept = _workspaces.get((device, stream))
+@lru_cache(maxsize=256)
+def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
+    return torch.tensor(addresses, dtype=torch.int64, device=device)
+
+
+def _zeroed(device: int, stream: int, size: int) -> torch.Tensor:
+    """Bytes. While a graph is being captured they are its own, zeroed whenever it is replayed."""
+    if torch.cuda.is_current_stream_capturing():
+        return torch.zeros(size, dtype=torch.uint8, device=torch.device("cuda", device))
+    kept = _zeroes.get((device, stream))
     if kept is None or kept.numel() < size:
         # A quarter more, so that a slightly larger batch needs no new one.
-        kept = torch.zeros(size + size // 4, dtype=torch.uint8, device=device)
-        _workspaces[device, stream] = kept
+        room = size + size // 4
+        kept = torch.zeros(room, dtype=torch.uint8, device=torch.device("cuda", device))
+        _zeroes[device, stream] = kept
     return kept
 
 
 @lru_cache(maxsize=64)
-def _loaded(program: str, device: int) -> LoadedKernel:
+def _loaded(program: str, index_bits: int, device: int) -> tuple[LoadedKernel, int]:
+    """With the device's multiprocessors: as many queues have its tasks."""
     compiled = operator_program(program).program
     require_gpu(compiled.schedules.arch, device)
-    return LoadedKernel(Context(device), compiled, compile_program(compiled))
+    cubin = compile_program(compiled, index_bits=index_bits)
+    kernel = LoadedKernel(Context(device), compiled, cubin)
+    return kernel, device_attribute(device, "MULTIPROCESSOR_COUNT")

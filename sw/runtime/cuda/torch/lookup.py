@@ -1,26 +1,22 @@
 """What one call of the operator is given: tensors, and the program that says what they are.
 
-Inputs are packed, one feature after the other, and all features have one index type. What does
-not change from launch to launch is kept in the program, so that a launch costs the host little even
-with a thousand features.
+Inputs are packed, one feature after the other, and all features have one index type.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
 from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.arguments import TABLE_ALIGNMENT, feature_arguments
-from sw.runtime.cuda.memory_layout import places
-from sw.runtime.cuda.task_map import TaskMap, map_tasks
+from sw.runtime.cuda.arguments import TABLE_ALIGNMENT
 from sw.runtime.cuda.torch.extra import to_array, torch
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from sw.workloads.embedding.data import check_batch
 from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
 
 Bags = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
@@ -34,7 +30,6 @@ class Lookup:
     values: torch.Tensor
     offsets: torch.Tensor
     weights: torch.Tensor | None
-    counts: Sequence[int]
     program: str
 
     @cached_property
@@ -43,7 +38,21 @@ class Lookup:
 
     @property
     def batch(self) -> int:
-        return self.offsets.shape[1] - 1
+        return (self.offsets.shape[0] - 1) // len(self.compiled.model.features)
+
+    @property
+    def index_bits(self) -> int:
+        return 8 * self.values.element_size()
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """Values of each feature. Waits for the device."""
+        bounds = self.offsets.cpu()
+        steps = range(0, (len(self.compiled.model.features) + 1) * self.batch, self.batch or 1)
+        ends = [int(bounds[at]) for at in steps]
+        if not self.batch:
+            return [0] * len(self.compiled.model.features)
+        return [end - begin for begin, end in itertools.pairwise(ends)]
 
     def check(self) -> None:
         """Raises ``WorkloadError`` for tensors that are not what the program says, or not together.
@@ -62,56 +71,53 @@ class Lookup:
                     f"feature {feature.name}: table is on {table.device}, values on {device}: "
                     "must be on one device"
                 )
+        self.check_inputs()
+
+    def check_inputs(self) -> None:
+        """Of ``check`` what is about inputs. O(1)."""
+        device = self.values.device
         for name, tensor in (("offsets", self.offsets), ("weights", self.weights)):
             if tensor is not None and tensor.device != device:
                 raise WorkloadError(
                     f"input: {name} are on {tensor.device}, values on {device}: "
                     "must be on one device"
                 )
-        self._check_shapes()
-
-    def _check_shapes(self) -> None:
         features = self.compiled.model.features
-        type = features[0].index_type
+        narrow = self.values.dtype == torch.int32
+        type = "int32" if narrow else features[0].index_type
         _check_tensor("values", self.values, type, "[values]", self.values.dim() == 1)
-        _check_tensor(
-            "offsets",
-            self.offsets,
-            type,
-            f"[{len(features)}, batch + 1]",
-            self.offsets.dim() == 2 and self.offsets.shape[0] == len(features) and self.batch >= 0,
-        )
-        if len(self.counts) != len(features):
-            raise WorkloadError(
-                f"input: has counts of {len(self.counts)} features: must be of {len(features)}"
-            )
-        for feature, count in zip(features, self.counts, strict=True):
-            if count < 0:
-                raise WorkloadError(
-                    f"input: counts of {feature.name} are {count}: must be 0 or more"
-                )
-        if sum(self.counts) != len(self.values):
-            raise WorkloadError(
-                f"input: has {len(self.values)} values: must be {sum(self.counts)}, the sum of "
-                "all features' counts"
-            )
+        bags = self.offsets.dim() == 1 and self.offsets.shape[0] - 1
+        whole = bags is not False and bags >= 0 and bags % len(features) == 0
+        _check_tensor("offsets", self.offsets, type, f"[{len(features)} * batch + 1]", whole)
+        if self.batch > MAXIMUM_BATCH:
+            raise WorkloadError(f"input: has {self.batch} samples: must be at most {MAXIMUM_BATCH}")
         shape = f"[{len(self.values)}]"
         if self.weights is not None:
             fits = self.weights.shape == self.values.shape
             _check_tensor("weights", self.weights, "float32", shape, fits)
-        elif weighted := [feature.name for feature in features if feature.weighted]:
+        elif weighted := self.compiled.first_weighted:
             raise WorkloadError(
-                f"input: has no weights: must be float32 {shape}, as {weighted[0]} is weighted"
+                f"input: has no weights: must be float32 {shape}, as {weighted} is weighted"
             )
+
+    def check_values(self) -> None:
+        """Raises ``WorkloadError`` for the first bad offset or index. Waits for the device."""
+        first, last = (int(self.offsets[at]) for at in (0, -1))
+        for name, found, right in (("begin", first, 0), ("end", last, len(self.values))):
+            if found != right:
+                raise WorkloadError(f"input: offsets {name} with {found}: must be {right}")
+        check_batch(self.compiled.model, self.to_batch())
 
     def features(self) -> Iterator[tuple[Feature, int, Bags]]:
         """Each feature with its table's number and its (indices, offsets, weights)."""
         compiled, end = self.compiled, 0
         numbered = zip(compiled.model.features, compiled.table_of_feature, self.counts, strict=True)
-        for (feature, table, count), offsets in zip(numbered, self.offsets, strict=True):
+        for number, (feature, table, count) in enumerate(numbered):
+            first = number * self.batch
+            offsets = self.offsets[first : first + self.batch + 1]
             span = slice(end, end := end + count)
             weights = self.weights[span] if feature.weighted and self.weights is not None else None
-            yield feature, table, (self.values[span], offsets, weights)
+            yield feature, table, (self.values[span], offsets - offsets[0], weights)
 
     def new_outputs(self) -> list[torch.Tensor]:
         """A buffer [batch, width] for each output type, not filled."""
@@ -130,9 +136,11 @@ class Lookup:
         ]
 
     def to_batch(self) -> Batch:
-        """The inputs on the host."""
+        """The inputs on the host, of the features' index type."""
         weights = None if self.weights is None else self.weights.cpu()
-        here = replace(self, values=self.values.cpu(), offsets=self.offsets.cpu(), weights=weights)
+        type = TORCH_TYPES[self.compiled.model.features[0].index_type]
+        values, offsets = (tensor.cpu().to(type) for tensor in (self.values, self.offsets))
+        here = replace(self, values=values, offsets=offsets, weights=weights)
         return Batch(
             self.batch,
             [
@@ -143,49 +151,20 @@ class Lookup:
             ],
         )
 
-    def tasks(self) -> TaskMap:
-        """The grid. Raises ``WorkloadError`` for more samples than kernels can count."""
-        if self.batch > MAXIMUM_BATCH:
-            raise WorkloadError(f"input: has {self.batch} samples: must be at most {MAXIMUM_BATCH}")
-        counts = np.array(self.counts, np.int64)
-        return map_tasks(self.compiled.program.block_counts, self.batch, counts)
-
-    def workspaces(self) -> tuple[np.ndarray, int]:
-        """int64 [features], where in the workspace each feature's begins; bytes of it all."""
-        return places(self.compiled.program.workspace_bytes(self.batch, self.counts))
-
-    def arguments(
-        self, outputs: Sequence[torch.Tensor], workspaces: np.ndarray, error: int = 0
-    ) -> np.ndarray:
-        """``FEATURE_ARGUMENTS`` [features], for buffers as ``new_outputs`` makes them.
-
-        Addresses are the device's: of each feature's workspace; of the error record of checked
-        kernels. Raises ``WorkloadError`` for a table that is not aligned.
-        """
-        compiled = self.compiled
-        addresses = np.array([table.data_ptr() for table in self.tables], np.uint64)
-        tables = addresses[compiled.table_numbers]
-        if (skewed := tables % np.uint64(TABLE_ALIGNMENT)).any():
-            feature = compiled.model.features[int(np.argmax(skewed != 0))]
-            raise WorkloadError(
-                f"feature {feature.name}: table begins {int(skewed.max())} bytes past a multiple "
-                f"of {TABLE_ALIGNMENT}: must be aligned, as a clone is"
+    def addresses(self) -> tuple[int, ...]:
+        """Of each feature's table. Raises ``WorkloadError`` for one that is not aligned."""
+        own = [table.data_ptr() for table in self.tables]
+        if any(address % TABLE_ALIGNMENT for address in own):
+            numbered = zip(
+                self.compiled.model.features, self.compiled.table_of_feature, strict=True
             )
-        begins = np.cumsum(self.counts, dtype=np.int64) - self.counts
-        weights = 0 if self.weights is None else self.weights.data_ptr()
-        width = self.values.element_size()
-        return feature_arguments(
-            compiled.program,
-            self.batch,
-            self.counts,
-            tables=tables,
-            indices=self.values.data_ptr() + begins * width,
-            offsets=self.offsets.data_ptr() + np.arange(len(begins)) * ((self.batch + 1) * width),
-            weights=np.where(compiled.weighted, weights + begins * 4, 0),
-            outputs=[output.data_ptr() for output in outputs],
-            workspaces=workspaces,
-            error=error,
-        )
+            for feature, table in numbered:
+                if skewed := own[table] % TABLE_ALIGNMENT:
+                    raise WorkloadError(
+                        f"feature {feature.name}: table begins {skewed} bytes past a multiple of "
+                        f"{TABLE_ALIGNMENT}: must be aligned, as a clone is"
+                    )
+        return tuple([own[table] for table in self.compiled.table_of_feature])
 
 
 def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:

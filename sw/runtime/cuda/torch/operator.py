@@ -1,4 +1,5 @@
-"""The registered operators ``gnarl::fused_embedding_bags`` and its backward.
+"""The registered operators: ``gnarl::fused_embedding_bags``, its backward, and
+``gnarl::fused_embedding_bags_at``, which costs the host the same however many features there are.
 
 Importing this module registers them, which processes that load an exported graph must do. What
 computes depends on where the tensors are: on a GPU the fused kernel, on the CPU PyTorch's own
@@ -14,43 +15,39 @@ from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.pooling import add_table_gradient, pool, weights_gradient
-from sw.workloads.embedding.data import check_batch
 
 
-@torch.library.custom_op(
-    "gnarl::fused_embedding_bags", mutates_args=(), tags=(torch.Tag.cudagraph_unsafe,)
-)
+@torch.library.custom_op("gnarl::fused_embedding_bags", mutates_args=())
 def fused_embedding_bags(
     tables: Sequence[torch.Tensor],
     values: torch.Tensor,
     offsets: torch.Tensor,
     weights: torch.Tensor | None,
-    counts: Sequence[int],
     program: str,
 ) -> list[torch.Tensor]:
     """Looks up and pools all features of a model: a buffer [batch, width] for each output type.
 
     tables
         each [rows, dim]; which one a feature has is in the program.
-    values, offsets, weights, counts
+    values, offsets, weights
         as in ``PackedInputs``.
     program
-        ``OperatorProgram.text``.
+        ``OperatorProgram.text``, or the ``handle`` of one that this process knows.
 
     Differentiable once, in tables and weights. Raises ``WorkloadError`` for tables that are not
     the program's, tensors on several devices, and, if the program is checked, for the first bad
     offset or index. Unchecked, on a GPU, those mean undefined results.
     """
     weights = None if weights is None else weights.contiguous()
-    lookup = Lookup(tables, values.contiguous(), offsets.contiguous(), weights, counts, program)
+    lookup = Lookup(tables, values.contiguous(), offsets.contiguous(), weights, program)
     lookup.check()
     if lookup.compiled.checked:
-        check_batch(lookup.compiled.model, lookup.to_batch())
+        lookup.check_values()
     outputs = lookup.new_outputs()
     if values.device.type == "cuda":
-        from sw.runtime.cuda.torch.launch import launch
+        from sw.runtime.cuda.torch.launch import launch, table_addresses
 
-        launch(lookup, outputs)
+        launch(lookup, outputs, table_addresses(lookup))
     elif values.device.type != "cpu":
         raise WorkloadError(f"input: is on {values.device}: must be on a GPU or the CPU")
     elif lookup.compiled.emulated:
@@ -76,7 +73,6 @@ def fused_embedding_bags_backward(
     values: torch.Tensor,
     offsets: torch.Tensor,
     weights: torch.Tensor | None,
-    counts: Sequence[int],
     program: str,
     wanted: Sequence[bool],
     weights_wanted: bool,
@@ -88,7 +84,7 @@ def fused_embedding_bags_backward(
     wanted
         for each table whether its gradient is.
     """
-    lookup = Lookup(tables, values, offsets, weights, counts, program)
+    lookup = Lookup(tables, values, offsets, weights, program)
     totals = [
         torch.zeros(table.shape, dtype=torch.float32, device=table.device) if want else None
         for table, want in zip(tables, wanted, strict=True)
@@ -126,9 +122,8 @@ def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
-    tables, values, offsets, weights, counts, program = inputs
+    tables, values, offsets, weights, program = inputs
     ctx.save_for_backward(values, offsets, weights, *tables)
-    ctx.counts = counts
     ctx.program = program
 
 
@@ -142,14 +137,47 @@ def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
             values,
             offsets,
             weights,
-            ctx.counts,
             ctx.program,
             list(wanted),
             weights_wanted,
         )
     )
     of_tables = [next(found) if want else None for want in wanted]
-    return of_tables, None, None, next(found, None), None, None
+    return of_tables, None, None, next(found, None), None
 
 
 fused_embedding_bags.register_autograd(_backward, setup_context=_save)
+
+
+_LIBRARY = torch.library.Library("gnarl", "FRAGMENT")
+_LIBRARY.define(
+    "fused_embedding_bags_at(Tensor addresses, Tensor values, Tensor offsets, Tensor? weights, "
+    "str program) -> Tensor[]"
+)
+
+
+@torch.library.impl(_LIBRARY, "fused_embedding_bags_at", "CUDA")
+def _fused_embedding_bags_at(
+    addresses: torch.Tensor,
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    program: str,
+) -> list[torch.Tensor]:
+    """As ``fused_embedding_bags`` on a GPU, not differentiable; inputs are contiguous.
+
+    addresses
+        int64 [features], ``table_addresses`` of tables that somebody keeps.
+    """
+    from sw.runtime.cuda.torch.launch import launch
+
+    lookup = Lookup((), values, offsets, weights, program)
+    lookup.check_inputs()
+    outputs = lookup.new_outputs()
+    launch(lookup, outputs, addresses)
+    return outputs
+
+
+@torch.library.register_fake("gnarl::fused_embedding_bags_at", lib=_LIBRARY)
+def _fake_at(addresses: torch.Tensor, *arguments: Any) -> list[torch.Tensor]:
+    return Lookup((), *arguments).new_outputs()

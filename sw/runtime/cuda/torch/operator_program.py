@@ -6,16 +6,16 @@ from, so that a graph with the operator in it also runs in a process that never 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-import numpy as np
-
 from hw.lib.errors import GnarlError, ProgramError, damaged_as
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.demands import Bounds
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
@@ -43,15 +43,27 @@ class OperatorProgram:
     def program(self) -> EmbeddingProgram:
         return build_program(self.model, self.schedules)
 
-    @cached_property
-    def table_numbers(self) -> np.ndarray:
-        """``table_of_feature``, int [features]."""
-        return np.array(self.table_of_feature)
+    def bounds(self, batch: int) -> Bounds:
+        """The most that a batch of so many samples can want."""
+        if batch not in self._bounds:
+            self._bounds[batch] = Bounds.of(self.program.demands, batch)
+        return self._bounds[batch]
 
     @cached_property
-    def weighted(self) -> np.ndarray:
-        """Whether each feature is, bool [features]."""
-        return np.array([feature.weighted for feature in self.model.features])
+    def _bounds(self) -> dict[int, Bounds]:
+        return {}
+
+    @cached_property
+    def first_weighted(self) -> str | None:
+        """The name of a feature that has weights."""
+        return next((feature.name for feature in self.model.features if feature.weighted), None)
+
+    @cached_property
+    def handle(self) -> str:
+        """Short for ``text``, in this process alone."""
+        handle = f"sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
+        _KNOWN[handle] = self
+        return handle
 
     @cached_property
     def text(self) -> str:
@@ -64,6 +76,7 @@ class OperatorProgram:
         fields = {
             "name": self.model.name,
             "kinds": [asdict(kind) for kind in kinds],
+            "index_type": self.model.features[0].index_type,
             "features": features,
             "schedules": json.loads(schedule_file.to_text(self.schedules)),
             "checked": self.checked,
@@ -73,11 +86,18 @@ class OperatorProgram:
 
 
 _PLACE = "text of an embedding operator"
+_KNOWN: dict[str, OperatorProgram] = {}
+"""By handle."""
 
 
 @lru_cache(maxsize=256)
 def operator_program(text: str) -> OperatorProgram:
-    """From its text; equal texts give the same object. Raises ``ProgramError`` for any other."""
+    """From its text or handle; equal ones give the same object.
+
+    Raises ``ProgramError`` for any other.
+    """
+    if text in _KNOWN:
+        return _KNOWN[text]
     try:
         with damaged_as(ProgramError, _PLACE):
             return _parsed(json.loads(text))
@@ -90,7 +110,8 @@ def operator_program(text: str) -> OperatorProgram:
 def _parsed(fields: dict[str, Any]) -> OperatorProgram:
     kinds, schedules = fields["kinds"], fields["schedules"]
     features = tuple(
-        Feature(name=name, rows=rows, **kinds[kind]) for name, rows, kind, _ in fields["features"]
+        Feature(name=name, rows=rows, index_type=fields["index_type"], **kinds[kind])
+        for name, rows, kind, _ in fields["features"]
     )
     tables = tuple(table for *_, table in fields["features"])
     for feature, table in zip(features, tables, strict=True):

@@ -46,7 +46,7 @@ def test_each_pass_shows_what_it_made() -> None:
     assert list(found) == [each.name for each in PASSES] == ["group", "schedule", "fuse"]
     groups = found["group"]["txt"].splitlines()
     assert groups[:2] == [
-        "group 0: 100 rows of 4 float32, sum, int64 indices, float32 outputs, 1 ± 0 indices a "
+        "group 0: 100 rows of 4 float32, sum, float32 outputs, 1 ± 0 indices a "
         "sample, none in 0 of the samples",
         "  features one alike",
     ]
@@ -181,9 +181,9 @@ def test_a_plan_that_is_not_json(tmp_path: Path) -> None:
 SOURCES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "more": (
         lambda source: source + b'#include "/etc/passwd"',
-        "line 86 is '#include \"/etc/passwd\"'",
+        "line 125 is '#include \"/etc/passwd\"'",
     ),
-    "less": (lambda source: source[:-1], "line 86 is missing"),
+    "less": (lambda source: source[:-1], "line 125 is missing"),
     "another": (lambda source: b"int system;" + source, "line 1 is 'int system;// The embedding"),
     "longer": (lambda source: b"//" + bytes(500), "line 1 is '//\\x00"),
     "not text": (lambda source: b"\xff", "line 1 is '\\ufffd'"),

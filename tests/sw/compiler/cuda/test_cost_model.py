@@ -278,7 +278,7 @@ def test_schedules_that_need_more_shared_memory_than_the_occupancy_leaves(monkey
     monkeypatch.setattr("sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot})
     config = CudaConfig(arch="sm_75", blocks_per_sm=4)
     with refused(
-        "feature f: its schedules need at least 40,000 bytes of shared memory a block: "
+        "feature f: its schedules need at least 40,016 bytes of shared memory a block: "
         "must be at most 16,384 with blocks_per_sm = 4 on sm_75"
     ):
         choose_schedules(model(Feature("f", 10, 4)), config)

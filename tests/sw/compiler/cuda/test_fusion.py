@@ -19,7 +19,6 @@ from sw.compiler.cuda.templates.one_hot import OneHot
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
 from sw.workloads.embedding.model import (
-    INDEX_TYPES,
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
@@ -85,20 +84,27 @@ def test_equal_kinds_with_equal_schedules_share_code() -> None:
     assert re.findall(r"using Code(\d+) = (.*);", found.source) == [
         (
             str(code),
-            "gnarl::OneHot<gnarl::Kind<float, long long, float, "
+            "gnarl::OneHot<gnarl::Kind<float, float, "
             f"gnarl::Pooling::{pooling}, false, 8>, 128, {vector}, 1>",
         )
         for code, (pooling, vector) in enumerate((("kSum", 4), ("kSum", 2), ("kMax", 4)))
     ]
-    assert "\n  0, 0, 1, 2, 1,\n" in found.source
+    rows = [(10, 0), (99, 8), (10, 16), (10, 24), (10, 32)]
+    constants = [
+        f"{{{rows}, {4 * column}, 40, {code}, 0}},"
+        for (rows, column), code in zip(rows, found.code_of_feature, strict=True)
+    ]
+    assert f"kConstants[kFeatures] = {{\n  {' '.join(constants[:4])}\n  {constants[4]}\n}};" in (
+        found.source
+    )
 
 
 def test_only_what_differs_is_generated() -> None:
-    """A feature more costs a few bytes, a code more some lines; headers have the rest."""
+    """A feature more costs two rows of tables, a code more some lines; headers have the rest."""
     few, many = fused(*features(100)), fused(*features(1000))
     assert max(few.code_of_feature) == max(many.code_of_feature)
-    assert 2 * 900 < len(many.source) - len(few.source) < 6 * 900
-    assert many.source.count("#include") == 2
+    assert 30 * 900 < len(many.source) - len(few.source) < 60 * 900
+    assert many.source.count("#include") == 3
 
 
 def test_every_code_is_a_case_of_one_switch_and_none_is_a_function_pointer() -> None:
@@ -106,7 +112,7 @@ def test_every_code_is_a_case_of_one_switch_and_none_is_a_function_pointer() -> 
     source, codes = found.source, max(found.code_of_feature) + 1
     assert re.findall(r"case (\d+):", source) == [str(code) for code in range(codes)]
     for code in range(codes):
-        assert f"Code{code}::run(feature, task.block, blocks, shared.code{code});" in source
+        assert f"Code{code}::run(feature, block, blocks, shared.code{code});" in source
     assert "&Code" not in source
 
 
@@ -118,7 +124,7 @@ def test_launch_bounds_are_the_occupancy_wanted() -> None:
 def test_names_of_kinds() -> None:
     feature = Feature("a", 9, 6, "mean", "bfloat16", "float16", "int32", weighted=True)
     assert (
-        "gnarl::Kind<gnarl::BFloat16, int, gnarl::Float16, gnarl::Pooling::kMean, true, 6>"
+        "gnarl::Kind<gnarl::BFloat16, gnarl::Float16, gnarl::Pooling::kMean, true, 6>"
         in fused((feature, one_hot(2))).source
     )
 
@@ -158,25 +164,26 @@ def test_time(number: int) -> None:
 
 
 def test_shared_memory_is_never_empty_and_aligned() -> None:
-    assert fused((Feature("a", 9, 4), one_hot())).shared_bytes == 16  # of one byte
+    # Of one byte, and what says which task is next.
+    assert fused((Feature("a", 9, 4), one_hot())).shared_bytes == 16 + 16
 
 
 @pytest.mark.usefixtures("hungry")
 def test_shared_memory_is_the_largest_of_all_codes() -> None:
     pairs = [(Feature(f"dim {dim}", 9, dim), one_hot(1)) for dim in (4, 9, 5)]
-    assert fused(*pairs).shared_bytes == 9008
+    assert fused(*pairs).shared_bytes == 9008 + 16
 
 
 @pytest.mark.usefixtures("hungry")
 def test_more_shared_memory_than_a_block_may_have_is_refused() -> None:
     pairs = [(Feature("small", 9, 8), one_hot(1)), (Feature("large", 9, 32), one_hot(4, 2))]
     text = (
-        "feature large: one_hot(vector=4, samples_per_thread=2): needs 128,000 bytes of shared "
+        "feature large: one_hot(vector=4, samples_per_thread=2): needs 128,016 bytes of shared "
         "memory: must be at most 65,536, all that sm_75 gives a block"
     )
     with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
         fused(*pairs, arch="sm_75")
-    assert fused(*pairs, arch="sm_80").shared_bytes == 128_000
+    assert fused(*pairs, arch="sm_80").shared_bytes == 128_016
 
 
 @pytest.mark.usefixtures("hungry")
@@ -188,12 +195,10 @@ def test_a_template_that_does_not_know_its_shared_memory_does_not_compile() -> N
 
 
 def test_as_many_codes_as_a_short_number_has_and_no_more() -> None:
-    kinds = itertools.product(
-        range(1, 1400), ("sum", "mean", "max"), TABLE_TYPES, TABLE_TYPES, INDEX_TYPES
-    )
+    kinds = itertools.product(range(1, 2800), ("sum", "mean", "max"), TABLE_TYPES, TABLE_TYPES)
     pairs = [
-        (Feature(f"f{at}", 9, dim, pooling, table, output, index), one_hot(1))
-        for at, (dim, pooling, table, output, index) in enumerate(kinds)
+        (Feature(f"f{at}", 9, dim, pooling, table, output), one_hot(1))
+        for at, (dim, pooling, table, output) in enumerate(kinds)
     ]
     assert fused(*pairs[:MAXIMUM_CODES]).code_of_feature[-1] == MAXIMUM_CODES - 1
     text = "model ads: 65,536 pairs of kind and schedule: must be at most 65,535"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.config import BLOCK_THREADS
 from sw.compiler.cuda.occupancy import (
@@ -17,7 +13,6 @@ from sw.compiler.cuda.occupancy import (
     occupancies,
     register_limit,
     shared_limit,
-    shared_padding,
 )
 
 KIB = 1024
@@ -115,24 +110,3 @@ def test_occupancies_are_few_and_span_all(arch: str, block_threads: int) -> None
     limits = [register_limit(arch, block_threads, blocks) for blocks in found]
     assert limits == sorted(set(limits))
     assert limits[-1] == register_limit(arch, block_threads, 1)
-
-
-@given(ANY_ARCH, ANY_THREADS, st.integers(1, 32), st.integers(1, 255), st.integers(0, 48 * KIB))
-def test_padding_leaves_just_the_blocks_wanted(
-    arch: str, block_threads: int, blocks: int, registers: int, shared_bytes: int
-) -> None:
-    if blocks_per_sm(arch, registers, shared_bytes, block_threads) >= blocks:
-        padded = shared_padding(arch, block_threads, blocks, shared_bytes)
-        assert padded >= shared_bytes
-        assert blocks_per_sm(arch, registers, padded, block_threads) == blocks
-        if padded > shared_bytes:
-            assert blocks_per_sm(arch, 1, padded - 1, block_threads) > blocks
-
-
-def test_a_kernel_that_has_too_few_blocks_already_cannot_be_padded() -> None:
-    text = (
-        "shared memory of 50,000 bytes a block: must be at most 40,960 for 4 blocks on a "
-        "multiprocessor of sm_80"
-    )
-    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
-        shared_padding("sm_80", 128, 4, 50_000)

@@ -187,8 +187,8 @@ def test_work_of_an_average_block() -> None:
         )
         for samples in (64, 128)
     )
-    table, indices = 16 * 1024 / 32, 50 * 8 / 32
-    assert few.sectors - table == pytest.approx(64 * (indices + 1 + 8 / 32))
+    table, indices = 16 * 1024 / 32, 50 * 4 / 32
+    assert few.sectors - table == pytest.approx(64 * (indices + 1 + 4 / 32))
     assert many.sectors - table == pytest.approx(2 * (few.sectors - table))
     # Each group has 4 rows of 4 in flight: 4 rounds a sample, of which it takes 2 or 4 in turn.
     assert (few.warp_loads, many.warp_loads) == (1 + 2 * 4, 1 + 4 * 4)

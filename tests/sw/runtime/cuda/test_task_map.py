@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError
-from sw.compiler.cuda.fusion import MAP_KERNEL, map_blocks, map_shared_bytes
-from sw.compiler.cuda.layouts import BLOCK_COUNT, FEATURE_ARGUMENTS, TASK
-from sw.compiler.cuda.program import build_program
+from sw.compiler.cuda.demands import Bounds, workspace_places
+from sw.compiler.cuda.fusion import MAP_KERNEL, MAP_PARAMETERS, map_blocks, map_shared_bytes
+from sw.compiler.cuda.layouts import BLOCK_COUNT, DEMAND, SHARE, TASK
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE, BlockCount
+from sw.runtime.cuda.arguments import queue_state, shares_of
+from sw.runtime.cuda.emulation.embedding import kernel_arguments
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from sw.runtime.cuda.task_map import (
     PLACES,
@@ -40,6 +44,12 @@ def pairs(mapping: TaskMap) -> list[tuple[int, int]]:
 
 ANY_COUNT = st.builds(
     BlockCount, st.sampled_from(("samples", "values")), st.integers(1, 5), st.integers(1, 2000)
+)
+ANY_DEMAND = st.tuples(
+    st.integers(0, 1),
+    *(st.integers(1, 5), st.integers(1, 2000)),
+    st.integers(0, 1),
+    *(st.integers(1, 2048), st.integers(0, 5000).map(lambda size: 16 * size)),
 )
 ANY_BLOCKS = st.lists(st.integers(1, 70), min_size=1, max_size=30)
 
@@ -145,33 +155,69 @@ def test_static_blocks() -> None:
 
 @pytest.mark.parametrize("block_threads", [32, 128])
 @pytest.mark.parametrize("features", [1, 31, 32, 129, 300])
-def test_the_device_makes_the_same_tasks(block_threads: int, features: int) -> None:
+def test_the_device_makes_the_same_tasks_and_shares(block_threads: int, features: int) -> None:
     rng = np.random.default_rng(features)
-    model = EmbeddingModel("m", tuple(Feature(f"f{at}", 9, 4) for at in range(features)))
-    schedule = Schedule.of("one_hot", vector=4, samples_per_thread=1)
-    schedules = ScheduleSet(
-        model.digest, "sm_90", block_threads, 1, (schedule,), (0,) * features, "by hand"
-    )
-    source = build_program(model, schedules).kernel.source
-    counts = np.zeros(features, BLOCK_COUNT)
-    counts["per_value"] = rng.integers(0, 2, features)
-    counts["numerator"] = rng.integers(1, 4, features)
-    counts["denominator"] = rng.integers(1, 300, features)
+    batch, blocks, queues = 77, 9, 5
+    program = any_program(features, block_threads)
     values = rng.integers(0, 5000, features)
     values[rng.random(features) < 0.2] = 0
-    expected = map_tasks(counts, 77, values)
+    expected = map_tasks(program.block_counts, batch, values)
+    shares, size = shares_of(program, expected, batch, values)
+    bounds = Bounds.of(program.demands, batch)
+    total = int(values.sum())
+    assert len(expected.tasks) <= bounds.most_tasks(total)
+    assert size <= bounds.most_workspace(total)
 
-    arguments = np.zeros(features, FEATURE_ARGUMENTS)
-    arguments["batch"] = 77
-    arguments["values"] = values
+    ends = np.cumsum(values)
+    begins = np.repeat(ends - values, batch)  # all bags but the last of a feature are empty
+    offsets = GlobalArray("offsets", np.append(begins, total).astype(np.int32))
     tasks = GlobalArray("tasks", np.full(len(expected.tasks), -1, TASK), writable=True)
-    blocks = GlobalArray("feature blocks", np.full(features, -1, np.int32), writable=True)
-    EmulatedKernels(source, [INCLUDE]).launch(
+    found = GlobalArray("shares", np.full(features, -1, SHARE), writable=True)
+    state = GlobalArray("state", queue_state(0, blocks, queues), writable=True)
+    values_of = {
+        "offsets": offsets.address,
+        "tasks": tasks.address,
+        "shares": found.address,
+        "state": state.address,
+        "blocks": blocks,
+        "queues": queues,
+        "batch": batch,
+    }
+    EmulatedKernels(program.kernel.source, [INCLUDE]).launch(
         MAP_KERNEL,
         map_blocks(features, block_threads),
         block_threads,
-        [GlobalArray("counts", counts), GlobalArray("arguments", arguments), tasks, blocks],
-        shared_bytes=map_shared_bytes(block_threads),
+        kernel_arguments(MAP_PARAMETERS, [values_of[name] for name in MAP_PARAMETERS]),
+        [offsets, tasks, found, state],
+        map_shared_bytes(block_threads),
     )
-    assert (blocks.array == expected.feature_blocks).all()
+    assert (found.array == shares).all()
     assert (tasks.array == expected.tasks).all()
+    assert (state.array == queue_state(len(expected.tasks), blocks, queues)).all()
+
+
+def any_program(features: int, block_threads: int) -> EmbeddingProgram:
+    """Of features whose demands go by samples and by indices, with workspaces and without."""
+    schedules = (
+        Schedule.of("one_hot", vector=4, samples_per_thread=1),
+        Schedule.of("reduce_by_key", vector=4, values_per_block=1024, unroll=2),
+        Schedule.of("split_sample", vector=4, parts=4, unroll=2),
+    )[:features]
+    of_feature = tuple(number % len(schedules) for number in range(features))
+    model = EmbeddingModel(
+        "m", tuple(Feature(f"f{at}", 9, (4, 32, 8)[at % 3]) for at in range(features))
+    )
+    return build_program(
+        model,
+        ScheduleSet(model.digest, "sm_90", block_threads, 1, schedules, of_feature, "by hand"),
+    )
+
+
+@given(st.lists(st.tuples(ANY_DEMAND, st.integers(0, 10_000)), min_size=1), st.integers(0, 2560))
+def test_bounds_hold_whatever_the_bags(demands: list[tuple[Any, int]], batch: int) -> None:
+    rows = np.array([demand for demand, _ in demands], DEMAND)
+    values = np.array([number for _, number in demands])
+    bounds, total = Bounds.of(rows, batch), int(values.sum())
+    counts = np.array([tuple(row)[:3] for row in rows.tolist()], BLOCK_COUNT)
+    assert len(map_tasks(counts, batch, values).tasks) <= bounds.most_tasks(total)
+    assert workspace_places(rows, batch, values)[1] <= bounds.most_workspace(total)

@@ -23,7 +23,7 @@ FEATURE = Feature("a", 9, 4)
 
 def test_what_code_depends_on() -> None:
     feature = Feature("a", 9, 4, "mean", "float16", "bfloat16", "int32", True)
-    assert feature.kind == FeatureKind(4, "mean", "float16", "bfloat16", "int32", True)
+    assert feature.kind == FeatureKind(4, "mean", "float16", "bfloat16", True)
 
 
 @pytest.mark.parametrize(

@@ -247,5 +247,5 @@ def test_the_example_has_features_of_many_kinds() -> None:
     kinds = {feature.kind for feature in model.features}
     assert {kind.pooling for kind in kinds} == {"sum", "mean", "max"}
     assert {kind.table_type for kind in kinds} == {"float32", "float16", "bfloat16"}
-    assert {kind.index_type for kind in kinds} == {"int32", "int64"}
+    assert {feature.index_type for feature in model.features} == {"int32", "int64"}
     assert {kind.weighted for kind in kinds} == {True, False}

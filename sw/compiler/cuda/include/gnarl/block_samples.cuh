@@ -18,18 +18,18 @@
 namespace gnarl {
 
 // What shared memory keeps of an index: asynchronous copies cannot convert it to a row.
-template <class Index, bool kAsIs>
+template <bool kAsIs>
 struct KeptIndex {
   using Type = int;
 };
-template <class Index>
-struct KeptIndex<Index, true> {
+template <>
+struct KeptIndex<true> {
   using Type = Index;
 };
 
 template <class K, int kBlockThreads, int kVector, int kSamples, int kUnroll, int kStage>
 struct BlockSamples {
-  using Kept = typename KeptIndex<typename K::Index, kStage == 2>::Type;
+  using Kept = typename KeptIndex<kStage == 2>::Type;
 
   static constexpr int kTeam = kBlockThreads / kSamples;
   static constexpr int kVectors = K::kDim / kVector;
@@ -52,8 +52,12 @@ struct BlockSamples {
   static_assert(kStage == 0 || kRound <= kTeam, "a round must fit in a tile");
 
   // Two tiles, of an index and its weight for each thread of the block.
-  struct Tiles {
-    Kept indices[kStage ? 2 * kBlockThreads : 1];
+  // As large for indices of 32 bits as of 64.
+  struct alignas(kStage == 2 ? 8 : 4) Tiles {
+    union {
+      Kept indices[kStage ? 2 * kBlockThreads : 1];
+      char room[kStage == 2 ? 16 * kBlockThreads : 1];
+    };
     float weights[kStage && K::kWeighted ? 2 * kBlockThreads : 1];
   };
 
@@ -168,8 +172,7 @@ struct BlockSamples {
     Incoming incoming{kNoRow, 1.0f};
     if (at < bag.length) {
       if constexpr (kStage == 2) {
-        const auto* indices = static_cast<const Kept*>(feature.indices);
-        copy_async(&tiles.indices[tile + threadIdx.x], indices + bag.begin + at);
+        copy_async(&tiles.indices[tile + threadIdx.x], feature.indices + bag.begin + at);
         if constexpr (K::kWeighted) {
           copy_async(&tiles.weights[tile + threadIdx.x], feature.weights + bag.begin + at);
         }

@@ -24,40 +24,42 @@
 
 namespace gnarl {
 
+// Of indices and offsets: 32 bits where the batch's are, half the bytes.
+#ifdef GNARL_INDEX_64
+using Index = long long;
+#else
+using Index = int;
+#endif
+
 // The first error of a launch; `state` is 0 until there is one.
 struct ErrorRecord {
   int state;
   int feature;
-  long long position;  // in the feature's indices
+  long long position;  // in the batch's indices
   long long index;     // the index that is out of range
 };
 
-// One feature of one batch. Mirrored by sw/compiler/cuda/layouts.py; the generated source checks
-// that both agree.
+// One feature of one batch.
 struct FeatureArguments {
   const void* table;     // [rows, dim], 16-byte aligned
-  const void* indices;   // [values]
-  const void* offsets;   // [batch + 1]: where each sample's bag begins and ends in indices
-  const float* weights;  // [values], or null where the kind is not weighted
+  const Index* indices;  // [values] of all features
+  const Index* offsets;  // [batch + 1]: where each sample's bag begins and ends in indices
+  const float* weights;  // beside indices, or null where no feature is weighted
   void* output;          // [batch, dim] with rows output_stride elements apart
   void* workspace;       // as the template asked, 16-byte aligned; zeroes, and left as zeroes
   ErrorRecord* error;    // written by checked builds only
-  long long rows;
-  long long values;
+  int rows;
   int batch;
   int output_stride;
   int feature;           // its number, for errors
-  int reserved;
 };
 
 enum class Pooling { kSum, kMean, kMax };
 
 // What a feature's code depends on.
-template <class TableType, class IndexType, class OutputType, Pooling kPooling_, bool kWeighted_,
-          int kDim_>
+template <class TableType, class OutputType, Pooling kPooling_, bool kWeighted_, int kDim_>
 struct Kind {
   using Table = TableType;
-  using Index = IndexType;
   using Output = OutputType;
   static constexpr Pooling kPooling = kPooling_;
   static constexpr bool kWeighted = kWeighted_;
@@ -77,15 +79,14 @@ constexpr __host__ __device__ int power_of_two_at_least(int number) {
 
 // A sample's indices: [begin, begin + length).
 struct Bag {
-  long long begin;
+  Index begin;
   int length;
 };
 
 template <class K>
 __device__ __forceinline__ Bag load_bag(const FeatureArguments& feature, int sample) {
-  const auto* offsets = static_cast<const typename K::Index*>(feature.offsets);
-  const long long begin = __ldg(offsets + sample);
-  return {begin, static_cast<int>(__ldg(offsets + sample + 1) - begin)};
+  const Index begin = __ldg(feature.offsets + sample);
+  return {begin, static_cast<int>(__ldg(feature.offsets + sample + 1) - begin)};
 }
 
 // No row: what pools as nothing.
@@ -94,8 +95,8 @@ constexpr int kNoRow = -1;
 // The row at a position of the indices; in checked builds kNoRow where it is out of range, after
 // noting that in the error record. Tables have fewer than 2^31 rows, so 32 bits hold any.
 template <class K>
-__device__ __forceinline__ int checked_row(const FeatureArguments& feature, long long position,
-                                           long long index) {
+__device__ __forceinline__ int checked_row(const FeatureArguments& feature, Index position,
+                                           Index index) {
 #ifdef GNARL_CHECKED
   if (index < 0 || index >= feature.rows) {
     if (atomicCAS(&feature.error->state, 0, 1) == 0) {
@@ -110,15 +111,14 @@ __device__ __forceinline__ int checked_row(const FeatureArguments& feature, long
 }
 
 template <class K>
-__device__ __forceinline__ int load_row(const FeatureArguments& feature, long long position) {
-  const auto* indices = static_cast<const typename K::Index*>(feature.indices);
-  return checked_row<K>(feature, position, static_cast<long long>(__ldg(indices + position)));
+__device__ __forceinline__ int load_row(const FeatureArguments& feature, Index position) {
+  return checked_row<K>(feature, position, load_once(feature.indices + position));
 }
 
 template <class K>
-__device__ __forceinline__ float load_weight(const FeatureArguments& feature, long long position) {
+__device__ __forceinline__ float load_weight(const FeatureArguments& feature, Index position) {
   if constexpr (K::kWeighted) {
-    return __ldg(feature.weights + position);
+    return load_once(feature.weights + position);
   }
   return 1.0f;
 }

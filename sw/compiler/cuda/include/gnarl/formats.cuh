@@ -130,6 +130,28 @@ __device__ __forceinline__ Pack<T, kVector> load_pack(const T* source) {
   return pack;
 }
 
+// An index or a weight, which nothing reads again: the first to leave the caches, so that rows stay.
+template <class T>
+__device__ __forceinline__ T load_once(const T* source) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 8) {
+    long long word;
+    asm("ld.global.nc.L1::evict_first.b64 %0, [%1];" : "=l"(word) : "l"(source));
+    return word;
+  } else {
+    int word;
+    asm("ld.global.nc.L1::evict_first.b32 %0, [%1];" : "=r"(word) : "l"(source));
+    union {
+      int bits;
+      T value;
+    } found = {word};
+    return found.value;
+  }
+#else
+  return __ldg(source);
+#endif
+}
+
 // kVector elements in stores of kPart, to an address that is a multiple of their size. They stay
 // out of the first-level cache: nobody reads them soon.
 template <int kPart, int kVector, class T>

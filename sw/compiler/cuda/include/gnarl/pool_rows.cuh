@@ -37,7 +37,7 @@ struct TableInGlobal {
 // `column` of them. kUnroll rows at a time are on their way, and the indices of the next ones.
 template <class K, int kVector, int kUnroll, class Table>
 __device__ __forceinline__ void pool_rows(const FeatureArguments& feature, const Table& table,
-                                          long long begin, int first, int end, int stride,
+                                          Index begin, int first, int end, int stride,
                                           int column, Accumulator<kVector>& total) {
   int rows[kUnroll];
 #pragma unroll

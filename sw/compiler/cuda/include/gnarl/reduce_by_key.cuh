@@ -9,7 +9,7 @@
 // run; what it has of others is carried to the groups after it, first inside a warp by a segmented
 // scan, then from warp to warp. Bags that cross tiles leave their partials in the workspace, and
 // the last of their tiles to arrive combines these in order. An empty bag belongs to the tile that
-// has its position. Offsets must begin with 0 and end with the number of indices.
+// has its position.
 #pragma once
 
 #include "gnarl/partials.cuh"
@@ -52,15 +52,17 @@ struct ReduceByKey {
 
   static __device__ __forceinline__ void run(const FeatureArguments& feature, int block,
                                              int blocks, Shared& shared) {
-    const int tiles = static_cast<int>(max((feature.values + kValues - 1) / kValues, 1LL));
+    const Index begin = offset(feature, 0);
+    const Index end = offset(feature, feature.batch);
+    const int tiles = max(tile_of(end - begin - 1) + 1, 1);
     for (int number = block; number < tiles; number += blocks) {
       Tile tile;
-      tile.begin = static_cast<long long>(number) * kValues;
-      tile.end = min(tile.begin + kValues, feature.values);
+      tile.begin = begin + static_cast<Index>(number) * kValues;
+      tile.end = end - tile.begin < kValues ? end : tile.begin + kValues;
       tile.last = number == tiles - 1;
       __syncthreads();  // the tile before has been read
       stage(feature, tile, shared);
-      const int first = first_bag(feature, tile.begin);
+      const int first = number > 0 ? first_bag(feature, tile.begin) : 0;
       __syncthreads();
       if (__syncthreads_or(mark_ends(feature, tile, first, shared))) {
         store_empty(feature, tile, first);
@@ -68,26 +70,31 @@ struct ReduceByKey {
       auto* partials = static_cast<Partials*>(feature.workspace);
       pool_tile(feature, partials[number], shared);
 #pragma unroll 1
-      for (int end = 0; end < 2; ++end) {
-        finish_if_last(feature, end ? shared.open : shared.closed, partials, shared);
+      for (int side = 0; side < 2; ++side) {
+        finish_if_last(feature, side ? shared.open : shared.closed, begin, partials, shared);
       }
     }
   }
 
  private:
   struct Tile {
-    long long begin;  // in the feature's indices
-    long long end;
+    Index begin;  // in the batch's indices
+    Index end;
     bool last;
 
     // Whether a bag that begins there is of a later tile.
-    __device__ __forceinline__ bool is_before(long long position) const {
+    __device__ __forceinline__ bool is_before(Index position) const {
       return position >= end && !last;
     }
   };
 
-  static __device__ __forceinline__ long long offset(const FeatureArguments& feature, int sample) {
-    return __ldg(static_cast<const typename K::Index*>(feature.offsets) + sample);
+  static __device__ __forceinline__ Index offset(const FeatureArguments& feature, int sample) {
+    return __ldg(feature.offsets + sample);
+  }
+
+  // That of the feature's index with this number; -1 for -1.
+  static __device__ __forceinline__ int tile_of(Index number) {
+    return number < 0 ? -1 : static_cast<int>(number / kValues);
   }
 
   static __device__ __forceinline__ int slot(int position) {
@@ -113,9 +120,9 @@ struct ReduceByKey {
   // The last sample whose bag begins before a position, or 0: each round all threads look at
   // offsets that are equally far apart.
   static __device__ __forceinline__ int first_bag(const FeatureArguments& feature,
-                                                  long long position) {
+                                                  Index position) {
     int low = 0;  // bags that begin before the position are at least so many,
-    int high = position > 0 ? feature.batch : 0;  // and at most
+    int high = feature.batch;  // and at most
     while (low < high) {
       const int step = ceil_div(high - low, kBlockThreads);
       const int probe = low + (static_cast<int>(threadIdx.x) + 1) * step - 1;
@@ -130,9 +137,9 @@ struct ReduceByKey {
                                                    const Tile& tile, int first, Shared& shared) {
     bool empty = false;
     for (int bag = first + threadIdx.x; bag < feature.batch; bag += kBlockThreads) {
-      const long long begin = offset(feature, bag);
+      const Index begin = offset(feature, bag);
       if (tile.is_before(begin)) break;
-      const long long end = offset(feature, bag + 1);
+      const Index end = offset(feature, bag + 1);
       if (begin == end) {
         empty |= begin >= tile.begin;
       } else if (end > tile.end) {
@@ -150,7 +157,7 @@ struct ReduceByKey {
     for (int at = threadIdx.x;; at += kBlockThreads) {
       const int bag = first + at / Lanes::kVectors;
       if (bag >= feature.batch) break;
-      const long long begin = offset(feature, bag);
+      const Index begin = offset(feature, bag);
       if (tile.is_before(begin)) break;
       if (begin >= tile.begin && offset(feature, bag + 1) == begin) {
         store_pooled<K>(feature, bag, at % Lanes::kVectors * kVector, identity<K, kVector>(), 0);
@@ -296,12 +303,13 @@ struct ReduceByKey {
 
   // Combines a bag's partials if all its tiles have left theirs.
   static __device__ __forceinline__ void finish_if_last(const FeatureArguments& feature, int sample,
-                                                        Partials* partials, Shared& shared) {
+                                                        Index begin, Partials* partials,
+                                                        Shared& shared) {
     if (sample == kNone) return;
     const Bag bag = load_bag<K>(feature, sample);
-    Partials* const of_bag = partials + bag.begin / kValues;
-    const int tiles =
-        static_cast<int>((bag.begin + bag.length - 1) / kValues - bag.begin / kValues) + 1;
+    const int first = tile_of(bag.begin - begin);
+    Partials* const of_bag = partials + first;
+    const int tiles = tile_of(bag.begin - begin + bag.length - 1) - first + 1;
     if (!arrives_last(&of_bag->arrived, tiles, shared.last)) return;
 #pragma unroll 1
     for (int turn = 0; turn < Lanes::kTiles; ++turn) {

@@ -1,96 +1,128 @@
-// The thread mapping of a fused kernel: which block works on which feature.
+// The thread mapping of a fused kernel, made on the device: which task is what part of which feature.
 #pragma once
 
 #include "gnarl/embedding.cuh"
 
 namespace gnarl {
 
-// The blocks that a feature's schedule wants: ceil(units * numerator / denominator), at least 1.
-// Mirrored by BlockCount in sw/compiler/cuda/templates/template.py.
-struct BlockCount {
-  int per_value;  // units are the batch's indices, not its samples
+// What a feature's schedule wants for a batch: ceil(units * numerator / denominator) blocks, at
+// least 1; and of workspace, workspace_bytes for each workspace_units units or part of them. Units
+// are the batch's samples, or the feature's indices ("values").
+// Mirrored by BlockCount and Workspace in sw/compiler/cuda/templates/template.py.
+struct Demand {
+  int per_value;
   int numerator;
   int denominator;
+  int workspace_per_value;
+  int workspace_units;
+  int workspace_bytes;
 };
 
-// What a block has to do: its feature, and which of the feature's blocks it is.
-struct Task {
+// What there is to do: a feature, and which of its blocks.
+struct alignas(8) Task {
   int feature;
   int block;
 };
 
-// When a block ran, by its multiprocessor's clock, in cycles; for the tuner.
-struct BlockTime {
-  unsigned long long begin;
-  unsigned long long end;
+// What a feature is given: blocks, and room from this byte of the workspace on.
+struct alignas(16) Share {
+  long long workspace;
+  int blocks;
+  int reserved;
 };
 
-__device__ __forceinline__ unsigned long long device_clock() {
-  return static_cast<unsigned long long>(clock64());
-}
-
-// Notes when its block began and ended, in timed builds; elsewhere it is nothing.
-class BlockTimer {
- public:
-#ifdef GNARL_BLOCK_TIMES
-  __device__ __forceinline__ BlockTimer(BlockTime*) : begin_(device_clock()) {}
-
-  __device__ __forceinline__ void stop(BlockTime* times) const {
-    __syncthreads();
-    if (threadIdx.x == 0) times[blockIdx.x] = {begin_, device_clock()};
-  }
-
- private:
-  unsigned long long begin_;
-#else
-  __device__ __forceinline__ BlockTimer(BlockTime*) {}
-  __device__ __forceinline__ void stop(BlockTime*) const {}
-#endif
+// How far a launch is. Followed by an int for each queue: how many of its tasks were taken. These and
+// `ended` are zeroes, and left as zeroes.
+struct QueueState {
+  int count;      // tasks
+  int per_queue;  // besides those that blocks begin with, rounded up
+  int ended;      // blocks
+  int reserved;
 };
+
+// Of the places in the workspace, bytes.
+constexpr int kWorkspaceAlignment = 256;
 
 template <int kBlockThreads>
 struct TaskMapShared {
+  long long workspace_ends[kBlockThreads];  // as ends, of room in the workspace
   int ends[kBlockThreads];  // of this block's features: their tasks and those before, added up
-  int begin;                // tasks of the features of blocks before this one
+  unsigned long long workspace_begin;  // of the features of blocks before this one
+  int begin;                           // tasks of those
 };
 
-__device__ __forceinline__ int wanted_blocks(const BlockCount& count,
-                                             const FeatureArguments& feature) {
-  const long long units = count.per_value ? feature.values : feature.batch;
-  const long long blocks = (units * count.numerator + count.denominator - 1) / count.denominator;
-  return blocks > 1 ? static_cast<int>(blocks) : 1;
+struct Wanted {
+  long long workspace;
+  int blocks;
+};
+
+__device__ __forceinline__ Wanted wanted(const Demand& demand, const Index* offsets, int batch,
+                                         int feature) {
+  long long values = 0;
+  if (demand.per_value || demand.workspace_per_value) {
+    const Index* const begin = offsets + static_cast<long long>(feature) * batch;
+    values = __ldg(begin + batch) - __ldg(begin);
+  }
+  const long long units = demand.per_value ? values : batch;
+  const long long blocks =
+      (units * demand.numerator + demand.denominator - 1) / demand.denominator;
+  const long long of_workspace = demand.workspace_per_value ? values : batch;
+  const long long pieces =
+      (of_workspace + demand.workspace_units - 1) / demand.workspace_units;
+  const long long bytes = max(pieces, 1LL) * demand.workspace_bytes;
+  return {(bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment,
+          blocks > 1 ? static_cast<int>(blocks) : 1};
 }
 
-// The thread mapping, made on the device: the same tasks as the host's in contiguous order.
-// ceil(features / kBlockThreads) blocks have kBlockThreads features each. Every block adds up by
-// itself how many tasks are before its own, so that none waits for another.
+// The same tasks as the host's in contiguous order. ceil(features / kBlockThreads) blocks have
+// kBlockThreads features each. Every block adds up by itself what is before its own, so that none
+// waits for another. `blocks`, `queues`: of the launch that is mapped.
 template <int kBlockThreads>
-__device__ __forceinline__ void map_tasks(const BlockCount* counts,
-                                          const FeatureArguments* arguments, int features,
-                                          Task* tasks, int* feature_blocks,
+__device__ __forceinline__ void map_tasks(const Demand* demands, const Index* offsets, int batch,
+                                          int features, int blocks, int queues, Task* tasks,
+                                          Share* shares, QueueState* state,
                                           TaskMapShared<kBlockThreads>& shared) {
   const int thread = threadIdx.x;
   const int first = blockIdx.x * kBlockThreads;
-  if (thread == 0) shared.begin = 0;
+  if (thread == 0) {
+    shared.begin = 0;
+    shared.workspace_begin = 0;
+  }
   __syncthreads();
-  int before = 0;
+  Wanted before{0, 0};
   for (int f = thread; f < first; f += kBlockThreads) {
-    before += wanted_blocks(counts[f], arguments[f]);
+    const Wanted one = wanted(demands[f], offsets, batch, f);
+    before.blocks += one.blocks;
+    before.workspace += one.workspace;
   }
-  atomicAdd(&shared.begin, before);
-  int end = 0;
-  if (first + thread < features) {
-    end = wanted_blocks(counts[first + thread], arguments[first + thread]);
-    feature_blocks[first + thread] = end;
-  }
-  shared.ends[thread] = end;
+  atomicAdd(&shared.begin, before.blocks);
+  atomicAdd(&shared.workspace_begin, static_cast<unsigned long long>(before.workspace));
+  const int own = first + thread;
+  Wanted end{0, 0};
+  if (own < features) end = wanted(demands[own], offsets, batch, own);
+  const Wanted mine = end;
+  shared.ends[thread] = end.blocks;
+  shared.workspace_ends[thread] = end.workspace;
   __syncthreads();
   for (int distance = 1; distance < kBlockThreads; distance *= 2) {
-    const int other = thread >= distance ? shared.ends[thread - distance] : 0;
+    const bool more = thread >= distance;
+    const int blocks = more ? shared.ends[thread - distance] : 0;
+    const long long workspace = more ? shared.workspace_ends[thread - distance] : 0;
     __syncthreads();
-    end += other;
-    shared.ends[thread] = end;
+    end.blocks += blocks;
+    end.workspace += workspace;
+    shared.ends[thread] = end.blocks;
+    shared.workspace_ends[thread] = end.workspace;
     __syncthreads();
+  }
+  if (own < features) {
+    const long long workspace = static_cast<long long>(shared.workspace_begin) + end.workspace;
+    shares[own] = {workspace - mine.workspace, mine.blocks, 0};
+    if (own == features - 1) {
+      const int count = shared.begin + end.blocks;
+      state->count = count;
+      state->per_queue = ceil_div(max(count - blocks, 0), queues);
+    }
   }
   const int total = shared.ends[kBlockThreads - 1];
   for (int task = thread; task < total; task += kBlockThreads) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
-from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule
 from sw.golden.embedding import embedding_bags
 from sw.runtime.cuda.gpu import embedding as gpu
@@ -155,7 +156,8 @@ def test_a_mapping_can_be_given(on_fake: Call):
     run, launch, blocks = on_fake(_given_mapping)
     made = program()
     assert_golden(made, batches(made.model)[1], run.outputs)
-    assert launch["grid"] == blocks == 12
+    assert launch["grid"] == 4  # one for each multiprocessor
+    assert blocks == 12
     assert run.mapping_ms == 0
 
 
@@ -163,7 +165,8 @@ def _timed() -> tuple[gpu.GpuRun, gpu.GpuRun, int]:
     runner = embedding()
     batch = batches(runner.program.model)[1]
     run = runner.run(batch, timed=True)
-    return run, runner.run(batch), fake_cuda.launches[-1]["grid"]
+    blocks = len(map_tasks(runner.program.block_counts, batch.size, batch.counts).tasks)
+    return run, runner.run(batch), blocks
 
 
 def test_timed_launches_have_a_time_for_each_block(on_fake: Call):
@@ -301,22 +304,28 @@ def test_nothing_is_left_on_the_device(on_fake: Call):
     assert set(on_fake(_left_over).values()) == {0}
 
 
-def _occupancy() -> dict[str, int]:
-    made = program()  # bound to one block
-    runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
-    runner.run(batches(made.model)[0])
-    return fake_cuda.launches[-1]
+def _occupancy() -> list[dict[str, int]]:
+    """Of kernels bound to one block on a multiprocessor, and to three."""
+    for blocks in (1, 3):
+        made = program()
+        schedules = replace(made.schedules, blocks_per_sm=blocks)
+        made = build_program(made.model, schedules)
+        runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
+        runner.run(batches(made.model)[3])
+    return fake_cuda.launches[-2:]
 
 
-def test_shared_memory_binds_kernels_to_their_occupancy(on_fake: Call):
-    launch = on_fake(_occupancy)
-    assert launch["block"] == 128
-    assert launch["shared"] > 228 * 1024 // 2 - 1024  # two do not fit
+def test_the_grid_is_what_the_multiprocessors_hold_and_shared_memory_what_kernels_need(
+    on_fake: Call,
+):
+    one, three = on_fake(_occupancy)
+    assert (one["block"], one["grid"], three["grid"]) == (128, 4, 12)
+    assert one["shared"] == three["shared"] == program().kernel.shared_bytes
 
 
 def _too_much_shared_memory() -> str:
-    table = Feature("small", 1000, 16)  # 64,000 bytes
-    schedule = Schedule.of("table_in_shared", capacity=64, vector=4, threads=4, samples=64)
+    table = Feature("small", 500, 16)  # 32,000 bytes
+    schedule = Schedule.of("table_in_shared", capacity=32, vector=4, threads=4, samples=64)
     made = program_of([Case(table, schedule)], arch="sm_75")
     with pytest.raises(GpuError) as caught:
         gpu.GpuEmbedding(made, synthesise_tables(made.model), device=1).run(
@@ -327,6 +336,6 @@ def _too_much_shared_memory() -> str:
 
 def test_a_gpu_with_less_shared_memory_than_its_architecture_is_refused(on_fake: Call):
     assert on_fake(_too_much_shared_memory) == (
-        "kernels for sm_75 need 65,536 bytes of shared memory a block, GPU 1 has 49,152: compile "
+        "kernels for sm_75 need 32,784 bytes of shared memory a block, GPU 1 has 32,768: compile "
         "for its own architecture"
     )

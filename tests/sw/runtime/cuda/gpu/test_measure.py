@@ -146,7 +146,7 @@ def test_a_device_that_answers_nothing_more_has_failed(on_fake: Call):
 
 
 def _uncompilable() -> tuple[str, str]:
-    job = LocalJob(0, (Schedule.of("one_hot", vector=8, samples_per_thread=1),), (), "sm_90", 64, 2)
+    job = LocalJob(0, (Schedule.of("one_hot", vector=3, samples_per_thread=1),), (), "sm_90", 64, 2)
     try:
         with GpuMeasurer(MODEL, BATCHES, [0]) as measurer:
             measurer.prepare([job])

@@ -56,7 +56,7 @@ def operands(module: FusedEmbeddingBags, size: int) -> tuple[Any, ...]:
     assert packed.weights is not None
     packed.weights.requires_grad_()
     tables = list(module.parameters())
-    return tables, packed.values, packed.offsets, packed.weights, packed.counts, module._program
+    return tables, packed.values, packed.offsets, packed.weights, module._program
 
 
 @pytest.mark.parametrize("size", [0, 5])

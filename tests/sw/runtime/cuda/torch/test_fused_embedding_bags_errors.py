@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -234,7 +233,6 @@ def two_lookup() -> Lookup:
         packed.values,
         packed.offsets,
         packed.weights,
-        packed.counts,
         module._program,
     )
     lookup.check()
@@ -265,31 +263,28 @@ def test_tensors_on_several_devices() -> None:
 
 def test_tensors_that_are_not_the_programs() -> None:
     lookup = two_lookup()
-    count = len(lookup.values)
+    count, bounds = len(lookup.values), len(lookup.offsets)
     for changed, text in (
         ({"tables": lookup.tables[:1]}, "input: has 1 tables: must have 2"),
-        ({"counts": [count]}, "input: has counts of 1 features: must be of 2"),
-        ({"counts": [-1, count + 1]}, "input: counts of f are -1: must be 0 or more"),
         (
-            {"counts": [1, 1]},
-            f"input: has {count} values: must be 2, the sum of all features' counts",
-        ),
-        (
-            {"values": lookup.values.int()},
-            f"input: values are int32 [{count}]: must be int64 [values]",
+            {"values": lookup.values.float()},
+            f"input: values are float32 [{count}]: must be int64 [values]",
         ),
         (
             {"offsets": lookup.offsets.int()},
-            f"input: offsets are int32 {list(lookup.offsets.shape)}: must be int64 [2, batch + 1]",
+            f"input: offsets are int32 [{bounds}]: must be int64 [2 * batch + 1]",
         ),
         (
-            {"offsets": lookup.offsets[:1]},
-            f"input: offsets are int64 {list(lookup.offsets[:1].shape)}: must be int64 "
-            "[2, batch + 1]",
+            {"offsets": lookup.offsets[1:]},
+            f"input: offsets are int64 [{bounds - 1}]: must be int64 [2 * batch + 1]",
         ),
         (
-            {"offsets": lookup.offsets[:, :0]},
-            "input: offsets are int64 [2, 0]: must be int64 [2, batch + 1]",
+            {"offsets": lookup.offsets[:0]},
+            "input: offsets are int64 [0]: must be int64 [2 * batch + 1]",
+        ),
+        (
+            {"offsets": lookup.offsets[None]},
+            f"input: offsets are int64 [1, {bounds}]: must be int64 [2 * batch + 1]",
         ),
         ({"weights": None}, f"input: has no weights: must be float32 [{count}], as g is weighted"),
         (
@@ -343,11 +338,10 @@ def test_tables_that_kernels_cannot_load_in_vectors() -> None:
     with refused(
         "feature g: table begins 4 bytes past a multiple of 16: must be aligned, as a clone is"
     ):
-        replace(lookup, tables=[first, skewed]).arguments(
-            lookup.new_outputs(), np.zeros(2, np.int64)
-        )
+        replace(lookup, tables=[first, skewed]).addresses()
 
 
 def test_more_samples_than_kernels_can_count() -> None:
     with refused(f"input: has {MAXIMUM_BATCH + 1} samples: must be at most {MAXIMUM_BATCH}"):
-        replace(two_lookup(), offsets=torch.zeros(1).expand(2, MAXIMUM_BATCH + 2)).tasks()
+        offsets = torch.zeros(1, dtype=torch.int64).expand(2 * MAXIMUM_BATCH + 3)
+        replace(two_lookup(), offsets=offsets).check()

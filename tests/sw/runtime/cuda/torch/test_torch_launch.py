@@ -5,8 +5,6 @@ The kernel that is launched is the emulated one, on what has been staged for the
 
 from __future__ import annotations
 
-import ctypes
-import re
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +15,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.bindings")
 
-from hw.lib.errors import GnarlError  # noqa: E402
-from sw.compiler.cuda.layouts import FEATURE_ARGUMENTS, TASK  # noqa: E402
+from sw.compiler.cuda.fusion import (  # noqa: E402
+    KERNEL,
+    MAP_KERNEL,
+    MAP_PARAMETERS,
+    PARAMETERS,
+    map_blocks,
+    map_shared_bytes,
+)
 from sw.compiler.cuda.templates import templates  # noqa: E402
 from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.emulation import embedding as emulated  # noqa: E402
-from sw.runtime.cuda.emulation.kernels import GlobalArray  # noqa: E402
+from sw.runtime.cuda.arguments import LaunchArguments  # noqa: E402
+from sw.runtime.cuda.emulation.embedding import kernel_arguments  # noqa: E402
+from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
 from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
-from sw.runtime.cuda.torch.emulation import emulated_kernels  # noqa: E402
 from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
 from sw.workloads.embedding.data import (  # noqa: E402
@@ -39,6 +43,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
 from tests.support.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 
 STREAM = 7
+QUEUES = 4
 FACTORS = PoolingFactors(mean=9, std=5)
 MODEL = EmbeddingModel(
     "m",
@@ -52,65 +57,94 @@ MODEL = EmbeddingModel(
 )
 
 
-def pretend_gpu(monkeypatch: pytest.MonkeyPatch, capturing: bool = False) -> None:
-    here = torch.device("cpu")
-    monkeypatch.setattr(torch_launch, "_workspaces", {})
-    monkeypatch.setattr(
-        torch_launch,
-        "torch",
-        SimpleNamespace(
-            cuda=SimpleNamespace(
-                device=lambda device: nullcontext(),
-                current_stream=lambda device: SimpleNamespace(cuda_stream=STREAM),
-                is_current_stream_capturing=lambda: capturing,
+class PretendedGpu:
+    """Streams and memory of PyTorch on a GPU, for ``sw.runtime.cuda.torch.launch``; and kernels, in
+    the emulation, that see what has been allocated there and the lookup's tensors."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capturing: bool = False) -> None:
+        self.capturing = capturing
+        self.allocated: list[torch.Tensor] = []
+        self.calls: list[tuple[str, int]] = []
+        monkeypatch.setattr(torch_launch, "_zeroes", {})
+        torch_launch._addresses.cache_clear()
+        monkeypatch.setattr(
+            torch_launch,
+            "torch",
+            SimpleNamespace(
+                cuda=SimpleNamespace(
+                    device=lambda device: nullcontext(),
+                    current_stream=lambda device: SimpleNamespace(cuda_stream=STREAM),
+                    is_current_stream_capturing=lambda: self.capturing,
+                ),
+                device=lambda kind, index: torch.device("cpu"),
+                empty=lambda size, dtype, device: self._new(torch.full((size,), 255, dtype=dtype)),
+                zeros=lambda size, dtype, device: self._new(torch.zeros(size, dtype=dtype)),
+                tensor=lambda data, dtype, device: self._new(torch.tensor(data, dtype=dtype)),
+                uint8=torch.uint8,
+                int64=torch.int64,
             ),
-            device=lambda kind, index: here,
-            empty=lambda size, dtype, pin_memory: torch.empty(size, dtype=dtype),
-            zeros=lambda size, dtype, device: torch.zeros(size, dtype=dtype),
-            uint8=torch.uint8,
-        ),
-    )
+        )
+
+    def _new(self, tensor: torch.Tensor) -> torch.Tensor:
+        self.allocated.append(tensor)
+        return tensor
+
+    def run(
+        self, monkeypatch: pytest.MonkeyPatch, lookup: Lookup, addresses: torch.Tensor | None = None
+    ) -> list[torch.Tensor]:
+        """Its outputs. Without addresses those of the lookup's own tables."""
+        outputs = lookup.new_outputs()
+        kernel = Kernel(self, lookup, outputs)
+        monkeypatch.setattr(torch_launch, "_loaded", lambda *_: (kernel, QUEUES))
+        if addresses is None:
+            addresses = torch_launch.table_addresses(lookup)
+        torch_launch.launch(lookup, outputs, addresses)
+        return outputs
 
 
 class Kernel:
-    """In place of ``LoadedKernel``: sees the memory of a lookup, and what is staged."""
+    """In place of ``LoadedKernel``."""
 
-    def __init__(self, lookup: Lookup, outputs: list[torch.Tensor]) -> None:
-        self.lookup, self.outputs = lookup, outputs
-        self.streams: list[int] = []
+    def __init__(self, gpu: PretendedGpu, lookup: Lookup, outputs: list[torch.Tensor]) -> None:
+        self.gpu, self.lookup, self.outputs = gpu, lookup, outputs
 
-    def launch(
-        self, arguments: int, tasks: int, feature_blocks: int, blocks: int, stream: int
-    ) -> None:
-        lookup, features = self.lookup, len(self.lookup.counts)
-        self.streams.append(stream)
-        assert arguments % 16 == tasks % 16 == feature_blocks % 16 == 0
-        tensors: list[Any] = [*lookup.tables, lookup.values, lookup.offsets, lookup.weights]
-        (workspace,) = torch_launch._workspaces.values()
-        written = [*self.outputs, workspace]
-        emulated.launch(
-            emulated_kernels(lookup.compiled.text),
-            lookup.compiled.program,
-            GlobalArray("arguments", _at(arguments, features, FEATURE_ARGUMENTS)),
-            GlobalArray("tasks", _at(tasks, blocks, TASK)),
-            GlobalArray("feature blocks", _at(feature_blocks, features, np.dtype(np.int32))),
+    def map(self, arguments: LaunchArguments, stream: int) -> None:
+        self.gpu.calls.append(("map", stream))
+        program = self.lookup.compiled.program
+        threads = program.schedules.block_threads
+        blocks = map_blocks(len(program.model.features), threads)
+        values = kernel_arguments(MAP_PARAMETERS, arguments.of_map_kernel())
+        self._run(MAP_KERNEL, blocks, values, map_shared_bytes(threads))
+
+    def launch(self, arguments: LaunchArguments, stream: int) -> None:
+        self.gpu.calls.append(("launch", stream))
+        values = kernel_arguments(PARAMETERS, arguments.of_kernel())
+        shared_bytes = self.lookup.compiled.program.kernel.shared_bytes
+        self._run(KERNEL, arguments.blocks, values, shared_bytes)
+
+    def _run(self, name: str, blocks: int, values: list[Any], shared_bytes: int) -> None:
+        lookup, program = self.lookup, self.lookup.compiled.program
+        defines = {"GNARL_INDEX_64": "1"} if lookup.index_bits == 64 else {}
+        read = [*lookup.tables, lookup.values, lookup.offsets, lookup.weights]
+        written = [*self.outputs, *self.gpu.allocated]
+        EmulatedKernels(program.kernel.source, program.include, defines).launch(
+            name,
+            blocks,
+            program.schedules.block_threads,
+            values,
             [
-                *(GlobalArray(f"input {n}", to_array(each)) for n, each in enumerate(tensors)),
+                *(GlobalArray(f"input {n}", to_array(each)) for n, each in enumerate(read)),
                 *(
                     GlobalArray(f"output {n}", to_array(each), True)
                     for n, each in enumerate(written)
+                    if each.numel()
                 ),
             ],
+            shared_bytes,
         )
-        assert not workspace.any()
 
 
-def _at(address: int, count: int, dtype: np.dtype) -> np.ndarray:
-    buffer = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(address)
-    return np.frombuffer(bytearray(buffer), dtype)
-
-
-def lookup_of(size: int) -> tuple[Lookup, list[np.ndarray]]:
+def lookup_of(size: int, index: torch.dtype = torch.int64) -> tuple[Lookup, list[np.ndarray]]:
     """And its outputs by the golden model."""
     tables = synthesise_tables(MODEL)
     batch = synthesise_batch(MODEL, size, seed=size)
@@ -119,31 +153,59 @@ def lookup_of(size: int) -> tuple[Lookup, list[np.ndarray]]:
     packed = module._pack(values, offsets, None, weights)
     lookup = Lookup(
         list(module.parameters()),
-        packed.values,
-        packed.offsets,
+        packed.values.to(index),
+        packed.offsets.to(index),
         packed.weights,
-        packed.counts,
-        module._program,
+        module._handle,
     )
     return lookup, embedding_bags(MODEL, tables, batch)
 
 
-def test_a_gpu_is_given_all_that_the_kernel_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend_gpu(monkeypatch)
+def require_golden(lookup: Lookup, outputs: list[torch.Tensor], golden: list[np.ndarray]) -> None:
+    for found, right in zip(lookup.of_features(outputs), golden, strict=True):
+        assert to_array(found.contiguous()).tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_a_gpu_is_given_all_that_the_kernels_read(
+    index: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = PretendedGpu(monkeypatch)
     for size in (5, 40, 0, 17):
-        lookup, golden = lookup_of(size)
-        outputs = lookup.new_outputs()
-        kernel = Kernel(lookup, outputs)
-        monkeypatch.setattr(torch_launch, "_loaded", lambda text, device, kernel=kernel: kernel)
-        torch_launch.launch(lookup, outputs)
-        assert kernel.streams == [STREAM]
-        for found, right in zip(lookup.of_features(outputs), golden, strict=True):
-            assert to_array(found.contiguous()).tobytes() == right.tobytes()
+        lookup, golden = lookup_of(size, index)
+        gpu.calls.clear()
+        require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
+        assert gpu.calls == [("map", STREAM), ("launch", STREAM)]
+        (zeroed,) = torch_launch._zeroes.values()
+        # But for the count of tasks, and of those in a queue.
+        assert not zeroed[8:].any()
 
 
-def test_lookups_are_not_captured_in_cuda_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend_gpu(monkeypatch, capturing=True)
+def test_nothing_on_the_device_is_read_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of indices, above all."""
+    gpu = PretendedGpu(monkeypatch)
+    lookup, golden = lookup_of(20)
+    addresses = torch_launch.table_addresses(lookup)
+    later = Lookup(lookup.tables, lookup.values, lookup.offsets, lookup.weights, lookup.program)
+    monkeypatch.setattr(Lookup, "counts", property(lambda _: pytest.fail("counts were fetched")))
+    require_golden_outputs = gpu.run(monkeypatch, later, addresses)
+    monkeypatch.undo()
+    require_golden(lookup, require_golden_outputs, golden)
+
+
+def test_captured_lookups_have_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = PretendedGpu(monkeypatch, capturing=True)
+    lookup, golden = lookup_of(17)
+    for _ in range(2):
+        before = len(gpu.allocated)
+        require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
+        assert torch_launch._zeroes == {}
+        assert len(gpu.allocated) >= before + 2
+
+
+def test_addresses_of_equal_tables_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    PretendedGpu(monkeypatch)
     lookup, _ = lookup_of(3)
-    text = "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
-    with pytest.raises(GnarlError, match=f"^{re.escape(text)}$"):
-        torch_launch.launch(lookup, lookup.new_outputs())
+    first = torch_launch.table_addresses(lookup)
+    assert torch_launch.table_addresses(lookup) is first
+    assert first.tolist() == [table.data_ptr() for table in lookup.tables]
