@@ -71,11 +71,11 @@ struct BlockSamples {
   static __device__ __forceinline__ void run(const FeatureArguments& feature, int block,
                                              int blocks, Shared& shared) {
     const int thread = threadIdx.x % kTeam;
-    const int column = (thread % kLanes) * kVector;
     for (int first = block * kSamples; first < feature.batch; first += blocks * kSamples) {
       if (first != block * kSamples) __syncthreads();  // until shared memory is no longer read
       const int sample = first + threadIdx.x / kTeam;
       const Bag bag = sample < feature.batch ? load_bag<K>(feature, sample) : Bag{0, 0};
+      const int column = late((thread % kLanes) * kVector);
       Totals totals;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) totals[c] = identity<K, kVector>();

@@ -89,6 +89,15 @@ __device__ __forceinline__ Bag load_bag(const FeatureArguments& feature, int sam
   return {begin, static_cast<int>(__ldg(feature.offsets + sample + 1) - begin)};
 }
 
+// The number, of which nothing is computed before this point: a column added to the table's address
+// ahead of the loop over bags would wait for that address before the first offsets are asked for.
+__device__ __forceinline__ int late(int number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
 // No row: what pools as nothing.
 constexpr int kNoRow = -1;
 
@@ -213,7 +222,7 @@ template <class K, int kVector>
 __device__ __forceinline__ Stored<K, kVector> load_if(bool present,
                                                       const typename K::Table* address) {
   Stored<K, kVector> stored = stored_identity<K, kVector>();
-  if (present) stored = load_pack<kVector>(address);
+  load_pack_if<kVector>(present, address, stored);
   return stored;
 }
 

@@ -61,7 +61,7 @@ struct LaneGroup {
     const int row_of_lane = thread / kLanes;
 #pragma unroll 1
     for (int pass = 0; pass < kChunks; pass += kPassChunks) {
-      const int column = (thread % kLanes + pass * kLanes) * kVector;
+      const int column = late((thread % kLanes + pass * kLanes) * kVector);
       Accumulator<kVector> totals[kPassChunks];
 #pragma unroll
       for (int c = 0; c < kPassChunks; ++c) totals[c] = identity<K, kVector>();

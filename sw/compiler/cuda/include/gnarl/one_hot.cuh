@@ -20,7 +20,6 @@ struct OneHot {
   static __device__ __forceinline__ void run(const FeatureArguments& feature, int block,
                                              int blocks, Shared&) {
     const int group = threadIdx.x / kVectors;
-    const int column = (threadIdx.x % kVectors) * kVector;
     if (group >= kGroups) return;
     for (int first = block * kSamplesPerBlock; first < feature.batch;
          first += blocks * kSamplesPerBlock) {
@@ -34,6 +33,7 @@ struct OneHot {
         totals[s] = identity<K, kVector>();
         longest = max(longest, bags[s].length);
       }
+      const int column = late((threadIdx.x % kVectors) * kVector);
 #pragma unroll 1
       for (int i = 0; i < longest; ++i) {
         int rows[kSamplesPerThread];
