@@ -14,7 +14,6 @@ from rich.table import Table
 from sw.cli_boundary import DIFFERENT, drop_output, refuse
 from sw.cli_options import (
     GnarlGroup,
-    OutputPath,
     TargetCommand,
     configuration_argument,
     folder_option,
@@ -30,6 +29,7 @@ from sw.program.atomic import write_text
 from sw.program.command_files import check_output
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import NamedConfiguration, configuration_notes, load_configuration
+from sw.runtime.output_path import OutputPath
 from sw.runtime.programs import load_program
 from sw.targets import TARGETS, loaded, others
 

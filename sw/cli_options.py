@@ -14,37 +14,23 @@ from click.core import ParameterSource
 from hw.lib.errors import WorkloadError
 from sw.cli_boundary import BoundedGroup
 from sw.program.command_files import check_output, note_input
+from sw.runtime.output_path import OutputPath
 from sw.runtime.target import Target, TargetOption
 from sw.targets import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
-class OutputPath(click.Path):
-    """A path to write to. Refused, before any work is done for it: a file that the command reads or
-    writes otherwise, and one in a folder that does not exist or cannot be written to."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(path_type=Path, **attributes)
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if self.dir_okay and not self.file_okay:  # made where there is none, with those above
-            return path
-        if not path.parent.is_dir():
-            self.fail(f"{path.parent}: no such folder.", param, ctx)
-        if not os.access(path.parent, os.W_OK):
-            self.fail(f"{path.parent}: permission denied.", param, ctx)
-        return path
-
-
 class GnarlCommand(click.Command):
     """A command that does not overwrite what it reads, nor one output with another."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        written = [each.name for each in self.params if isinstance(each.type, OutputPath)]
-        outputs = [ctx.params[name] for name in written if name and ctx.params[name] is not None]
-        for name, value in ctx.params.items():
+        given = dict(ctx.params)
+        given |= given.pop("own", {})
+        params = self.get_params(ctx)
+        written = [each.name for each in params if isinstance(each.type, OutputPath)]
+        outputs = [given[name] for name in written if name and given.get(name) is not None]
+        for name, value in given.items():
             if name in written:
                 continue
             for each in value.values() if isinstance(value, dict) else [value]:

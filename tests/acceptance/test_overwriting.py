@@ -65,6 +65,7 @@ CUDA = ["run", "cuda_sm90", "model", "--backend", "emulation"]
         (["compile", "cuda_sm90", "model", "-o", "model/table_config.txt"], None),
         (["tune", "cuda_sm90", "model", "-o", "model/table_config.txt"], None),
         (["tune", "cuda_sm90", "model.py", "-o", "model.py"], None),
+        (["tune", "cuda_sm90", "model.py", "-o", "x.json", "--journal", "model.py"], None),
         ([*CUDA, "--schedules", "schedules.json", "--timeline", "schedules.json"], None),
     ],
 )
@@ -81,6 +82,7 @@ def test_an_input_is_not_written_over(folder: Path, arguments: list[str], path: 
         ["run", CONFIG, "w.json", "--timeline", "x.png", "--waves", "x.png"],
         ["run", CONFIG, "w.json", "--waves", "x.npz", "-o", "model/../x.npz"],
         ["compile", "sam_fp32", EXPRESSION, "-o", "x.npz", "--dot", "x.npz"],
+        ["tune", "cuda_sm90", "model.py", "-o", "x.json", "--journal", "model/../x.json"],
     ],
 )
 def test_two_outputs_are_two_files(folder: Path, arguments: list[str]) -> None:

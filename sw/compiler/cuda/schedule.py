@@ -9,6 +9,9 @@ STRATEGIES = ("two-stage", "separate", "cost-model")
 """How schedules are found: by both stages of RecFlex (IV-A), by measuring each feature alone and
 combining, or without measuring."""
 
+QUICK_CANDIDATES = 3
+"""Of a feature, that a quick tuning measures."""
+
 MAPPINGS = ("contiguous", "interleaved", "device", "average", "maximum")
 """How the blocks of a grid are given to features: as many as the batch needs, in the features'
 order or interleaved by cost, or in the features' order by the device itself; or as many as past

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import click
 
-from sw.compiler.cuda.schedule import MAPPINGS, STRATEGIES
+from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
+from sw.runtime.output_path import OutputPath
 from sw.runtime.target import TargetOption
 from sw.workloads.embedding.model import MAXIMUM_BATCH
 
 DEFAULT_BATCH = 64
 """Samples that are synthesised."""
+
+DEFAULT_HISTORY = 16
+"""Batches to tune on."""
 
 OPTIONS = (
     TargetOption(
@@ -44,7 +48,7 @@ OPTIONS = (
         "--batches",
         commands=("tune",),
         type=click.IntRange(min=1),
-        default=16,
+        default=DEFAULT_HISTORY,
         help="Historical batches to tune on.",
     ),
     TargetOption(
@@ -53,5 +57,19 @@ OPTIONS = (
         type=click.IntRange(min=1),
         default=8,
         help="Schedules of each feature to measure: the best by the cost model.",
+    ),
+    TargetOption(
+        "--quick",
+        commands=("tune",),
+        is_flag=True,
+        help=f"Measure at most {QUICK_CANDIDATES} candidates, at the occupancy alone that the cost "
+        "model finds best.",
+    ),
+    TargetOption(
+        "--journal",
+        commands=("tune",),
+        type=OutputPath(dir_okay=False),
+        help="File for what has been measured until the tuning ends, to resume from; by default "
+        "OUTPUT.journal.",
     ),
 )

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sw.compiler.cuda.config import require_cuda
+from sw.compiler.cuda.schedule import STRATEGIES
 from sw.compiler.cuda.tune import measures
 from sw.compiler.cuda.tune import tune as find_schedules
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
-from sw.runtime.cuda.options import OPTIONS
+from sw.runtime.cuda.options import DEFAULT_HISTORY
 from sw.runtime.stages import Stages, quiet
 from sw.workloads.embedding.data import past_batches
 from sw.workloads.embedding.model import EmbeddingModel
@@ -23,23 +24,21 @@ def tune(
     output: Path,
     *,
     seed: int,
+    batches: int = DEFAULT_HISTORY,
+    strategy: str = STRATEGIES[0],
     stages: Stages = quiet,
     **options: Any,
 ) -> str:
     """Writes the schedules of the model in ``source``, and says how they were found.
 
-    options
-        ``strategy``, ``batches``, ``candidates``, as ``gnarl tune`` has them.
+    batches, strategy, options
+        as ``gnarl tune`` has them; options are ``candidates``, ``quick`` and ``journal``.
 
     Historical batches are synthesised from what the model says, and measured on all GPUs of this
     machine that the configuration is for. Raises ``GnarlError`` for bad input of any kind, and
     where no device is left to measure on.
     """
     config = require_cuda(hardware.name, hardware.config)
-    defaults: dict[str, Any] = {str(each.name): each.default for each in OPTIONS}
-    strategy, batches, candidates = (
-        (defaults | options)[name] for name in ("strategy", "batches", "candidates")
-    )
     with stages("load"):
         model: EmbeddingModel = hardware.target.workload(source)
     with stages("synthesise") as advance:
@@ -57,9 +56,9 @@ def tune(
                 history,
                 measurer,
                 output=output,
-                strategy=strategy,
-                candidates=candidates,
                 seed=seed,
+                strategy=strategy,
+                **options,
                 progress=lambda done, total, left: advance(done / max(1, total)),
                 note=failures.append,
             )

@@ -15,7 +15,7 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_for_groups
 from sw.compiler.cuda.feature_groups import group_features
-from sw.compiler.cuda.schedule import STRATEGIES, ScheduleSet
+from sw.compiler.cuda.schedule import QUICK_CANDIDATES, STRATEGIES, ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.tune.journal import Journal, journal_path
 from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
@@ -40,8 +40,10 @@ def tune(
     *,
     strategy: str = STRATEGIES[0],
     candidates: int = 8,
+    quick: bool = False,
     seed: int = 0,
     output: Path | None = None,
+    journal: Path | None = None,
     progress: Progress = lambda *_: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> ScheduleSet:
@@ -53,12 +55,16 @@ def tune(
         one of ``STRATEGIES``.
     candidates
         schedules of each feature to measure, the best by the cost model.
+    quick
+        whether to measure at the occupancy that the cost model finds best alone, and at most
+        ``QUICK_CANDIDATES``.
     seed
         of the batches; a journal is that of one seed.
     output
-        file for the result, which appears whole or not at all. Until then what has been measured
-        is in a file with ``.journal`` behind its name, so that a later call resumes where this one
-        was interrupted.
+        file for the result, which appears whole or not at all.
+    journal
+        file for what has been measured until then, so that a later call resumes where this one was
+        interrupted; by default ``output`` with ``.journal`` behind its name.
     note
         called with a line about each device that fails; others go on.
 
@@ -80,32 +86,39 @@ def tune(
         if output is not None:
             schedule_file.save(output, found)
         return found
+    if quick:
+        chosen = choose_for_groups(model, config, groups)
+        config = replace(config, blocks_per_sm=chosen.blocks_per_sm)
+        candidates = min(candidates, QUICK_CANDIDATES)
+    if journal is None and output is not None:
+        journal = journal_path(output)
     identity = _identity(model, config, batches, strategy, candidates, seed)
     identity["GPUs"] = measurer.products()
-    opened = nullcontext() if output is None else Journal(journal_path(output), identity)
+    kind = f"quick {strategy}" if quick else strategy
+    opened = nullcontext() if journal is None else Journal(journal, identity)
     try:
-        with opened as journal:
+        with opened as measured:
             found = _MEASURING[strategy](
                 Tuning(
                     model=model,
                     config=config,
                     groups=groups,
                     candidates=candidates,
-                    origin=f"{strategy} tuning of {candidates} candidates on {history}",
+                    origin=f"{kind} tuning of {candidates} candidates on {history}",
                     measurer=measurer,
-                    journal=journal,
+                    journal=measured,
                     progress=progress,
                     note=note,
                 )
             )
     except DeviceFailure as failure:
-        if output is None:
+        if journal is None:
             raise
-        kept = journal_path(output)
-        raise DeviceFailure(f"{failure}; the same command resumes from {kept}") from failure
+        raise DeviceFailure(f"{failure}; the same command resumes from {journal}") from failure
     if output is not None:
         schedule_file.save(output, found)
-        journal_path(output).unlink()
+    if journal is not None:
+        journal.unlink()
     return found
 
 

@@ -21,6 +21,7 @@ from sw.compiler.cuda.tune.distribute import Outcome
 from sw.workloads.text_file import parse_json
 
 _VERSION = 1
+_BEGIN = b'{"journal": '
 
 
 def journal_path(output: Path) -> Path:
@@ -34,8 +35,8 @@ class Journal(ExitStack):
         what is being tuned, names and texts: a journal of another tuning is refused.
 
     Raises ``WorkloadError`` naming file and line for a journal of another tuning, one that is
-    damaged elsewhere than at its end, which is where a write was cut off, and one that another
-    process writes to.
+    damaged elsewhere than at its end, which is where a write was cut off, a file that is no
+    journal, and one that another process writes to.
     """
 
     def __init__(self, path: Path, tuning: Mapping[str, str]) -> None:
@@ -89,7 +90,10 @@ class Journal(ExitStack):
     def _read(self) -> None:
         self._file.seek(0)
         # A line that does not end was being written when the process was killed.
-        lines = self._file.read().split(b"\n")[:-1]
+        content = self._file.read()
+        if not _BEGIN.startswith(content[: len(_BEGIN)]):
+            raise self._wrong(1, "must be a tuner's journal")
+        lines = content.split(b"\n")[:-1]
         size = 0
         for number, line in enumerate(lines, start=1):
             record = self._record(line)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.occupancy import occupancies
@@ -73,6 +74,19 @@ def test_an_interrupted_tuning_goes_on_where_it_was(tmp_path, expected, after):
     assert len(gpus.measured) == KERNELS - after
     assert output.read_bytes() == expected
     assert list(tmp_path.iterdir()) == [output]
+
+
+def test_the_journal_may_lie_anywhere(tmp_path, expected):
+    output, journal = tmp_path / "schedules.json", tmp_path / "elsewhere" / "measured"
+    journal.parent.mkdir()
+    with pytest.raises(Interrupted):
+        run(output, interrupting(5), journal=journal)
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
+    gpus = SimulatedGpus(MODEL)
+    run(output, gpus, journal=journal)
+    assert len(gpus.measured) == KERNELS - 5
+    assert output.read_bytes() == expected
+    assert not list(journal.parent.iterdir())
 
 
 @pytest.mark.parametrize("times", [[1.5], [1.5] * 99])
@@ -165,6 +179,8 @@ def test_the_journal_of_another_tuning_is_refused(tmp_path):
         "again, or tune to another"
     ):
         run(output, SimulatedGpus(MODEL), seed=1)
+    with pytest.raises(WorkloadError, match="line 1: configuration = "):
+        run(output, SimulatedGpus(MODEL), candidates=3, quick=True)
 
 
 def test_a_tuning_on_other_batches_is_another(tmp_path):

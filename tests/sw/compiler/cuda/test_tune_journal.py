@@ -148,6 +148,14 @@ def test_the_journal_of_another_version_is_refused(path):
         read(path)
 
 
+@pytest.mark.parametrize("text", ["rows,dim", "rows,dim\n", '{"version": 1}\n', "\0"])
+def test_a_file_that_is_no_journal_is_refused_and_kept(path, text):
+    path.write_text(text)
+    with refused(f"{path}: line 1: must be a tuner's journal"):
+        read(path)
+    assert path.read_text() == text
+
+
 def test_two_processes_at_one_journal(path):
     with Journal(path, TUNING) as journal:
         with refused(f"{path}: another process is tuning to this file"):

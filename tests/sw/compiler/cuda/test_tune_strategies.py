@@ -91,6 +91,23 @@ def test_an_occupancy_of_the_configuration_is_kept():
     assert len(gpus.measured) == 3 + 1
 
 
+def test_a_quick_tuning_measures_few_candidates_at_the_cost_models_occupancy():
+    gpus = SimulatedGpus(MODEL)
+    found = tune(MODEL, CONFIG, BATCHES, gpus, quick=True)
+    chosen = tune(MODEL, CONFIG, BATCHES, None).blocks_per_sm
+    assert found.blocks_per_sm == chosen
+    assert {job.blocks_per_sm for job in gpus.measured if isinstance(job, LocalJob)} == {chosen}
+    assert [len(job.candidates) for job in gpus.measured if isinstance(job, LocalJob)] == [3] * 3
+    assert len(gpus.measured) == 3 + 1
+    assert found.origin == "quick two-stage tuning of 3 candidates on 2 batches"
+
+
+def test_a_quick_tuning_measures_no_more_candidates_than_asked_for():
+    gpus = SimulatedGpus(MODEL)
+    tune(MODEL, CONFIG, BATCHES, gpus, quick=True, candidates=2, strategy="separate")
+    assert len(gpus.measured) == 3 * 2
+
+
 def test_features_of_one_group_have_one_schedule():
     found = tune(MODEL, CONFIG, BATCHES, SimulatedGpus(MODEL))
     assert found.schedule(0) == found.schedule(2)

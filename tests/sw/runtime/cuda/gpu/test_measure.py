@@ -206,6 +206,20 @@ def test_a_model_is_tuned_from_end_to_end(on_fake: Call, tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["schedules.json"]
 
 
+def _tune_quickly(output: Path) -> str:
+    configuration = load_configuration("cuda_sm90", ["block_threads=64"])
+    return tune(
+        configuration, MODEL, output, batches=1, quick=True, journal=output.parent / "j", seed=0
+    )
+
+
+def test_a_model_is_tuned_quickly(on_fake: Call, tmp_path: Path):
+    assert on_fake(_tune_quickly, tmp_path / "schedules.json") == (
+        "2 schedules for 2 features: quick two-stage tuning of 3 candidates on 1 batch"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["schedules.json"]
+
+
 def test_gpus_are_looked_for_only_to_measure_on(on_fake: Call, tmp_path: Path):
     output = tmp_path / "schedules.json"
     assert on_fake(_tune, output, "sm_120", "two-stage") == (
