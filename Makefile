@@ -12,6 +12,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 VENV := .venv
 STAMP := $(VENV)/installed
 BIN := $(VENV)/bin
+OLDEST_NVRTC := $(shell sed -n 's/.*"nvidia-cuda-nvrtc>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
 
 .PHONY: help setup demo test test-all rtl cocotb mutants bench lint docs clean
@@ -65,6 +66,10 @@ $(STAMP): pyproject.toml
 	@test -n '$(PYTHON)' || { echo 'make: no Python >= 3.11 on PATH: install one, or make PYTHON=/path/to/python' >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@rm -rf $(VENV)/nvrtc-oldest
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --target $(VENV)/nvrtc-oldest 'nvidia-cuda-nvrtc==$(OLDEST_NVRTC)' \
+	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
 	@echo 'compiling the compiler (once, about a minute)'
 	@$(BIN)/python -m sw.runtime.warm_up
 	@touch $@

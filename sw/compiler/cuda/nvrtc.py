@@ -17,6 +17,7 @@ from typing import Any
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL
+from sw.compiler.cuda.nvrtc_library import load_nvrtc
 from sw.program.cache import cached, digest_of, file_texts
 
 _STANDARD = "c++17"
@@ -165,21 +166,21 @@ def _version_text() -> str:
     return ".".join(map(str, nvrtc_version()))
 
 
+@cache
 def _nvrtc() -> Any:
-    """Module ``cuda.bindings.nvrtc``. Raises ``NvrtcError`` where it is not installed."""
+    """Module ``cuda.bindings.nvrtc``. Raises ``NvrtcError`` without it or NVRTC's library."""
     try:
         from cuda.bindings import nvrtc
     except ImportError:
         raise NvrtcError(_MISSING) from None
+    if not load_nvrtc():
+        raise NvrtcError(_MISSING)
     return nvrtc
 
 
 def _call(function: str, *arguments: Any) -> Sequence[Any]:
     """What a function of NVRTC returns besides its status. Raises ``NvrtcError`` for a failure."""
-    try:
-        status, *results = getattr(_nvrtc(), function)(*arguments)
-    except RuntimeError:  # of cuda.pathfinder: the library is not found
-        raise NvrtcError(_MISSING) from None
+    status, *results = getattr(_nvrtc(), function)(*arguments)
     if status:
         raise NvrtcError(f"NVRTC: {function} failed: {status.name}")
     return results

@@ -224,9 +224,11 @@ def test_architectures_are_those_that_nvrtc_compiles_for(
 @pytest.fixture
 def unstarted() -> Iterator[None]:
     """As in a process that has not called NVRTC."""
-    nvrtc.supported_architectures.cache_clear()
+    for function in (nvrtc.supported_architectures, nvrtc._nvrtc):
+        function.cache_clear()
     yield
-    nvrtc.supported_architectures.cache_clear()
+    for function in (nvrtc.supported_architectures, nvrtc._nvrtc):
+        function.cache_clear()
 
 
 @pytest.mark.usefixtures("unstarted")
@@ -238,10 +240,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("unstarted")
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
-        raise RuntimeError("Failure finding libnvrtc.so")
-
-    monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", missing)
+    monkeypatch.setattr(nvrtc, "load_nvrtc", lambda: False)
     with raises("CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"):
         small(1)
 

@@ -1,0 +1,42 @@
+"""NVRTC's library: that of its own package, or one that PyTorch has brought.
+
+cuda-bindings has cuda.pathfinder look for it in site-packages, in conda and where the system's
+loader does; one that the process has loaded before comes first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+_BESIDE = (("nvidia", "*/lib"), ("torch", "lib"))
+"""Packages, wherever Python finds them, and folders in them that may have the library."""
+
+
+def load_nvrtc() -> bool:
+    """Whether there is a library; from now on it is this process's."""
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    try:
+        load_nvidia_dynamic_lib("nvrtc")
+    except RuntimeError:  # it is not found, or cannot be loaded
+        return any(load_nvrtc_of(folder) for folder in _folders())
+    return True
+
+
+def load_nvrtc_of(folder: Path) -> bool:
+    """Whether ``folder`` has a library; it is this process's, unless another was loaded before."""
+    found = sorted(folder.glob("libnvrtc.so.*"))
+    # First what the library itself loads by name, on the loader's path alone.
+    for path in [*folder.glob("libnvrtc-builtins.so.*"), *found]:
+        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    return bool(found)
+
+
+def _folders() -> Iterator[Path]:
+    for package, pattern in _BESIDE:
+        spec = find_spec(package)  # without importing it
+        for place in (spec and spec.submodule_search_locations) or ():
+            yield from sorted(Path(place).glob(pattern))

@@ -1,0 +1,91 @@
+"""Kernels compile with the oldest NVRTC that pyproject.toml allows, and with the newest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sw.compiler.cuda.nvrtc import nvrtc_version
+from tests.support.workloads import workload_file
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
+
+ROOT = Path(__file__).parents[4]
+OLDEST = Path(sys.prefix) / "nvrtc-oldest"
+"""Where `make setup` installs it."""
+EXAMPLE = ROOT / "examples" / "embedding_model.py"
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from sw.compiler.cuda.nvrtc import nvrtc_version
+from sw.compiler.cuda.nvrtc_library import load_nvrtc_of
+from sw.compiler.cuda.sections import decode
+from sw.runtime import Device
+from sw.runtime.cuda.gpu.embedding import compile_program
+from sw.workloads.embedding.recflex import load_model
+
+folder, *paths = sys.argv[1:]
+if folder:
+    assert load_nvrtc_of(Path(folder))
+print(json.dumps(nvrtc_version()))
+for path in paths:
+    program = decode(Device("cuda_sm90").compile(load_model(path)).launches[0])
+    for options in ({}, {"timed": True}, {"checked": True}):
+        kernel = compile_program(program, **options)
+        print(json.dumps([kernel.cached, kernel.registers]))
+"""
+
+
+def compiled(folder: Path | None, paths: Sequence[Path], cache: Path) -> tuple[Any, list[Any]]:
+    """The version of the NVRTC in ``folder``, or of the installed one; of each path's kernels,
+    plain, with times and with checks, whether it came from the cache, and its registers."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder or ""), *map(str, paths)],
+        cwd=ROOT,
+        env={**os.environ, "GNARL_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    version, *kernels = map(json.loads, done.stdout.splitlines())
+    return tuple(version), kernels
+
+
+def oldest_version() -> str:
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (text,) = (each for each in optional["optional-dependencies"]["cuda"] if "nvrtc" in each)
+    return text.removeprefix("nvidia-cuda-nvrtc>=")
+
+
+@pytest.fixture(params=["oldest", "newest"])
+def library(request: pytest.FixtureRequest) -> Path | None:
+    """The folder of a NVRTC; ``None``: the one that is installed."""
+    if request.param == "newest":
+        return None
+    version = oldest_version()
+    if not (OLDEST / f"nvidia_cuda_nvrtc-{version}.dist-info").is_dir():
+        pytest.skip(f"{OLDEST} has no nvidia-cuda-nvrtc {version}: `make setup` installs it")
+    return next(OLDEST.glob("nvidia/*/lib"))
+
+
+def test_the_example_compiles(library: Path | None, tmp_path: Path) -> None:
+    version, kernels = compiled(library, [EXAMPLE], tmp_path)
+    expected = nvrtc_version() if library is None else oldest_version().split(".")[:2]
+    assert version == tuple(map(int, expected))
+    assert [cached for cached, _ in kernels] == [False] * 3
+
+
+def test_the_papers_models_compile(library: Path | None, tmp_path: Path) -> None:
+    models = [workload_file(f"recflex/{name}/table_config.txt").parent for name in "ABCDE"]
+    _, kernels = compiled(library, models, tmp_path)
+    assert len(kernels) == 3 * len(models)
+    assert all(not cached and registers > 0 for cached, registers in kernels)
