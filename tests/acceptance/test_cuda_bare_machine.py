@@ -11,6 +11,9 @@ import pytest
 from tests.support.bare_machine import packages, python
 from tests.support.embedding_files import write_model
 
+TUNING = ("--strategy", "cost-model", "--batches", "1")
+EMULATED = ("--backend", "emulation", "--json")
+
 IMPORT = """
 import sys
 from importlib import import_module
@@ -57,9 +60,24 @@ def test_it_is_measured(site: Path, tmp_path: Path) -> None:
 def test_schedules_are_tuned_and_run(site: Path, tmp_path: Path) -> None:
     model = write_model(tmp_path)
     command: Sequence[str | Path] = ["cuda_sm90", model]
-    run(site, tmp_path, "-m", "sw", "tune", *command, "-o", "a.json", "--quick", "--batches", "1")
-    found = run(site, tmp_path, "-m", "sw", "run", *command, "--schedules", "a.json", "--json")
+    run(site, tmp_path, "-m", "sw", "tune", *command, "-o", "a.json", *TUNING)
+    found = run(site, tmp_path, "-m", "sw", "run", *command, "--schedules", "a.json", *EMULATED)
     assert json.loads(found)["matches"]
+
+
+def test_numba_that_is_too_old(tmp_path: Path) -> None:
+    site, model = packages(tmp_path), write_model(tmp_path)
+    (site / "numba").unlink()
+    (site / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less')\n")
+    command: Sequence[str | Path] = [
+        "run",
+        "cuda_sm90",
+        model,
+        "--mapping",
+        "interleaved",
+        *EMULATED,
+    ]
+    assert json.loads(run(site, tmp_path, "-m", "sw", *command))["matches"]
 
 
 def test_what_other_targets_need_is_named(site: Path, tmp_path: Path) -> None:

@@ -1,8 +1,4 @@
-"""Thread mapping on the host: which block works on which feature (RecFlex, IV-B and VI-D).
-
-Native loops: NumPy takes 3 times as long for 1,000 blocks and 5 to 15 times for 20,000 and more,
-whose arrays of intermediate results leave the caches.
-"""
+"""Thread mapping on the host: which block works on which feature (RecFlex, IV-B and VI-D)."""
 
 from __future__ import annotations
 
@@ -11,22 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
 from hw.lib.errors import CapacityError
 from sw.compiler.cuda.layouts import TASK
+from sw.runtime.cuda.task_arrays import MAXIMUM_GRID
 
-MAXIMUM_GRID = 2**31 - 1
-
-PLACES = 1024
-"""Of an interleaved grid: far more than waves, and few enough for a cache."""
-
-_FRACTION = 32
-_END = PLACES << _FRACTION
-"""The end of the grid, in the numbers that places are computed with."""
-
-_BLOCK = 1 << 32
-"""A task as one number: feature + _BLOCK * block, on hosts that have low bytes first."""
+try:
+    import sw.runtime.cuda.task_loops as fill
+except ImportError:  # numba is absent, or too old for this Python or NumPy
+    import sw.runtime.cuda.task_arrays as fill  # type: ignore[no-redef]
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ def count_blocks(counts: np.ndarray, batch: int, values: np.ndarray) -> tuple[np
     """
     blocks = np.empty(len(counts), np.int32)
     columns = np.ascontiguousarray(counts).view(np.int32).reshape(-1, 3)
-    grid = _count(columns, batch, np.ascontiguousarray(values, np.int64), blocks)
+    grid = fill.count(columns, batch, np.ascontiguousarray(values, np.int64), blocks)
     _check(grid)
     return blocks, grid
 
@@ -127,53 +116,9 @@ def _arrange(blocks: np.ndarray, grid: int, order: str, costs: np.ndarray | None
     tasks = np.empty(grid, TASK)
     numbers = tasks.view(np.int64)
     if order == "contiguous":
-        _fill_contiguous(blocks, numbers)
+        fill.contiguous(blocks, numbers)
     else:
         assert order == "interleaved", order
         costs = np.ones(len(blocks)) if costs is None else np.ascontiguousarray(costs, np.float64)
-        _fill_interleaved(blocks, costs, numbers)
+        fill.interleaved(blocks, costs, numbers)
     return TaskMap(tasks, blocks)
-
-
-@njit(cache=True, nogil=True)
-def _count(counts: np.ndarray, batch: int, values: np.ndarray, blocks: np.ndarray) -> int:
-    """Blocks of each feature, and all of them together. O(features)."""
-    grid = 0
-    for feature in range(len(blocks)):
-        units = values[feature] if counts[feature, 0] else batch
-        wanted = -(-units * counts[feature, 1] // counts[feature, 2])
-        wanted = max(wanted, 1)
-        blocks[feature] = min(wanted, MAXIMUM_GRID)
-        grid += wanted
-    return grid
-
-
-@njit(cache=True, nogil=True)
-def _fill_contiguous(blocks: np.ndarray, tasks: np.ndarray) -> None:
-    """O(grid)."""
-    at = 0
-    for feature in range(len(blocks)):
-        for block in range(blocks[feature]):
-            tasks[at + block] = feature + _BLOCK * block
-        at += blocks[feature]
-
-
-@njit(cache=True, nogil=True)
-def _fill_interleaved(blocks: np.ndarray, costs: np.ndarray, tasks: np.ndarray) -> None:
-    """Sorts by place, by counting. O(grid + features)."""
-    highest = costs.max()
-    begins = np.empty(len(blocks), np.int64)
-    ends = np.zeros(PLACES + 1, np.int64)
-    for feature in range(len(blocks)):
-        step = _END // blocks[feature]
-        begins[feature] = min(int((1.0 - costs[feature] / highest) * step), step - 1)
-        for block in range(blocks[feature]):
-            ends[((begins[feature] + block * step) >> _FRACTION) + 1] += 1
-    for place in range(PLACES):
-        ends[place + 1] += ends[place]
-    for feature in range(len(blocks)):
-        step = _END // blocks[feature]
-        for block in range(blocks[feature]):
-            place = (begins[feature] + block * step) >> _FRACTION
-            tasks[ends[place]] = feature + _BLOCK * block
-            ends[place] += 1

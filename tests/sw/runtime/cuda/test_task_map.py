@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from sw.compiler.cuda.layouts import BLOCK_COUNT, DEMAND, SHARE, TASK
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates.template import INCLUDE, BlockCount
+from sw.runtime.cuda import task_arrays, task_loops, task_map
 from sw.runtime.cuda.arguments import queue_state, shares_of
 from sw.runtime.cuda.emulation.embedding import kernel_arguments
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from sw.runtime.cuda.task_arrays import PLACES
 from sw.runtime.cuda.task_map import (
-    PLACES,
     TaskMap,
     arrange,
     count_blocks,
@@ -29,6 +31,14 @@ from sw.runtime.cuda.task_map import (
     static_blocks,
 )
 from sw.workloads.embedding.model import EmbeddingModel, Feature
+
+
+@pytest.fixture(autouse=True, scope="module", params=[task_loops, task_arrays])
+def ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Native loops, and NumPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task_map, "fill", request.param)
+        yield
 
 
 def counts_of(*counts: BlockCount) -> np.ndarray:
@@ -133,6 +143,16 @@ def test_interleaved_is_sorted_by_place_feature_and_block(
     mapping = arrange(np.array(blocks), "interleaved", costs)
     assert pairs(mapping) == sorted(everything, key=lambda task: (place(*task), *task))
     assert mapping.feature_blocks.tolist() == blocks
+
+
+@given(ANY_BLOCKS, st.data())
+def test_native_loops_and_numpy_agree(blocks: list[int], data: st.DataObject) -> None:
+    cost = st.floats(0, 1e300, exclude_min=True)
+    costs = np.array([data.draw(cost) for _ in blocks])
+    grids = [np.empty(sum(blocks), np.int64) for _ in range(2)]
+    for ways, tasks in zip((task_loops, task_arrays), grids, strict=True):
+        ways.interleaved(np.array(blocks, np.int32), costs, tasks)
+    assert (grids[0] == grids[1]).all()
 
 
 def test_every_wave_of_an_interleaved_grid_has_its_share_of_each_feature() -> None:
