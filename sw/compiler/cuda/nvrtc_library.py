@@ -27,11 +27,15 @@ def load_nvrtc() -> bool:
 
 
 def load_nvrtc_of(folder: Path) -> bool:
-    """Whether ``folder`` has a library; it is this process's, unless another was loaded before."""
+    """Whether ``folder`` has a library that can be loaded; from now on it is this process's, unless
+    another was loaded before."""
     found = sorted(folder.glob("libnvrtc.so.*"))
-    # First what the library itself loads by name, on the loader's path alone.
-    for path in [*folder.glob("libnvrtc-builtins.so.*"), *found]:
-        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    try:
+        # First what the library itself loads by name, on the loader's path alone.
+        for path in [*folder.glob("libnvrtc-builtins.so.*"), *found]:
+            ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    except OSError:
+        return False
     return bool(found)
 
 

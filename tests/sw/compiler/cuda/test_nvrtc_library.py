@@ -56,6 +56,14 @@ def test_of_pytorchs_own_cuda_libraries(site: Path, tmp_path: Path, folder: str)
     assert done.stdout == f"{library}\n"
 
 
+def test_of_a_library_that_cannot_be_loaded(site: Path, tmp_path: Path) -> None:
+    (site / "nvidia" / "cu13" / "lib").mkdir(parents=True)
+    (site / "nvidia" / "cu13" / "lib" / "libnvrtc.so.13").write_text("not a library")
+    library = bring(site / "torch" / "lib")
+    done = python(site, "-c", SCRIPT, environment={"GNARL_CACHE": str(tmp_path / "cache")})
+    assert done.stdout == f"{library}\n", done.stderr
+
+
 def test_none_at_all(site: Path, tmp_path: Path) -> None:
     done = python(site, "-c", SCRIPT, environment={"GNARL_CACHE": str(tmp_path / "cache")})
     expected = "CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'\n"
