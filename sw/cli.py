@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,16 @@ from sw.runtime.programs import load_program
 from sw.targets import TARGETS, loaded, others
 
 
+def _version() -> str:
+    """Of what is installed; the repository alone does not say."""
+    try:
+        return version("gnarl")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 @click.group("gnarl", cls=GnarlGroup, invoke_without_command=True)
-@click.version_option(package_name="gnarl")
+@click.version_option(_version())
 @click.pass_context
 def main(context: click.Context) -> None:
     """Accelerators for irregular computation, and their compilers.

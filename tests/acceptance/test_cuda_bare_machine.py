@@ -80,6 +80,10 @@ def test_numba_that_is_too_old(tmp_path: Path) -> None:
     assert json.loads(run(site, tmp_path, "-m", "sw", *command))["matches"]
 
 
+def test_its_version_is_not_known(site: Path, tmp_path: Path) -> None:
+    assert run(site, tmp_path, "-m", "sw", "--version") == "python -m sw, version unknown\n"
+
+
 def test_what_other_targets_need_is_named(site: Path, tmp_path: Path) -> None:
     done = python(site, "-m", "sw", "run", "dpu_d1_b8", "circuit.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (
