@@ -9,20 +9,21 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts.models import MODELS_OPTION
-from bench.cuda_static_parts import growth, kernels, page
+from bench.cuda_static_parts import growth, kernels, loads, page
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "cuda_static",
-    {"kernels": kernels, "growth": growth},
+    {"kernels": kernels, "loads": loads, "growth": growth},
     page.PAGE,
     backends=(),
     options=(MODELS_OPTION,),
 ).command(
-    """Measure the compiler of fused embedding kernels, without a GPU; both PARTS by default.
+    """Measure the compiler of fused embedding kernels, without a GPU; all PARTS by default.
 
     \b
     kernels  time, registers, spills and shared memory of whole models on four architectures
+    loads    rows in flight, what comes before the first, bytes loaded: before and now
     growth   time to compile more and more codes
     page     no measurement: writes build/bench into docs/results/cuda_static.md and README.md
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bench.cuda_static_parts.before import COMMIT
+from bench.cuda_static_parts.loads import BATCH
 from bench.lib.pages import Intro, Page
 
 INTROS = {
@@ -12,6 +14,18 @@ INTROS = {
         "nothing cached. *Occupancy*: warps that run at a time, of those that a multiprocessor has "
         "room for.",
     ),
+    "loads": Intro(
+        "Reading memory",
+        f"The same kernels, at commit `{COMMIT[:12]}` → now, one figure where both are equal; read "
+        "from their machine code. *Split*: codes in which a round's loads of rows are not in "
+        "flight together, since a value of the first is used before the last is issued. *Rows in "
+        "flight* and *instructions before a row*: averages of the codes, the latter from the "
+        "kernel's begin to the first load of a row, on the shortest way there. *Waits*: on that "
+        "way, loads from global memory of which each needs the one before. *Predicated*: loads of "
+        "rows that are executed under a predicate. *Shared*: of a block as launched, with what "
+        "is added to bound the occupancy; also of the uniform schedule. *Loaded*: by all threads, "
+        f"in the emulation, for a batch of {BATCH}; caches are not emulated.",
+    ),
     "growth": Intro(
         "Compiling many codes",
         "Seconds to compile kernels of many codes, with schedules at random",
@@ -21,8 +35,8 @@ INTROS = {
 
 PAGE = Page(
     "CUDA compiler",
-    "Measured by `make bench ONLY=cuda_static`, which needs no GPU: it is about compiling. "
-    "`.venv/bin/python -m bench.cuda_static page` writes what was measured here, and sums it up in "
-    "the README.",
+    "Measured by `make bench ONLY=cuda_static`, which needs no GPU: it is about compiling, and "
+    "what machine code shows (`nvdisasm`). `.venv/bin/python -m bench.cuda_static page` writes "
+    "what was measured here, and sums it up in the README.",
     INTROS,
 )

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda_static import main
-from bench.cuda_static_parts import growth, kernels, page
+from bench.cuda_static_parts import before, growth, kernels, loads, page, sass
 from bench.cuda_static_parts.measure import METRICS
 from bench.lib.records import Setting, load, records
 from sw.compiler.cuda.config import CudaConfig
@@ -19,6 +19,8 @@ from sw.workloads.embedding.model import EmbeddingModel, Feature
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
 Run = Callable[..., Result]
+
+pytestmark = pytest.mark.skipif(sass.nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
 
 SETTING = Setting("cuda_sm90", (), "", 0)
 
@@ -47,7 +49,12 @@ def test_without_models_the_example_is_compiled(bench: Run) -> None:
     assert 16 <= values[f"{name}/registers"] <= 255
     assert 0 < values[f"{name}/occupancy"] <= 100
     assert values["cuda_static.growth/recommendation/4/codes"] == 4
-    for part in ("kernels", "growth"):
+    name = "cuda_static.loads/recommendation/sm_90"
+    assert 0 <= values[f"{name}/split_codes"] <= values[f"{name}/codes"]
+    assert 1 <= values[f"{name}/in_flight"]
+    assert 1 <= values[f"{name}/waits"] < values[f"{name}/before_first"]
+    assert values[f"{name}/loaded_bytes"] > 0
+    for part in ("kernels", "loads", "growth"):
         picture = Path(f"build/bench/cuda_static_{part}.png")
         assert picture.read_bytes().startswith(b"\x89PNG")
     assert {"nvrtc", "python"} <= set(load(Path("all.json"))[0].tools)
@@ -69,6 +76,30 @@ def test_verdict_of_kernels() -> None:
         "source generated in at most 0.02 s, limit 2 s ✔",
         "source compiled in at most 190 s, limit 180 s ✘",
         "kernels that spill registers: 1 of 2",
+    ]
+
+
+def test_what_was_before_stands_beside_what_is() -> None:
+    was = before.BEFORE["E/sm_90"]
+    assert (was["codes"], was["split_codes"], was["waits"]) == (4, 3, 4)
+    now = {**was, "split_codes": 0, "waits": 3, "loaded_bytes": was["loaded_bytes"] / 2}
+    labels = {"model": "E", "arch": "sm_90"}
+    found = records(loads.BENCH, labels, now, loads.METRICS, SETTING)
+    (table,) = loads.tables(found).values()
+    assert table.body[0][:5] == ["E", "sm_90", "4", "3 → 0", "5.0"]
+    assert loads.verdict(found).splitlines() == [
+        "codes whose rounds have all rows in flight: 4 of 4 (before: 1 of 4)",
+        "waits for memory before the first row: at most 3 (before: 4)",
+        "instructions before the first row: 1.00 times those before",
+        "bytes loaded: 0.50 times those before",
+    ]
+
+    found = records(loads.BENCH, {**labels, "model": "mine"}, now, loads.METRICS, SETTING)
+    (table,) = loads.tables(found).values()
+    assert table.body[0][:5] == ["mine", "sm_90", "4", "0", "5.0"]
+    assert loads.verdict(found).splitlines() == [
+        "codes whose rounds have all rows in flight: 4 of 4",
+        "waits for memory before the first row: at most 3",
     ]
 
 

@@ -76,6 +76,7 @@ def compile_kernel(
     include: Sequence[Path] = (),
     defines: Mapping[str, str] = {},
     kernel: str = KERNEL,
+    lines: bool = False,
 ) -> CompiledKernel:
     """Compiles a source, or takes it from the cache.
 
@@ -87,6 +88,8 @@ def compile_kernel(
         macros.
     kernel
         whose registers and memory are reported.
+    lines
+        whether the machine code, which stays the same, says what lines of source it is of.
 
     There is no limit of registers besides the source's launch bounds: ptxas ignores its own where
     there are any. Raises ``NvrtcError`` with the compiler's first complaint. A fused kernel takes
@@ -99,9 +102,13 @@ def compile_kernel(
         )
     headers = [text for folder in include for text in file_texts(folder)]
     macros = [f"-D{name}={value}" for name, value in sorted(defines.items())]
-    digest = digest_of("nvrtc", _version_text(), arch, _STANDARD, kernel, *macros, *headers, source)
-    options = [f"-arch={arch}", f"-std={_STANDARD}", "--ptxas-options=-v", *macros]
-    options += [f"-I{folder}" for folder in include]
+    folders = [f"-I{folder}" for folder in include]
+    marks = ["-lineinfo", *folders] if lines else []  # lines name their files
+    digest = digest_of(
+        "nvrtc", _version_text(), arch, _STANDARD, kernel, *macros, *marks, *headers, source
+    )
+    options = [f"-arch={arch}", f"-std={_STANDARD}", "--ptxas-options=-v", *macros, *marks[:1]]
+    options += folders
     compiled = False
 
     def make(folder: Path) -> None:

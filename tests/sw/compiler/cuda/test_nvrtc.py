@@ -92,6 +92,16 @@ def test_builds_with_checks_and_with_times_differ(defines: dict[str, str]) -> No
     assert other.cubin != plain.cubin
 
 
+def test_lines_of_the_source_are_in_the_machine_code_where_asked_for() -> None:
+    plain, lines = (
+        compile_kernel(source(4), "sm_80", include=[INCLUDE], lines=lines)
+        for lines in (False, True)
+    )
+    assert b"embedding.cuh" not in plain.cubin
+    assert b"embedding.cuh" in lines.cubin
+    assert not lines.cached and plain.registers == lines.registers
+
+
 def test_nothing_is_used_that_nvrtc_has_since_13_4_only() -> None:
     missing = {"__builtin_offsetof": "missing"}
     assert compile_kernel(source(2), "sm_80", include=[INCLUDE], defines=missing).registers
