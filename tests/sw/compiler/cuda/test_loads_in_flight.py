@@ -1,0 +1,37 @@
+"""The rows of a round are all on their way before the first is used, in machine code."""
+
+from __future__ import annotations
+
+import pytest
+
+from sw.compiler.cuda.templates import templates
+from tests.support.embedding_kernels import Case, covering_cases, program_of
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
+
+from bench.cuda_static_parts.row_loads import compile_with_lines, row_loads  # noqa: E402
+from bench.cuda_static_parts.sass import nvdisasm  # noqa: E402
+
+pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
+
+IN_SHARED_MEMORY = "table_in_shared"
+STEP = 8
+"""Of the cases that cover all pairs of choices one is taken out of so many."""
+
+
+def rows_of_a_round(one: Case) -> int:
+    """Those of a thread."""
+    parameters = dict(one.schedule.parameters)
+    return parameters.get("unroll") or parameters["samples_per_thread"]
+
+
+@pytest.mark.parametrize("name", sorted(templates().keys() - {IN_SHARED_MEMORY}))
+def test_all_rows_of_a_round_are_in_flight(name: str) -> None:
+    cases = [one for one in covering_cases(name, 128, triples=False) if rows_of_a_round(one) > 1]
+    cases = cases[::STEP]
+    program = program_of(cases)
+    found = row_loads(compile_with_lines(program), program.kernel.source)
+    for number, one in zip(program.kernel.code_of_feature, cases, strict=True):
+        loads = found[number]
+        assert not loads.splits, f"{one}: {loads.rounds}"
+        assert loads.in_flight >= rows_of_a_round(one), one
