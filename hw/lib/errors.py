@@ -58,15 +58,16 @@ def one_line(error: BaseException) -> str:
     return text or type(error).__name__
 
 
-def short(value: object) -> str:
-    """The text of a value as error texts quote what files say: its beginning, where it is long."""
+def short(value: object, most: int = _SHOWN) -> str:
+    """The text of a value as error texts quote what files say: where it is long, only so many
+    characters of it."""
     text = str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
-def quoted(value: object) -> str:
+def quoted(value: object, most: int = _SHOWN) -> str:
     """As ``short``, in Python's notation: in quotes, where it is a text."""
-    return short(repr(value))
+    return short(repr(value), most)
 
 
 @contextmanager

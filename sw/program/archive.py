@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
+from hw.lib.errors import ProgramError, quoted
 from sw.program.atomic import atomic_path
 from sw.program.npz import ArrayFileError, Npz
 
@@ -44,7 +44,7 @@ def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise ProgramError(f"{MANIFEST} is missing: not a program file")
     for name in archive.others:
         if name != MANIFEST:
-            raise ProgramError(f"unknown section {name!r:.100}")
+            raise ProgramError(f"unknown section {quoted(name)}")
     try:
         manifest = json.loads(archive.read(MANIFEST))
         arrays = {name: archive.array(name) for name in archive.arrays}

@@ -20,7 +20,7 @@ from typing import BinaryIO, Literal, cast
 
 import numpy as np
 
-from hw.lib.errors import GnarlError
+from hw.lib.errors import GnarlError, one_line, quoted
 
 EXPANDED = 2**29
 """Bytes that an archive may expand to, where they are more than its own."""
@@ -39,8 +39,6 @@ _TYPE = re.compile(r"[<>|][?biufcSUV][1-9]\d*")
 """Numbers, texts and plain bytes: no objects, no records."""
 _PIECE = 1 << 20
 """Bytes that are read at a time."""
-_SHOWN = 100
-"""Characters of what error texts quote."""
 
 
 class ArrayFileError(GnarlError):
@@ -68,14 +66,14 @@ class Npz:
         for member in self._archive.infolist():
             name = member.filename
             if not name.isprintable():
-                raise ArrayFileError(f"{_shown(name)}: must be named by printable characters")
+                raise ArrayFileError(f"{quoted(name)}: must be named by printable characters")
             if name in self._members:
-                raise ArrayFileError(f"{_shown(name)} is there twice")
+                raise ArrayFileError(f"{quoted(name)} is there twice")
             if member.flag_bits & _ENCRYPTED:
-                raise ArrayFileError(f"{_shown(name)} is encrypted: not supported")
+                raise ArrayFileError(f"{quoted(name)} is encrypted: not supported")
             if member.compress_type not in _METHODS:
                 raise ArrayFileError(
-                    f"{_shown(name)} is compressed by method {member.compress_type}: must be "
+                    f"{quoted(name)} is compressed by method {member.compress_type}: must be "
                     "stored or deflated"
                 )
             self._members[name] = member
@@ -108,7 +106,7 @@ class Npz:
             with _damage(), self._archive.open(member) as stream:
                 yield cast(BinaryIO, stream), member.file_size
         except ArrayFileError as error:
-            raise ArrayFileError(f"{_shown(name)} is damaged: {error}") from error
+            raise ArrayFileError(f"{quoted(name)} is damaged: {error}") from error
 
 
 def read_array(stream: BinaryIO, size: int) -> np.ndarray:
@@ -161,7 +159,7 @@ def _header(octets: bytes, encoding: str) -> tuple[np.dtype, tuple[int, ...], Li
         ValueError,
     ) as error:
         text = octets.decode(errors="replace").strip()
-        raise ArrayFileError(f"header {_shown(text)}: must be that of plain numbers") from error
+        raise ArrayFileError(f"header {quoted(text, most=100)}: must be that of plain numbers") from error
 
 
 def _take(stream: BinaryIO, size: int) -> bytes:
@@ -197,9 +195,4 @@ def _damage() -> Iterator[None]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise ArrayFileError(text[:_SHOWN]) from error
-
-
-def _shown(text: str) -> str:
-    return repr(text)[:_SHOWN]
+        raise ArrayFileError(one_line(error)) from error
