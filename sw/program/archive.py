@@ -17,6 +17,7 @@ import numpy as np
 from hw.lib.errors import ProgramError, quoted
 from sw.program.atomic import atomic_path
 from sw.program.npz import ArrayFileError, Npz
+from sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
 
@@ -46,7 +47,7 @@ def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if name != MANIFEST:
             raise ProgramError(f"unknown section {quoted(name)}")
     try:
-        manifest = json.loads(archive.read(MANIFEST))
+        manifest = json.loads(archive.read(MANIFEST), object_pairs_hook=unique_keys)
         arrays = {name: archive.array(name) for name in archive.arrays}
     except ArrayFileError as error:
         raise ProgramError(str(error)) from error

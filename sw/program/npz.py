@@ -159,7 +159,9 @@ def _header(octets: bytes, encoding: str) -> tuple[np.dtype, tuple[int, ...], Li
         ValueError,
     ) as error:
         text = octets.decode(errors="replace").strip()
-        raise ArrayFileError(f"header {quoted(text, most=100)}: must be that of plain numbers") from error
+        raise ArrayFileError(
+            f"header {quoted(text, most=100)}: must be that of plain numbers"
+        ) from error
 
 
 def _take(stream: BinaryIO, size: int) -> bytes:

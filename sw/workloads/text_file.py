@@ -14,6 +14,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, short
 from sw.program.command_files import note_input
+from sw.program.unique_keys import unique_keys
 from sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
@@ -45,18 +46,10 @@ def parse_json(text: str, place: str) -> Any:
     Numbers beyond float64 are infinite: who takes them refuses them with their names.
     """
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise WorkloadError(f"{place}: duplicate key {short(repeated)!r} in one object")
-        return result
-
     try:
         return json.loads(
             text,
-            object_pairs_hook=unique,
+            object_pairs_hook=unique_keys,
             parse_int=_integer,
             parse_float=lambda number: _real(number, place),
         )
@@ -64,6 +57,8 @@ def parse_json(text: str, place: str) -> Any:
         raise WorkloadError(
             f"{place}:{error.lineno}: invalid JSON at column {error.colno}: {error.msg}"
         ) from None
+    except ValueError as error:  # of unique_keys
+        raise WorkloadError(f"{place}: {error}") from None
 
 
 def whole_number(text: str, place: str) -> int:

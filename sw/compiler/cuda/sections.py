@@ -23,6 +23,7 @@ from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Ragged, TensorSpec
+from sw.program.unique_keys import unique_keys
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.refusals import refuse_first
 
@@ -108,7 +109,7 @@ def decode(launch: Launch) -> EmbeddingProgram:
 @lru_cache(_KEPT)
 def _decoded(config: CudaConfig, plan: bytes) -> EmbeddingProgram:
     with damaged_as(ProgramError, _PLAN):
-        fields = json.loads(plan)
+        fields = json.loads(plan, object_pairs_hook=unique_keys)
         model = _model(fields["model"])
         text = json.dumps(fields["schedules"])
         return build_program(model, schedule_file.from_text(text, model, config, _PLAN))

@@ -52,6 +52,14 @@ def test_bad_fields_of_the_manifest_are_refused(file: Path, change: dict[str, An
     refuses(file, text)
 
 
+def test_keys_of_the_manifest_are_not_repeated(file: Path) -> None:
+    text = json.dumps(manifest_of(file)).replace(
+        '"target": "dpu"', '"target": "sam", "target": "dpu"'
+    )
+    with_member(file, "manifest.json", text.encode())
+    refuses(file, "manifest.json is damaged: duplicate key 'target' in one object")
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

@@ -170,6 +170,17 @@ def test_a_plan_with_a_bad_feature(tmp_path: Path) -> None:
     )
 
 
+def test_a_plan_with_a_repeated_key(tmp_path: Path) -> None:
+    def repeat(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
+        text = b'{"model": 1, ' + sections["plan"].tobytes()[1:]
+        sections["plan"] = np.frombuffer(text, np.uint8)
+
+    text = refusal(tmp_path, repeat)
+    assert text == (
+        "section 'plan': cannot be understood: ValueError: duplicate key 'model' in one object"
+    )
+
+
 def test_a_plan_that_is_not_json(tmp_path: Path) -> None:
     def cut(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
         sections["plan"] = sections["plan"][:-1]
