@@ -6,6 +6,8 @@ import os
 import signal
 from typing import Any
 
+from sw import interrupted
+
 
 def main() -> None:
     heard = [
@@ -23,8 +25,8 @@ def main() -> None:
 
 def _leave(*_: Any) -> None:
     """Ends the process: an exception could be lost in the code that is imported."""
-    os.write(2, b"gnarl: interrupted\n")
-    os._exit(130)
+    os.write(2, f"{interrupted.LINE}\n".encode())
+    os._exit(interrupted.STATUS)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,13 @@ from typing import Any, Never
 import click
 
 from hw.lib.errors import GnarlError, one_line
+from sw import interrupted
 from sw.program.atomic import WRITING, remove_temporaries
 from sw.program.command_files import command_files
 
 DIFFERENT = 1
 BAD_INPUT = 2
 INTERNAL_ERROR = 3
-INTERRUPTED = 130
 
 _GRACE_S = 1.0
 """After an interrupt, until the process ends whatever it does: machine code hears none."""
@@ -79,8 +79,8 @@ def drop_output() -> None:
 def _end(error: BaseException) -> int:
     """Says what the error is; returns the exit status."""
     if _is_interrupt(error):
-        _print_line("gnarl: interrupted")
-        return INTERRUPTED
+        _print_line(interrupted.LINE)
+        return interrupted.STATUS
     match error:
         case click.UsageError():
             command = error.ctx.command_path if error.ctx else "gnarl"
@@ -173,8 +173,8 @@ def _prompt_interrupts() -> Iterator[None]:
                 remove_temporaries()
                 if sys.stderr.isatty():
                     click.echo("\x1b[?25h", err=True)  # progress bars hide the cursor
-                _print_line("gnarl: interrupted")
-                os._exit(INTERRUPTED)
+                _print_line(interrupted.LINE)
+                os._exit(interrupted.STATUS)
 
     thread = threading.Thread(target=watch, daemon=True)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
