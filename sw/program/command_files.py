@@ -48,14 +48,14 @@ def note_input(path: str | Path) -> None:
 
 
 def note_output(path: str | Path) -> None:
-    """The command has written this file, or is going to."""
+    """The command has written this file."""
     files = _files.get()
     if files is not None:
         files.outputs.add(os.path.realpath(path))
 
 
 def check_output(path: str | Path) -> None:
-    """Raises ``WorkloadError`` for a file that the command reads, or writes already."""
+    """Raises ``WorkloadError`` for a file that the command reads or has written."""
     files = _files.get()
     if files is None:
         return

@@ -20,7 +20,6 @@ from sw.workloads.dag import dag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -47,7 +46,7 @@ def stage(function: Function) -> Function:
 
 def _kept(function: Function, **options: Any) -> Function:
     dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
-    if dispatcher is function:  # which numba was told to leave as it is
+    if dispatcher is function:  # numba is turned off: NUMBA_DISABLE_JIT
         return function
     kept: Any = dispatcher._cache
     kept._cache_file.__class__ = _CheckedFile
