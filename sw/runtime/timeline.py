@@ -14,6 +14,7 @@ import numpy as np
 from sw.program.atomic import atomic_path
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _SPANS = 120
@@ -96,7 +97,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         color="#a05f00",
     )
     above.set(ylabel=f"{activity.unit} busy, % of {activity.capacity}", ylim=(0, 100))
-    above.set_title(title, loc="left", fontsize=11, parse_math=False)
+    set_title(above, title)
 
     floor = np.zeros(len(edges) - 1)
     for (kind, issued), color in zip(activity.kinds.items(), cycle(PALETTE), strict=False):
@@ -108,6 +109,11 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
     below.set(xlabel="cycle", ylabel="% of cycles", ylim=(0, 100), xlim=(0, cycles))
     below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     save_figure(figure, path)
+
+
+def set_title(axes: Axes, text: str) -> None:
+    """A title as it is, dollars included."""
+    axes.set_title(text, loc="left", fontsize=11, parse_math=False)
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:

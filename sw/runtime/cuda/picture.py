@@ -11,7 +11,7 @@ from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.templates import templates
 from sw.runtime.cuda.grid import block_bytes
 from sw.runtime.cuda.task_map import TaskMap
-from sw.runtime.timeline import PALETTE, save_figure, span_edges, span_means
+from sw.runtime.timeline import PALETTE, save_figure, set_title, span_edges, span_means
 from sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
@@ -47,6 +47,6 @@ def draw_grid(
         floor = top
     axes.set(xlabel="block of the grid, in launch order", ylabel="KiB of rows looked up")
     axes.set(xlim=(0, len(of_block)), ylim=(0, 1.05 * floor.max() or 1))
-    axes.set_title(title, loc="left", fontsize=11, parse_math=False)
+    set_title(axes, title)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save_figure(figure, path)

@@ -95,17 +95,14 @@ from tests.support.sam_model_block import run
             {},
             "fiber 0 of repsig has data, but ref has no token for it",
         ),
-        (
-            "crddrop",
-            {"outer": "1 2 S0 D", "inner": "1 S0 2 S0 D"},
-            {},
-            "fiber 1 of inner ends in S0: must be S1, as outer has it",
-        ),
-        (
-            "crdhold",
-            {"outer": "1 2 S0 D", "inner": "1 S0 2 S0 D"},
-            {},
-            "fiber 1 of inner ends in S0: must be S1, as outer has it",
+        *(
+            (
+                kind,
+                {"outer": "1 2 S0 D", "inner": "1 S0 2 S0 D"},
+                {},
+                "fiber 1 of inner ends in S0: must be S1, as outer has it",
+            )
+            for kind in ("crddrop", "crdhold")
         ),
         (
             "valdrop",
