@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -19,6 +20,19 @@ ONE_HOT = Schedule.of("one_hot", vector=4, samples_per_thread=1)
 
 def jobs(count: int) -> list[Job]:
     return [LocalJob(0, (ONE_HOT,), (), "sm_90", 128, blocks + 1) for blocks in range(count)]
+
+
+class BothAtWork(SimulatedGpus):
+    """Two devices that call ``then`` with their numbers once both have measured a job."""
+
+    def __init__(self, then: Callable[[int], None]) -> None:
+        super().__init__(MODEL, devices=2, together=True)
+        self._then = then
+
+    def local(self, device, job):
+        times = super().local(device, job)
+        self._then(device)
+        return times
 
 
 def collect(gpus: SimulatedGpus, given: list[Job]) -> tuple[dict[str, Outcome], list[str]]:
@@ -126,12 +140,9 @@ def test_what_goes_wrong_when_an_outcome_is_noted_ends_the_tuning():
 def test_after_an_outcome_that_cannot_be_noted_no_other_is_noted():
     first = threading.Event()
 
-    class Slower(SimulatedGpus):
-        def local(self, device, job):
-            times = super().local(device, job)  # both devices are at work
-            if device == 0:
-                first.wait(60)
-            return times
+    def second(device):
+        if device == 0:
+            first.wait(60)
 
     def finished(job, outcome):
         noted.append(job)
@@ -140,24 +151,21 @@ def test_after_an_outcome_that_cannot_be_noted_no_other_is_noted():
 
     noted: list[Job] = []
     with pytest.raises(OSError, match="^disk full$"):
-        distribute(jobs(2), Slower(MODEL, devices=2, together=True), finished, {}, print)
+        distribute(jobs(2), BothAtWork(second), finished, {}, print)
     assert len(noted) == 1
 
 
 def test_outcomes_of_jobs_under_way_are_kept_when_the_tuning_ends():
     failed = threading.Event()
 
-    class Failing(SimulatedGpus):
-        def local(self, device, job):
-            times = super().local(device, job)  # both devices are at work
-            if device == 0:
-                failed.set()
-                raise ZeroDivisionError("a bug")
-            failed.wait(60)
-            return times
+    def fails(device):
+        if device == 0:
+            failed.set()
+            raise ZeroDivisionError("a bug")
+        failed.wait(60)
 
     kept: list[Job] = []
-    gpus = Failing(MODEL, devices=2, together=True)
+    gpus = BothAtWork(fails)
     with pytest.raises(ZeroDivisionError):
         distribute(jobs(2), gpus, lambda job, outcome: kept.append(job), {}, print)
     assert len(kept) == 1
