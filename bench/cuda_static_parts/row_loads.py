@@ -73,12 +73,12 @@ def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
 def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLoads]:
     """As ``row_loads``, from the kernel's instructions."""
     flow = ControlFlow(code)
-    lines = source.splitlines()
+    lines = {(KERNEL, number): line for number, line in enumerate(source.splitlines(), 1)}
     of_code: dict[int, set[int]] = {}
     for at, each in enumerate(code):
         if each.name == "LDG" and any(_LOADS_ROW.search(_text(place)) for place in each.places):
-            called = _RUNS_CODE.search(lines[each.places[-1].line - 1])
-            if called:
+            texts = (lines.get((place.file.name, place.line), "") for place in each.places)
+            for called in filter(None, map(_RUNS_CODE.search, texts)):
                 of_code.setdefault(int(called[1]), set()).add(at)
     loops = sorted(flow.loops(), key=len)
     return {number: _code_loads(flow, loops, loads) for number, loads in sorted(of_code.items())}

@@ -35,7 +35,7 @@ other:
 //--------------------- .text.fused                   --------------------------
 fused:
 .text.fused:
-	//## File "/tmp/fused", line 2
+	//## File "/tmp/gnarl_fused_embedding_bags", line 2
         /*0000*/                   LDC.64 R2, c[0x0][0x218] ;
         /*0010*/                   ULDC.64 UR10, c[0x0][0x208] ;
         /*0020*/                   LDG.E R15, desc[UR10][R2.64] ;
@@ -45,30 +45,30 @@ fused:
         /*0060*/                   ISETP.NE.AND P0, PT, R12, RZ, PT ;
         /*0070*/               @P0 BRA `(.L_x_11) ;
 .L_x_10:
-	//## File "HEADER", line 3 inlined at "/tmp/fused", line 3
-	//## File "/tmp/fused", line 3
+	//## File "HEADER", line 3 inlined at "/tmp/gnarl_fused_embedding_bags", line 3
+	//## File "/tmp/gnarl_fused_embedding_bags", line 3
         /*0080*/                   LEA R48, P5, R12, R46, 0x5 ;
         /*0090*/                   LEA.HI.X.SX32 R49, R12, R47, 0x5, P5 ;
         /*00a0*/                   ISETP.NE.AND P6, PT, R12, -0x1, PT ;
-	//## File "HEADER", line 2 inlined at "/tmp/fused", line 3
-	//## File "/tmp/fused", line 3
+	//## File "HEADER", line 2 inlined at "/tmp/gnarl_fused_embedding_bags", line 3
+	//## File "/tmp/gnarl_fused_embedding_bags", line 3
         /*00b0*/               @P6 LDG.E.128.CONSTANT R20, desc[UR10][R48.64] ;
         /*00c0*/               @P6 LDG.E.128.CONSTANT R24, desc[UR10][R48.64+0x20] ;
-	//## File "HEADER", line 3 inlined at "/tmp/fused", line 3
-	//## File "/tmp/fused", line 3
+	//## File "HEADER", line 3 inlined at "/tmp/gnarl_fused_embedding_bags", line 3
+	//## File "/tmp/gnarl_fused_embedding_bags", line 3
         /*00d0*/               @P6 FADD R17, R17, R21 ;
-	//## File "HEADER", line 2 inlined at "/tmp/fused", line 3
-	//## File "/tmp/fused", line 3
+	//## File "HEADER", line 2 inlined at "/tmp/gnarl_fused_embedding_bags", line 3
+	//## File "/tmp/gnarl_fused_embedding_bags", line 3
         /*00e0*/               @P6 LDG.E.128.CONSTANT R28, desc[UR10][R48.64+0x40] ;
-	//## File "HEADER", line 3 inlined at "/tmp/fused", line 3
-	//## File "/tmp/fused", line 3
+	//## File "HEADER", line 3 inlined at "/tmp/gnarl_fused_embedding_bags", line 3
+	//## File "/tmp/gnarl_fused_embedding_bags", line 3
         /*00f0*/               @P6 FADD R13, R13, R25 ;
         /*0100*/               @P6 FADD R11, R11, R31 ;
         /*0110*/              @!P5 BRA P4, `(.L_x_10) ;
         /*0120*/                   EXIT ;
 .L_x_11:
-	//## File "HEADER", line 3 inlined at "/tmp/fused", line 4
-	//## File "/tmp/fused", line 4
+	//## File "HEADER", line 3 inlined at "/tmp/gnarl_fused_embedding_bags", line 4
+	//## File "/tmp/gnarl_fused_embedding_bags", line 4
         /*0130*/                   LDG.E.CONSTANT R62, desc[UR10][R12.64] ;
         /*0140*/                   STS [R3], R62 ;
         /*0150*/                   CS2R R20, SRZ ;
@@ -76,12 +76,12 @@ fused:
         /*0160*/                   LDS R62, [R3] ;
         /*0170*/                   BRA.DIV UR5, `(.L_x_14) ;
 .L_x_13:
-	//## File "HEADER", line 2 inlined at "/tmp/fused", line 4
-	//## File "/tmp/fused", line 4
+	//## File "HEADER", line 2 inlined at "/tmp/gnarl_fused_embedding_bags", line 4
+	//## File "/tmp/gnarl_fused_embedding_bags", line 4
         /*0180*/               @P3 LDG.E.64.CONSTANT R20, desc[UR10][R62.64] ;
         /*0190*/                   LDG.E.64.CONSTANT R22, desc[UR10][R62.64+0x8] ;
-	//## File "HEADER", line 3 inlined at "/tmp/fused", line 4
-	//## File "/tmp/fused", line 4
+	//## File "HEADER", line 3 inlined at "/tmp/gnarl_fused_embedding_bags", line 4
+	//## File "/tmp/gnarl_fused_embedding_bags", line 4
         /*01a0*/                   FADD R8, R20, R22 ;
         /*01b0*/               @P0 BRA `(.L_x_12) ;
         /*01c0*/                   STG.E.64 desc[UR10][R4.64], R8 ;
@@ -110,10 +110,10 @@ def read_and_written(opcode: str, operands: str) -> tuple[str, str]:
 def test_instructions_of_one_kernel(code: list[Instruction], tmp_path: Path) -> None:
     assert len(code) == 34
     assert code[0] == Instruction(
-        "", "", "LDC.64", "R2, c[0x0][0x218]", (Place(Path("/tmp/fused"), 2),)
+        "", "", "LDC.64", "R2, c[0x0][0x218]", (Place(Path("/tmp/gnarl_fused_embedding_bags"), 2),)
     )
     assert code[8].label == ".L_x_10"
-    assert code[8].places == (Place(tmp_path / "header.cuh", 3), Place(Path("/tmp/fused"), 3))
+    assert code[8].places == (Place(tmp_path / "header.cuh", 3), Place(Path("/tmp/gnarl_fused_embedding_bags"), 3))
     assert code[17].predicate == "!P5" and code[17].targets == [".L_x_10"] and code[17].goes_on
     assert not code[18].goes_on
     assert code[-1].opcode == "NOP"
