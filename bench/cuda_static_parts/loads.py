@@ -21,9 +21,7 @@ from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.nvrtc import CompiledKernel
-from sw.compiler.cuda.occupancy import blocks_per_sm, shared_padding
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.program import build_program
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.recflex import load_model
@@ -98,19 +96,10 @@ def measure(job: Job) -> dict[str, float]:
         "waits": max(code.waits for code in codes),
         "registers": compiled.registers,
         "spill_bytes": compiled.spill_bytes,
-        "shared_bytes": _launched_shared_bytes(program, compiled),
-        "uniform_shared_bytes": _launched_shared_bytes(uniform, compile_with_lines(uniform)),
+        "shared_bytes": program.kernel.shared_bytes,
+        "uniform_shared_bytes": uniform.kernel.shared_bytes,
         "loaded_bytes": emulated.statistics.global_load_bytes,
     }
-
-
-def _launched_shared_bytes(program: EmbeddingProgram, compiled: CompiledKernel) -> int:
-    """As ``LoadedKernel`` has it, without a GPU."""
-    schedules, shared_bytes = program.schedules, program.kernel.shared_bytes
-    arch, threads, blocks = schedules.arch, schedules.block_threads, schedules.blocks_per_sm
-    if blocks_per_sm(arch, compiled.registers, shared_bytes, threads) > blocks:
-        return shared_padding(arch, threads, blocks, shared_bytes)
-    return shared_bytes
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
