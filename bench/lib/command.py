@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +122,12 @@ class Benchmark:
         for part in parts:
             if part == "page":
                 continue
-            records, good = self.parts[part].run(request)
+            results = self._results(request.output, part)
+            records, good = self.parts[part].run(replace(request, results=results))
             well = well and good
             found += records
             if records:
-                save(self._results(request.output, part), records)
+                save(results, records)
                 self._show(part, records, request.output)
         if json_file is not None:
             save(json_file, found)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -22,6 +25,8 @@ from rich.progress import (
 from hw.lib.errors import GnarlError
 
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
+
+OUT_OF_TIME = "the time limit has passed"
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -42,6 +47,8 @@ def run_jobs(
     console: Console,
     processes: int = 1,
     fresh: bool = False,
+    deadline: float | None = None,
+    finished: Callable[[Job, Result], None] = lambda job, result: None,
 ) -> list[Result | Failure]:
     """``function`` of each job, a function of a module; results in the jobs' order.
 
@@ -49,8 +56,13 @@ def run_jobs(
         how many run at once.
     fresh
         whether each job has a process of its own, as peak memory needs.
+    deadline
+        of ``time.time``: jobs that have not begun by then are failures.
+    finished
+        called with each result as soon as it is there.
 
-    A ``GnarlError``, and the death of a process, make a ``Failure`` of the job's result.
+    Jobs begin one by one, so that an interrupt leaves none to run. A ``GnarlError``, and the death
+    of a process, make a ``Failure`` of the job's result.
     """
     columns = (
         SpinnerColumn(),
@@ -59,34 +71,58 @@ def run_jobs(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
+
+    def new_pool() -> ProcessPoolExecutor:
+        # Spawned, for a process forked from this one would start with all of its memory.
+        return ProcessPoolExecutor(
+            processes, get_context("spawn"), max_tasks_per_child=1 if fresh else None
+        )
+
     results: dict[int, Result | Failure] = {}
+    waiting = iter(enumerate(jobs))
+    running: dict[Future[Result | Failure], int] = {}
     with (
         Progress(
             *columns, console=console, transient=True, disable=not console.is_interactive
         ) as progress,
-        # Spawned, for a process forked from this one would start with all of its memory.
-        ProcessPoolExecutor(
-            processes, get_context("spawn"), max_tasks_per_child=1 if fresh else None
-        ) as pool,
+        ExitStack() as pools,
     ):
         task = progress.add_task(title, total=len(jobs))
-        running = {pool.submit(_guarded, function, job): at for at, job in enumerate(jobs)}
-        for future in as_completed(running):
-            job = jobs[running[future]]
-            try:
-                result = future.result()
-            except BrokenProcessPool:
-                result = Failure("the process was killed: out of memory?")
-            results[running[future]] = result
-            if isinstance(result, Failure):
-                console.print(f"{title}: {job}: {result.text}", style="red", **_PLAIN)
-            elif not console.is_interactive:
-                console.print(f"{title}: {job}: done", **_PLAIN)
-            progress.update(task, advance=1, description=f"{title}: {job}")
+        pool = pools.enter_context(new_pool())
+        while True:
+            for at, job in islice(waiting, processes - len(running)):
+                running[pool.submit(_guarded, function, job, deadline)] = at
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                at = running.pop(future)
+                job = jobs[at]
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    result = Failure("the process was killed: out of memory?")
+                    pool = pools.enter_context(new_pool())
+                results[at] = result
+                if isinstance(result, Failure):
+                    console.print(f"{title}: {job}: {result.text}", style="red", **_PLAIN)
+                else:
+                    finished(job, result)
+                    if not console.is_interactive:
+                        console.print(f"{title}: {job}: done", **_PLAIN)
+                progress.update(task, advance=1, description=f"{title}: {job}")
     return [results[at] for at in range(len(jobs))]
 
 
-def _guarded(function: Callable[[Job], Result], job: Job) -> Result | Failure:
+def passed(deadline: float | None) -> bool:
+    """Whether it is later than a deadline of ``time.time``, if there is one."""
+    return deadline is not None and time.time() >= deadline
+
+
+def _guarded(
+    function: Callable[[Job], Result], job: Job, deadline: float | None
+) -> Result | Failure:
+    if passed(deadline):
+        return Failure(OUT_OF_TIME)
     try:
         return function(job)
     except GnarlError as error:

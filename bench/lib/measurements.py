@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 from rich.console import Console
 
 from bench.lib.jobs import Failure, run_jobs
-from bench.lib.records import Metric, Record, Setting, records
+from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.results import Results
 
 
 class Job(Protocol):
@@ -34,20 +35,38 @@ def measure_all(
     also: Mapping[str, str] | None = None,
     processes: int = 1,
     fresh: bool = False,
+    results: Results | None = None,
+    deadline: float | None = None,
 ) -> tuple[list[Record], bool]:
     """Records of what ``measure`` finds, and whether every job has a result that is ``right``.
 
-    ``also`` as in ``records``, ``processes`` and ``fresh`` as in ``run_jobs``.
+    ``also`` as in ``records``, ``processes``, ``fresh`` and ``deadline`` as in ``run_jobs``.
+
+    results
+        where records are kept as they are found; jobs that it has are not measured again, and all
+        that it has is returned.
     """
-    results = run_jobs(
-        measure, jobs, title=bench, console=console, processes=processes, fresh=fresh
-    )
     found: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and right(values)
-        found += records(bench, job.labels, values, metrics, job.setting(), also=also)
-    return found, well
+
+    def keep(job: JobT, values: Mapping[str, Any]) -> None:
+        made = records(bench, job.labels, values, metrics, job.setting(), also=also)
+        found.extend(made)
+        if results is not None:
+            results.add(made)
+
+    done = run_jobs(
+        measure,
+        [job for job in jobs if not (results and results.has(bench, job.labels, job.setting()))],
+        title=bench,
+        console=console,
+        processes=processes,
+        fresh=fresh,
+        deadline=deadline,
+        finished=keep,
+    )
+    if results is not None:
+        found = results.load()
+    order = {tuple(job.labels.values()): at for at, job in enumerate(jobs)}
+    found.sort(key=lambda record: order.get(tuple(record.labels.values()), -1))
+    failed = any(isinstance(each, Failure) for each in done)
+    return found, not failed and all(right(values) for values in rows(found).values())

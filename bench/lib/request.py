@@ -28,6 +28,8 @@ class Request:
         for progress, and what went wrong.
     options
         those of one benchmark alone, by name.
+    results
+        the file of the part's records.
     """
 
     workloads: Path
@@ -37,3 +39,4 @@ class Request:
     quick: bool
     console: Console
     options: Mapping[str, Any] = field(default_factory=dict)
+    results: Path = Path()

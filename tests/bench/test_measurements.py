@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from operator import itemgetter
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.lib.measurements import measure_all
 from bench.lib.records import Metric, Setting
+from bench.lib.results import Results
 from hw.lib.errors import WorkloadError
 
 METRICS = {"cycles": Metric("cycles", "lower"), "right": Metric("", "higher")}
@@ -55,3 +57,28 @@ def test_what_has_results_is_recorded(names: list[str], measured: dict[str, bool
     assert {record.labels["job"]: record.value for record in found[1::2]} == measured
     assert [record.name for record in found[::2]] == [f"b/{name}/cycles" for name in measured]
     assert {record.setting.seed for record in found} == {3}
+
+
+def test_what_results_have_is_not_measured_again(tmp_path: Path):
+    path = tmp_path / "r.json"
+    ran: list[str] = []
+    console = Console(file=io.StringIO(), width=100)
+
+    def run(names: list[str]) -> tuple[list[str], bool]:
+        found, good = measure_all(
+            "b",
+            measure,
+            [Job(name) for name in names],
+            METRICS,
+            right=itemgetter("right"),
+            console=console,
+            results=Results.begin(path, resume=True),
+        )
+        ran[:] = console.file.getvalue().splitlines()
+        return [record.labels["job"] for record in found[::2]], good
+
+    assert run(["good"]) == (["good"], True)
+    assert run(["bad", "good"]) == (["bad", "good"], False)
+    assert ran == ["b: good: done", "b: bad: done"]
+    assert run(["good"]) == (["bad", "good"], False)
+    assert ran == ["b: good: done", "b: bad: done"]

@@ -1,0 +1,50 @@
+"""A part's results file while the part runs: whatever ends the run, what was measured is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.lib.records import Record, Setting, commit, load, save
+
+
+@dataclass(frozen=True)
+class Results:
+    """The file at ``path``, written whenever records are added. For one process at a time."""
+
+    path: Path
+
+    @classmethod
+    def begin(cls, path: Path, resume: bool) -> Results:
+        """Empty; or, to resume, with those records of the file that this commit measured.
+
+        Raises ``ResultsError`` for a file that is none.
+        """
+        kept = load(path) if resume and path.is_file() else []
+        save(path, [record for record in kept if record.commit == commit()])
+        return cls(path)
+
+    def load(self) -> list[Record]:
+        """All of them."""
+        return load(self.path)
+
+    def add(self, found: Sequence[Record]) -> None:
+        """In place of those of the same names."""
+        names = {record.name for record in found}
+        save(self.path, [each for each in self.load() if each.name not in names] + list(found))
+
+    def has(
+        self,
+        bench: str,
+        labels: Mapping[str, Any],
+        setting: Setting,
+        also: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Whether there are records of these labels, measured with ``setting`` and ``also``."""
+        return any(
+            (record.bench, record.labels, record.setting) == (bench, dict(labels), setting)
+            and dict(also or {}).items() <= record.tools.items()
+            for record in self.load()
+        )
