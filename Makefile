@@ -45,7 +45,7 @@ mutants: $(STAMP)  ## whether tests notice small changes to the sources, of one 
 	$(BIN)/python -m tests.mutants $(if $(TARGET),--target $(TARGET))
 
 bench: $(STAMP)  ## the benchmarks, ONLY one or all
-	@set -e; for name in $(BENCHES); do $(BIN)/python -m bench.$$name; done
+	@status=0; for name in $(BENCHES); do $(BIN)/python -m bench.$$name || status=$$?; done; exit $$status
 
 lint: $(STAMP)  ## ruff check, ruff format --check, mypy, lint-imports
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -10,13 +11,38 @@ import click
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.cuda_parts import emulation, kernels, page
-from bench.cuda_parts.models import MODELS_OPTION
+from bench.cuda_parts import bits, emulation, end_to_end, kernels, page, scale, tuning
+from bench.cuda_parts.models import MODELS_OPTION, names
 from bench.lib.command import Benchmark
+
+
+def _sizes(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    found = names(context, option, text)
+    for size in found:
+        if size != kernels.VARYING and not (size.isdecimal() and int(size) in kernels.SAMPLES):
+            raise click.BadParameter(
+                f"{size!r}: must be {kernels.VARYING}, or samples from {kernels.SAMPLES[0]} to "
+                f"{kernels.SAMPLES[-1]}"
+            )
+    return found
+
+
+def _deadline(
+    context: click.Context, option: click.Parameter, seconds: float | None
+) -> float | None:
+    return None if seconds is None else time.time() + seconds
+
 
 main = Benchmark(
     "cuda",
-    {"kernels": kernels, "emulation": emulation},
+    {
+        "tuning": tuning,
+        "kernels": kernels,
+        "bits": bits,
+        "scale": scale,
+        "end_to_end": end_to_end,
+        "emulation": emulation,
+    },
     page.PAGE,
     backends=(),
     options=(
@@ -26,7 +52,14 @@ main = Benchmark(
             type=click.IntRange(1),
             default=128,
             show_default=True,
-            help="To measure on a GPU.",
+            help="To measure on a GPU, of varying sizes; fewer of one size.",
+        ),
+        click.option(
+            "--batch-sizes",
+            default=",".join(kernels.SIZES),
+            show_default=True,
+            callback=_sizes,
+            help=f"Samples of the batches; {kernels.VARYING}: as in the paper.",
         ),
         click.option(
             "--schedules",
@@ -36,17 +69,50 @@ main = Benchmark(
             help="Folder of what was tuned: MODEL.json, and MODEL.separate.json to compare with; "
             "without, the cost model chooses.",
         ),
+        click.option(
+            "--tune",
+            "tuning",
+            flag_value=tuning.FULL,
+            help="Tune each model first, to the folder of schedules.",
+        ),
+        click.option(
+            "--quick-tune",
+            "tuning",
+            flag_value=tuning.QUICK,
+            help="The same in minutes: at one occupancy, with fewer candidates.",
+        ),
+        click.option(
+            "--time-limit",
+            "deadline",
+            metavar="SECONDS",
+            type=click.FloatRange(0),
+            callback=_deadline,
+            help="Begin nothing after so long, and end with what there is.",
+        ),
+        click.option(
+            "--resume",
+            is_flag=True,
+            help="Go on where a run ended: skip what this commit has measured in the same setting.",
+        ),
     ),
 ).command(
-    """Measure fused embedding kernels; both PARTS by default.
+    """Measure fused embedding kernels; all PARTS by default. All but the last need a GPU, and are
+    left out where there is none.
 
     \b
-    kernels    time on a GPU, against uniform schedules, PyTorch, TorchRec and the bound of the
-               memory; left out where there is no GPU
-    emulation  results and loads of small batches on the CPU
-    page       no measurement: writes build/bench into docs/results/cuda.md and README.md
+    tuning      time to tune each model, with --tune or --quick-tune
+    kernels     times against uniform schedules, PyTorch, TorchRec, other tuning and mapping, and
+                the bound of memory and L2 cache
+    bits        the emulation against the GPU, for every template, type and pooling
+    scale       10,000 features; MLPerf's 26 tables
+    end_to_end  times with dense layers of 1024, 256 and 128 behind the embedding layer
+    emulation   results and loads of small batches on the CPU
+    page        no measurement: writes build/bench into docs/results/cuda.md and README.md
 
-    Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.
+    Results are saved after each model and each contender.
+
+    Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, as after a time
+    limit, 2 for bad input.
 
     Example: python -m bench.cuda kernels --models A,C --batches 32
     """

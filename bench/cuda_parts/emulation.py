@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.cuda_parts.contenders import equal
-from bench.cuda_parts.measure import OURS, UNIFORM, our_schedules
+from bench.cuda_parts.field import our_schedules
+from bench.cuda_parts.measure import OURS, UNIFORM
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import traffic
 from bench.cuda_parts.uniform import uniform_schedules
@@ -20,6 +21,7 @@ from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
+from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
@@ -87,7 +89,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Runs every model in the emulation; whether all went well."""
     jobs = [
         Job(path, kernel, request.seed, request.options["schedules"])
-        for path in models(request, BENCH)
+        for path in models(request)
         for kernel in (OURS, UNIFORM)
     ]
     return measure_all(
@@ -99,6 +101,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
         right=itemgetter("bit_exact"),
         processes=min(2, os.cpu_count() or 1),
         fresh=True,
+        results=Results.begin(request.results, request.options["resume"]),
+        deadline=request.options["deadline"],
     )
 
 
@@ -106,7 +110,7 @@ def measure(job: Job) -> dict[str, Any]:
     """Values of ``_METRICS``."""
     model, config = load_model(job.path), CudaConfig()
     schedules = (
-        our_schedules(job.path, job.schedules, model, config)
+        our_schedules(job.path.stem, job.schedules, model, config)
         if job.kernel == OURS
         else uniform_schedules(model, config)
     )

@@ -1,37 +1,29 @@
-"""One model on one GPU: every contender on the same batches, in one run."""
+"""One model on one GPU: every contender on the same batches, each by turns with this project."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bench.cuda_parts.contenders import Contender, Fused, equal
-from bench.cuda_parts.memory import ColdCache, copy_bandwidth
-from bench.cuda_parts.torch_contenders import TorchContender, embedding_bags, first_line, torchrec
-from bench.cuda_parts.traffic import traffic
-from bench.cuda_parts.uniform import choose_uniform, uniform_schedules
-from bench.lib.records import Metric, Setting
+from bench.cuda_parts.contenders import Contender, Fused, LeftOut
+from bench.cuda_parts.field import Field, configuration_for, our_schedules
+from bench.cuda_parts.model_sources import ModelSource
+from bench.cuda_parts.torch_contenders import embedding_bags, torchrec
+from bench.cuda_parts.uniform import uniform_schedules
+from bench.lib.jobs import TimeLimit, require_time
+from bench.lib.records import Metric, Setting, installed, records
+from bench.lib.results import Results
+from hw.lib.errors import GnarlError
 from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.golden import embedding as golden
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.cuda.gpu.driver import Context
-from sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
-from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
+from sw.program.cache import digest_of
+from sw.runtime.cuda.gpu.gpus import GpuInfo
 from sw.runtime.cuda.grid import static_mapping
-from sw.workloads.embedding.data import batch_sizes, synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.embedding.recflex import load_model
+from sw.workloads.embedding.data import batch_sizes
+from sw.workloads.embedding.model import EmbeddingModel
 
 OURS = "this project"
 UNIFORM = "uniform, warp per sample"
@@ -39,9 +31,11 @@ BEST_UNIFORM = "best uniform"
 SEPARATE = "separate and combine"
 ON_DEVICE = "mapped on the GPU"
 AVERAGE, MAXIMUM = "static mapping, average", "static mapping, maximum"
-TORCH = "embedding_bag, kernels only"
-TORCH_EAGER = "embedding_bag"
+TORCH = "embedding_bag"
 TORCHREC = "TorchRec"
+
+VARYING = "varying"
+"""Batches of the sizes that ``batch_sizes`` gives (RecFlex, VI-A); others have one size."""
 
 METRICS = {
     "kernel_ms": Metric("ms", "lower"),
@@ -50,123 +44,135 @@ METRICS = {
     "mapping_share": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
-"""Of a contender over all batches. ``speedup``: of this project's kernel over it. ``of_bound``: the
-time in which the bytes that must move are moved at the bandwidth of a copy, over its time.
-``mapping_share``: time of the thread mapping, on the host or the GPU, over the kernel's."""
+"""Of a contender over all batches. ``speedup``: of this project's kernel over it, timed by turns.
+``of_bound``: ``Limits.bound_ms`` over its time. ``mapping_share``: time of the thread mapping, on
+the host or the GPU, over the kernel's."""
 
 MODEL_METRICS = {
     "batches": Metric("", "none"),
+    "samples": Metric("", "none"),
     "bound_ms": Metric("ms", "none"),
     "without_cache_ms": Metric("ms", "none"),
     "bandwidth": Metric("GB/s", "none"),
+    "l2_bandwidth": Metric("GB/s", "none"),
+    "empty_us": Metric("µs", "none"),
     "multi_hot_share": Metric("", "none"),
 }
-"""Of a model. ``without_cache_ms``: as ``bound_ms``, if every look-up went to memory."""
+"""Of a model and its batches. ``without_cache_ms``: if every look-up went to memory."""
 
-_TRIED = 8
-"""Batches that decide which uniform schedule is best."""
-_AHEAD = 6
-_SYNTHESISERS = 3
-"""Batches made beforehand, and processes that make them: some hundred MB in all."""
+
+_DIGITS = 12
+"""Of the digest of schedules."""
+
+Ways = Callable[["Job", Field, ScheduleSet], dict[str, Callable[[], Contender]]]
+"""Of a job, on its field, with this project's schedules: how each contender is made, by name. Some
+take long, which is for when it is their turn."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A model, and how much of it to measure.
+    """A model with batches of a kind, and how much of it to measure.
 
+    bench
+        of the records.
+    sizes
+        ``VARYING``, or the samples of each batch.
     schedules
         folder of ``MODEL.json`` and ``MODEL.separate.json``, as tuned; what is absent is chosen by
         the cost model, or left out.
+    contenders
+        those of ``ways`` that take part.
+    ways
+        what each contender is made by, this project first.
+    metrics
+        those of ``METRICS`` that are recorded.
+    results
+        to which records are added.
+    deadline
+        of ``time.time``.
     """
 
-    path: Path
+    bench: str
+    source: ModelSource
+    sizes: str
     batches: int
     seed: int
     schedules: Path
-    device: int = 0
-
-    def configuration(self, gpu: GpuInfo) -> NamedConfiguration:
-        """For the GPU."""
-        assert gpu.kernel_arch is not None
-        return load_configuration(f"cuda_{gpu.kernel_arch.replace('_', '')}")
-
-    def setting(self, gpu: GpuInfo) -> Setting:
-        return Setting.of(self.configuration(gpu), self.seed, self.batches)
+    contenders: tuple[str, ...]
+    results: Results
+    deadline: float | None = None
+    ways: Ways = field(default_factory=lambda: layer_ways)
+    metrics: tuple[str, ...] = tuple(METRICS)
 
     @property
-    def name(self) -> str:
-        return self.path.stem
+    def labels(self) -> dict[str, str]:
+        return {"model": self.source.name, "sizes": self.sizes}
+
+    def batch_sizes(self) -> list[int]:
+        if self.sizes == VARYING:
+            return batch_sizes(self.batches, self.seed)
+        return [int(self.sizes)] * self.batches
+
+    def setting(self, gpu: GpuInfo) -> Setting:
+        return Setting.of(configuration_for(gpu), self.seed, self.batches)
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.batches} batches"
+        return f"{self.source.name}, {self.batches} batches, {self.sizes}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
-    """Values by metric: of the model, and of each contender; and what was left out, and why."""
+    """What was left out, and what failed: whose, and why."""
 
-    model: dict[str, Any]
-    contenders: dict[str, dict[str, Any]]
-    origin: str
-    left_out: list[str]
+    left_out: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
 
 def measure(job: Job) -> Measured:
-    """Raises ``GnarlError`` where there is no such GPU, or a kernel does not compile or run."""
-    field = _Field(job)
-    model, config = field.model, field.config
-    chosen = our_schedules(job.path, job.schedules, model, config)
-    first = field.batch(0)
-    ours = field.fused(chosen)
-    contenders: dict[str, Contender] = {OURS: ours}
-    contenders[UNIFORM] = field.fused(uniform_schedules(model, config))
-    contenders[BEST_UNIFORM] = field.best_uniform()
-    separate = job.schedules / f"{job.name}.separate.json"
-    if separate.is_file():
-        contenders[SEPARATE] = field.fused(schedule_file.load(separate, model, config))
-    else:
-        field.left_out.append(f"{SEPARATE}: no {separate}")
-    contenders[ON_DEVICE] = Fused(ours.embedding, field.cold, "device")
-    for name, strategy in ((AVERAGE, "average"), (MAXIMUM, "maximum")):
-        mapping = static_mapping(ours.embedding.program, strategy, job.seed)
-        contenders[name] = Fused(ours.embedding, field.cold, mapping)
-    contenders |= field.others(first)
+    """Adds records to the job's results: of the model, then of each contender when it is measured.
 
-    exact = {name: field.check(contender, first) for name, contender in contenders.items()}
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for each in contenders.values():
-        each.mapping_ms = 0.0
-    least = without_cache = 0
-    for batch in field.batches():
-        moved = traffic(model, batch)
-        least += moved.least
-        without_cache += moved.without_cache
-        for name, contender in contenders.items():
-            times[name].append(contender.time(batch))
+    Those that are there are not measured again; without this project none is. Raises
+    ``GnarlError`` where there is no GPU.
+    """
+    model = job.source.load()
+    field = Field(model, job.batch_sizes(), job.seed)
+    setting = job.setting(field.gpu)
+    chosen = our_schedules(job.source.name, job.schedules, model, field.config)
+    also = {**machine(field.gpu), "schedules": digest_of(schedule_file.to_text(chosen))[:_DIGITS]}
+    labels = job.labels | {"schedules": chosen.origin}
+    of_model = f"{job.bench}.models"
+    if not job.results.has(of_model, labels, setting, also):
+        values = _of_model(field)
+        job.results.add(records(of_model, labels, values, MODEL_METRICS, setting, also=also))
+    measured = Measured()
+    ways = job.ways(job, field, chosen)
+    ours: Contender | None = None
+    for name in (OURS, *job.contenders):
+        labels = job.labels | {"kernel": name}
+        known = job.results.has(job.bench, labels, setting, also)
+        if known and name != OURS:
+            continue
+        try:
+            require_time(job.deadline)
+            contender = ways[name]()
+            ours = ours or contender
+            if not known:
+                values = _compare(field, ours, contender, job.deadline)
+        except GnarlError as error:
+            kind = measured.left_out if isinstance(error, LeftOut) else measured.failed
+            kind.append(f"{name}: {error}")
+            if ours is None or isinstance(error, TimeLimit):
+                break
+            continue
+        if not known:
+            values = {metric: values[metric] for metric in job.metrics}
+            job.results.add(records(job.bench, labels, values, METRICS, setting, also=also))
+    return measured
 
-    bound_ms = 1e3 * least / field.bandwidth
-    total = {name: float(sum(found)) for name, found in times.items()}
-    return Measured(
-        {
-            "batches": job.batches,
-            "bound_ms": bound_ms,
-            "without_cache_ms": 1e3 * without_cache / field.bandwidth,
-            "bandwidth": 1e-9 * field.bandwidth,
-            "multi_hot_share": multi_hot_share(model),
-        },
-        {
-            name: {
-                "kernel_ms": total[name],
-                "speedup": total[name] / total[OURS],
-                "of_bound": bound_ms / total[name],
-                "mapping_share": contender.mapping_ms / total[name] or None,
-                "bit_exact": exact[name],
-            }
-            for name, contender in contenders.items()
-        },
-        chosen.origin,
-        field.left_out,
-    )
+
+def machine(gpu: GpuInfo) -> dict[str, str]:
+    """What took part in a measurement, by name."""
+    return {**installed(("nvidia-cuda-nvrtc", "torch", "fbgemm-gpu")), "gpu": gpu.name}
 
 
 def multi_hot_share(model: EmbeddingModel) -> float:
@@ -175,108 +181,65 @@ def multi_hot_share(model: EmbeddingModel) -> float:
     return sum(many) / len(many)
 
 
-def our_schedules(
-    path: Path, folder: Path, model: EmbeddingModel, config: CudaConfig
-) -> ScheduleSet:
-    """As tuned, if the folder has a file for the model at ``path``; else by the cost model."""
-    tuned = folder / f"{path.stem}.json"
-    if tuned.is_file():
-        return schedule_file.load(tuned, model, config)
-    return choose_schedules(model, config)
+def layer_ways(job: Job, field: Field, chosen: ScheduleSet) -> dict[str, Callable[[], Contender]]:
+    """How each contender is made that computes the embedding layer."""
+
+    @cache
+    def ours() -> Fused:
+        return field.fused(chosen)
+
+    def static(strategy: str) -> Fused:
+        embedding = ours().embedding
+        mapping = static_mapping(embedding.program, strategy, job.seed)
+        return Fused(embedding, field.cold, mapping)
+
+    return {
+        OURS: ours,
+        UNIFORM: lambda: field.fused(uniform_schedules(field.model, field.config)),
+        ON_DEVICE: lambda: Fused(ours().embedding, field.cold, "device"),
+        AVERAGE: lambda: static("average"),
+        MAXIMUM: lambda: static("maximum"),
+        SEPARATE: lambda: field.tuned(job.schedules / f"{job.source.name}.separate.json"),
+        TORCHREC: lambda: field.foreign(torchrec),
+        TORCH: lambda: field.foreign(embedding_bags),
+        BEST_UNIFORM: field.best_uniform,
+    }
 
 
-class _Field:
-    """What contenders of a model share: the GPU, tables, batches, results to compare with."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.model = load_model(job.path)
-        self.gpu = require_gpu_of(job.device)
-        config = job.configuration(self.gpu).config
-        assert isinstance(config, CudaConfig)
-        self.config = config
-        self.context = Context(job.device)
-        self.bandwidth = copy_bandwidth(self.context, self.gpu)
-        self.cold = ColdCache(self.context, self.gpu)
-        self.tables = synthesise_tables(self.model, job.seed)
-        self.on_device: DeviceTables = upload(self.tables, job.device)
-        self.sizes = batch_sizes(job.batches, job.seed)
-        self.left_out: list[str] = []
-        self._wanted: list[np.ndarray] | None = None
-
-    def fused(self, schedules: ScheduleSet) -> Fused:
-        program = build_program(self.model, schedules)
-        return Fused(GpuEmbedding(program, self.on_device, device=self.job.device), self.cold)
-
-    def best_uniform(self) -> Fused:
-        """Of the uniform choices that which takes the least time for the first batches."""
-        batches = [self.batch(number) for number in range(min(_TRIED, self.job.batches))]
-        candidates = [self.fused(each) for each in uniform_choices(self.model, self.config)]
-
-        def total(contender: Fused) -> float:
-            contender.time(batches[0])  # loads the kernel
-            return sum(contender.time(batch) for batch in batches)
-
-        return min(candidates, key=total)
-
-    def others(self, batch: Batch) -> dict[str, Contender]:
-        """Those of other projects that are installed, and compute a batch."""
-        found: dict[str, Contender] = {}
-        makers: tuple[tuple[Callable[..., Any], dict[str, bool]], ...] = (
-            (embedding_bags, {TORCH_EAGER: False, TORCH: True}),
-            (torchrec, {TORCHREC: False}),
-        )
-        for make, names in makers:
-            try:
-                prepare = make(self.model, self.tables, self.job.device)
-                for name, replayed in names.items():
-                    contender = TorchContender(prepare, self.cold, replayed)
-                    contender.time(batch)
-                    found[name] = contender
-            except Exception as error:  # whatever ails another project is no reason to stop
-                missing = ", ".join(name for name in names if name not in found)
-                self.left_out.append(f"{missing}: {first_line(error)}")
-        return found
-
-    def batch(self, number: int) -> Batch:
-        return synthesise_batch(self.model, self.sizes[number], self.job.seed, number)
-
-    def batches(self) -> Iterator[Batch]:
-        """All of them; the next are made while one is measured."""
-        with ProcessPoolExecutor(_SYNTHESISERS, get_context("spawn")) as pool:
-            pending: list[Future[Batch]] = []
-            for number, size in enumerate(self.sizes):
-                arguments = (self.model, size, self.job.seed, number)
-                pending.append(pool.submit(synthesise_batch, *arguments))
-                if len(pending) == _AHEAD:
-                    yield pending.pop(0).result()
-            for each in pending:
-                yield each.result()
-
-    def check(self, contender: Contender, batch: Batch) -> bool | None:
-        """Whether its outputs are the golden model's; ``None`` where they are not compared."""
-        found = contender.outputs(batch)
-        if found is None:
-            return None
-        return equal(found, self._golden(batch))
-
-    def _golden(self, batch: Batch) -> Sequence[np.ndarray]:
-        if self._wanted is None:
-            self._wanted = golden.embedding_bags(self.model, self.tables, batch)
-        return self._wanted
+def _of_model(field: Field) -> dict[str, Any]:
+    moved, limits = [each for _, each in field.batches], field.limits
+    return {
+        "batches": len(moved),
+        "samples": sum(batch.size for batch, _ in field.batches),
+        "bound_ms": _bound_ms(field),
+        "without_cache_ms": 1e3 * sum(each.without_cache for each in moved) / limits.memory,
+        "bandwidth": 1e-9 * limits.memory,
+        "l2_bandwidth": 1e-9 * limits.l2,
+        "empty_us": 1e3 * limits.empty_ms,
+        "multi_hot_share": multi_hot_share(field.model),
+    }
 
 
-def uniform_choices(model: EmbeddingModel, config: CudaConfig) -> list[ScheduleSet]:
-    """One schedule for all features, from each template that has any."""
-    found = [
-        choose_uniform(model, config, each.candidates, f"uniform: {each.name}")
-        for each in templates().values()
-    ]
-    return [each for each in found if each is not None]
+def _bound_ms(field: Field) -> float:
+    return sum(field.limits.bound_ms(moved) for _, moved in field.batches)
 
 
-def require_gpu_of(device: int) -> GpuInfo:
-    """The GPU of this number, whatever its architecture. Raises ``GpuError`` without one."""
-    found = gpus()
-    fitting = found[device].kernel_arch if device < len(found) else None
-    return require_gpu(fitting or "sm_90", device)
+def _compare(
+    field: Field, ours: Contender, contender: Contender, deadline: float | None
+) -> dict[str, Any]:
+    """Values of ``METRICS``. Raises ``TimeLimit`` when the deadline has passed."""
+    exact = field.check(contender)
+    contender.mapping_ms = 0.0
+    ours_ms = total = 0.0
+    for batch, _ in field.batches:
+        require_time(deadline)
+        if contender is not ours:
+            ours_ms += ours.time(batch)
+        total += contender.time(batch)
+    return {
+        "kernel_ms": total,
+        "speedup": total / (ours_ms or total),
+        "of_bound": _bound_ms(field) / total,
+        "mapping_share": contender.mapping_ms / total or None,
+        "bit_exact": exact,
+    }

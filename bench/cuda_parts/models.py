@@ -1,4 +1,4 @@
-"""Recommendation models: those of the paper, or an example in their place."""
+"""Recommendation models: those of the paper, or the project's example."""
 
 from __future__ import annotations
 
@@ -7,44 +7,50 @@ from pathlib import Path
 import click
 
 from bench.lib.request import Request
+from hw.lib.errors import GnarlError
 from sw.workloads.embedding.recflex import write_example
 
 MODELS = ("A", "B", "C", "D", "E")
 FOLDER = "recflex"
+EXAMPLE = "example"
 
 
-def _names(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
+def names(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    """Callback of options that take names between commas."""
+    found = tuple(name for name in text.split(",") if name)
+    if not found:
+        raise click.BadParameter(f"{text!r}: must be names between commas")
+    return found
 
 
 MODELS_OPTION = click.option(
     "--models",
     default=",".join(MODELS),
     show_default=True,
-    callback=_names,
-    help=f"Folders below {FOLDER} in the workloads.",
+    callback=names,
+    help=f"Folders below {FOLDER} in the workloads; {EXAMPLE}: one that is generated.",
 )
 """Of benchmarks that call ``models``."""
 
 
-def models(request: Request, title: str) -> list[Path]:
-    """The folders of the models that were asked for, one of them if few are enough; says which are
-    absent. Without any, the project's example."""
+def models(request: Request) -> list[Path]:
+    """The folders of the models that were asked for, the first of them if few are enough.
+
+    Raises ``GnarlError`` for one that is not there.
+    """
     wanted = request.options["models"]
-    found = []
-    for name in wanted[:1] if request.quick else wanted:
-        folder = request.workloads / FOLDER / name
-        if folder.is_dir():
-            found.append(folder)
-        else:
-            _tell(request, f"{title}: {folder} is absent: skipped")
-    if found:
-        return found
-    (request.output / "examples").mkdir(parents=True, exist_ok=True)
-    made = write_example(request.output / "examples")
-    _tell(request, f"{title}: generated instead: {made}")
-    return [made]
+    return [_folder(request, name) for name in (wanted[:1] if request.quick else wanted)]
 
 
-def _tell(request: Request, text: str) -> None:
-    request.console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+def _folder(request: Request, name: str) -> Path:
+    if name == EXAMPLE:
+        examples = request.output / "examples"
+        examples.mkdir(parents=True, exist_ok=True)
+        return write_example(examples)
+    folder = request.workloads / FOLDER / name
+    if not folder.is_dir():
+        raise GnarlError(
+            f"{folder}: no such folder: must be a model of the workloads (--workloads), or "
+            f"--models {EXAMPLE}"
+        )
+    return folder

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from bench.cuda_parts import emulation
+from bench.cuda_parts import bits, emulation, end_to_end, kernels, scale
 from bench.lib.pages import Intro, Page
+
+_ALIKE = (
+    "Every kernel finds its inputs on the GPU and the caches emptied after they arrived; a delay "
+    "before it lets the host launch everything first, and what launches a kernel a feature is "
+    "replayed from a CUDA graph."
+)
 
 INTROS = {
     "kernels": Intro(
         "Times on a GPU",
-        "Time of the embedding layer's kernels by CUDA events, inputs on the GPU, caches emptied "
-        "before each batch; all kernels take turns on the same batches in one run. *Of the bound*: "
-        "the time in which each row that a batch touches, once, its indices, offsets and outputs "
-        "are moved at the bandwidth of a copy. *Mapping*: time on the host over the kernel's. "
-        "*×*: how many times as long the other takes. *Best uniform* is chosen on the first of "
-        "these batches, which is to its advantage.",
+        f"Time of the embedding layer's kernels by CUDA events. {_ALIKE} Each contender takes "
+        "turns with this project on the same batches; *×*: how many times as long it takes. *Of "
+        "the bound*: over the kernel's time, the larger of the time in which each row that a batch "
+        "touches, once, its indices, offsets and outputs move at the bandwidth of a copy of random "
+        "data, and that in which all rows looked up move at the bandwidth of reads from the L2 "
+        "cache; and an empty kernel's time besides. *Mapping*: time on the host over the kernel's. "
+        "*Best uniform* is chosen on the first of these batches, which is to its advantage. "
+        "*Varying* batches are the paper's, of 1 to 512 samples.",
+    ),
+    "scale": Intro(
+        "Many features, large tables",
+        f"As above. {scale.FEATURES:,} features are those of the first model over and over, each "
+        "with a table of its own. Of MLPerf's 26 tables the largest are cut off, so that all have "
+        f"at most {scale.MLPERF_BYTES >> 30} GiB; rows are drawn by a power law, as in the other "
+        "models.",
+    ),
+    "end_to_end": Intro(
+        "End to end",
+        "Time of an embedding layer with dense layers of "
+        f"{', '.join(map(str, end_to_end.LAYERS))} behind it, in PyTorch, float32, each contender "
+        f"in a CUDA graph. {_ALIKE}",
+    ),
+    "tuning": Intro(
+        "Time to tune",
+        "Seconds of `gnarl tune` for a model, compilation included, on the GPUs of one machine.",
+    ),
+    "bits": Intro(
+        "The emulation against a GPU",
+        f"Tables of any numbers, batches of {', '.join(map(str, bits.SIZES))}: each template with "
+        "every pooling, table type and output type that it takes, weighted and not. Results must "
+        "be equal bit by bit, so the emulation adds in the GPU's order.",
     ),
     "emulation": Intro(
         "Loads in the emulation",
@@ -24,10 +55,11 @@ INTROS = {
 
 PAGE = Page(
     "CUDA",
-    "`make bench ONLY=cuda` measures on a GPU: kernel times against the uniform schedule of "
-    "TorchRec, against PyTorch, against TorchRec's own kernel where fbgemm is installed, and "
-    "against the bound that the memory's bandwidth sets. Without a GPU it measures what the "
-    "emulation can tell. `.venv/bin/python -m bench.cuda page` writes what was measured here, and "
-    "sums it up in the README.",
+    "`make bench ONLY=cuda` measures on a GPU: kernel times against uniform schedules, the first "
+    "of them TorchRec's, against PyTorch, against TorchRec's own kernel where fbgemm is installed, "
+    "and against the bound that memory and L2 cache set "
+    f"(batches of varying sizes, and of {', '.join(kernels.SIZES[1:])}). Without a GPU it measures "
+    "what the emulation can tell. `.venv/bin/python -m bench.cuda page` writes what was measured "
+    "here, and sums it up in the README.",
     INTROS,
 )

@@ -8,28 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from bench.cuda_parts.memory import ColdCache
-from hw.lib.errors import GnarlError
+from bench.cuda_parts.cold_start import ColdStart
+from bench.cuda_parts.contenders import LeftOut
+from bench.cuda_parts.jagged_inputs import JaggedInputs
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 
+Prepare = Callable[[Batch], Callable[[], Any]]
+"""Brings a batch to the device; what it returns launches the kernels."""
 
-class LeftOut(GnarlError):
-    """Why a contender does not take part."""
+Make = Callable[[EmbeddingModel, Sequence[np.ndarray], str], Prepare]
+"""Of a model with tables, on a device of PyTorch's. Raises ``LeftOut`` where it cannot compute the
+model."""
 
 
 @dataclass
 class TorchContender:
     """What PyTorch runs in its current stream.
 
-    prepare
-        brings a batch to the device; what it returns launches the kernels.
     replayed
-        whether these are recorded first, and timed without the host's part.
+        whether it is recorded as a CUDA graph first: what launches more kernels than a stream's
+        queue holds would wait for them.
     """
 
-    prepare: Callable[[Batch], Callable[[], Any]]
-    cold: ColdCache
-    replayed: bool = False
+    prepare: Prepare
+    cold: ColdStart
+    replayed: bool = True
     mapping_ms: float = field(default=0.0, init=False)
 
     def time(self, batch: Batch) -> float:
@@ -44,35 +47,38 @@ class TorchContender:
                     launch()
                 launch = graph.replay
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda.synchronize()
-            self.cold.put(torch.cuda.current_stream().cuda_stream)
-            begin.record()
-            launch()
-            end.record()
+
+            def put() -> None:
+                begin.record()
+                launch()
+                end.record()
+
+            self.cold.put(torch.cuda.current_stream().cuda_stream, put)
             end.synchronize()
             return float(begin.elapsed_time(end))
 
     def outputs(self, batch: Batch) -> list[np.ndarray] | None:
-        """They are whatever PyTorch gives; a first run loads its kernels."""
-        self.time(batch)
+        """They are whatever PyTorch gives."""
+        import torch
+
+        with torch.no_grad():
+            self.prepare(batch)()
         return None
 
 
-def embedding_bags(
-    model: EmbeddingModel, tables: Sequence[np.ndarray], device: int
-) -> Callable[[Batch], Callable[[], Any]]:
+def embedding_bags(model: EmbeddingModel, tables: Sequence[np.ndarray], device: str) -> Prepare:
     """``torch.nn.functional.embedding_bag`` of each feature."""
-    torch = _torch()
+    torch = require_torch()
     for feature in model.features:
         if feature.table_type != feature.output_type:
             raise LeftOut(f"feature {feature.name}: embedding_bag keeps the tables' type")
-    on_device = [_tensor(table, device) for table in tables]
+    on_device = [to_tensor(table, device) for table in tables]
 
-    def prepare(batch: Batch) -> Callable[[], Any]:
+    def prepare(batch: Batch) -> Callable[[], list[Any]]:
         indices = _tensors([each.indices for each in batch.features], device)
         offsets = _tensors([each.offsets for each in batch.features], device)
         weights = [
-            None if each.weights is None else _tensor(each.weights, device)
+            None if each.weights is None else to_tensor(each.weights, device)
             for each in batch.features
         ]
 
@@ -96,11 +102,9 @@ def embedding_bags(
     return prepare
 
 
-def torchrec(
-    model: EmbeddingModel, tables: Sequence[np.ndarray], device: int
-) -> Callable[[Batch], Callable[[], Any]]:
+def torchrec(model: EmbeddingModel, tables: Sequence[np.ndarray], device: str) -> Prepare:
     """FBGEMM's table-batched embedding bags, TorchRec's kernel."""
-    torch = _torch()
+    torch = require_torch()
     try:
         from fbgemm_gpu.split_embedding_configs import EmbOptimType
         from fbgemm_gpu.split_table_batched_embeddings_ops_common import (
@@ -129,21 +133,20 @@ def torchrec(
         optimizer=EmbOptimType.EXACT_SGD,
         pooling_mode=PoolingMode.SUM,
         bounds_check_mode=BoundsCheckMode.NONE,  # a kernel of its own
-        device=torch.device("cuda", device),
+        device=torch.device(device),
     )
     for weights, table in zip(fused.split_embedding_weights(), tables, strict=True):
         weights.copy_(torch.from_numpy(table))
 
     def prepare(batch: Batch) -> Callable[[], Any]:
-        lengths = np.concatenate([np.diff(each.offsets) for each in batch.features])
-        offsets = _tensor(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), device)
-        indices = _tensor(np.concatenate([each.indices for each in batch.features]), device)
-        return lambda: fused(indices, offsets)
+        inputs = JaggedInputs.of(model, batch, device)
+        return lambda: fused(inputs.values(), inputs.offsets())
 
     return prepare
 
 
-def _torch() -> Any:
+def require_torch() -> Any:
+    """The module. Raises ``LeftOut`` without it, or without a GPU that it finds."""
     try:
         import torch
     except ImportError:
@@ -153,24 +156,26 @@ def _torch() -> Any:
     return torch
 
 
-def _tensor(array: np.ndarray, device: int) -> Any:
+def to_tensor(array: np.ndarray, device: str) -> Any:
+    """On a device, in the type of the array."""
     import torch
 
     if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(np.int16)).to(f"cuda:{device}").view(torch.bfloat16)
-    return torch.from_numpy(array).to(f"cuda:{device}")
+        return torch.from_numpy(array.view(np.int16)).to(device).view(torch.bfloat16)
+    return torch.from_numpy(array).to(device)
 
 
-def _tensors(arrays: Sequence[np.ndarray], device: int) -> list[Any]:
+def _tensors(arrays: Sequence[np.ndarray], device: str) -> list[Any]:
     """Each on the device, with one copy for all of a type."""
     found: dict[int, Any] = {}
     for dtype in {array.dtype for array in arrays}:
         members = [at for at, array in enumerate(arrays) if array.dtype == dtype]
-        joined = _tensor(np.concatenate([arrays[at] for at in members]), device)
+        joined = to_tensor(np.concatenate([arrays[at] for at in members]), device)
         pieces = joined.split([len(arrays[at]) for at in members])
         found |= dict(zip(members, pieces, strict=True))
     return [found[at] for at in range(len(arrays))]
 
 
 def first_line(error: BaseException) -> str:
+    """Of what it says, if it says anything."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -62,7 +62,7 @@ class Job:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles kernels of more and more codes of the first model that is there."""
-    path = models(request, BENCH)[0]
+    path = models(request)[0]
     jobs = [Job(path, codes, request.seed) for codes in (_QUICK if request.quick else CODES)]
     return measure_all(
         BENCH, measure, jobs, METRICS, console=request.console, also=compiler(), fresh=True

@@ -68,9 +68,7 @@ class Job:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles every model for every configuration, one after the other."""
     configs = CONFIGS[1:2] if request.quick else CONFIGS
-    jobs = [
-        Job(path, config, request.seed) for path in models(request, BENCH) for config in configs
-    ]
+    jobs = [Job(path, config, request.seed) for path in models(request) for config in configs]
     return measure_all(
         BENCH, measure, jobs, _METRICS, console=request.console, also=compiler(), fresh=True
     )

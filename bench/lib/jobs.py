@@ -26,8 +26,6 @@ from hw.lib.errors import GnarlError
 
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
 
-OUT_OF_TIME = "the time limit has passed"
-
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -113,17 +111,21 @@ def run_jobs(
     return [results[at] for at in range(len(jobs))]
 
 
-def passed(deadline: float | None) -> bool:
-    """Whether it is later than a deadline of ``time.time``, if there is one."""
-    return deadline is not None and time.time() >= deadline
+class TimeLimit(GnarlError):
+    """It is too late to begin."""
+
+
+def require_time(deadline: float | None) -> None:
+    """Raises ``TimeLimit`` after a deadline of ``time.time``, if there is one."""
+    if deadline is not None and time.time() >= deadline:
+        raise TimeLimit("the time limit has passed")
 
 
 def _guarded(
     function: Callable[[Job], Result], job: Job, deadline: float | None
 ) -> Result | Failure:
-    if passed(deadline):
-        return Failure(OUT_OF_TIME)
     try:
+        require_time(deadline)
         return function(job)
     except GnarlError as error:
         return Failure(" ".join(str(error).split()))

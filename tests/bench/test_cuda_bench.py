@@ -1,4 +1,4 @@
-"""The CUDA benchmark: its command without a GPU, its measurements on a driver without one."""
+"""The CUDA benchmark's command, and what it makes of records."""
 
 from __future__ import annotations
 
@@ -8,32 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda import main
-from bench.cuda_parts import emulation, kernels, measure, torch_contenders
-from bench.cuda_parts.contenders import equal
-from bench.cuda_parts.measure import Job, Measured, multi_hot_share
-from bench.cuda_parts.traffic import Traffic, traffic
-from bench.lib.records import Record, load
-from sw.compiler.cuda.config import CudaConfig
+from bench.cuda_parts import bits, comparison, emulation, end_to_end, kernels, measure, scale
+from bench.cuda_parts import tuning as tuning_part
+from bench.cuda_parts.goals import goal_line, most_line
+from bench.cuda_parts.measure import VARYING, Job, Measured
+from bench.lib import measurements
+from bench.lib.records import Metric, Record, load, records, save
 from sw.compiler.cuda.templates import templates
-from sw.golden import embedding as golden
 from sw.runtime.cuda.gpu.driver import GpuError
 from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
-    INDEX_TYPES,
-    TABLE_TYPES,
-    Batch,
-    EmbeddingModel,
-    Feature,
-    FeatureInputs,
-    PoolingFactors,
-)
-from tests.support.fake_cuda import fake_gpus
+from tests.support.cuda_bench import GPU, SETTING, kernel_records, model_records, write_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,12 +30,13 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """In an empty folder, with one small model as model A."""
+    """In an empty folder, with one small model as model A, and without a GPU."""
     write_model(tmp_path / "workloads" / "recflex" / "A")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GNARL_WORKLOADS", "workloads")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("GNARL_CACHE", str(ROOT / "build" / "sim"))
+    monkeypatch.setattr(comparison, "require_gpu_of", no_gpu)
 
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(main, arguments)
@@ -55,127 +44,25 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def write_model(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "table_config.txt").write_text("50,4\n60,8\n30,16\n40,4\n20,8\n")
-    (folder / "data_config.txt").write_text("one-hot,2,1.0\nmulti-hot,3,5,3,10,0.8\n")
-    return folder
-
-
 def no_gpu(device: int) -> GpuInfo:
     raise GpuError("this machine has no CUDA driver")
 
 
-# Bytes that must move.
-
-
-def brute_force(model: EmbeddingModel, batch: Batch) -> Traffic:
-    """Row by row."""
-    rows = look_ups = inputs = outputs = 0
-    for feature, given in zip(model.features, batch.features, strict=True):
-        row = feature.dim * TABLE_TYPES[feature.table_type].itemsize
-        index = INDEX_TYPES[feature.index_type].itemsize
-        rows += len({int(index) for index in given.indices}) * row
-        for _ in given.indices:
-            look_ups += row
-            inputs += index + (4 if feature.weighted else 0)
-        inputs += (batch.size + 1) * index
-        outputs += batch.size * feature.dim * TABLE_TYPES[feature.output_type].itemsize
-    return Traffic(rows, look_ups, inputs, outputs)
-
-
-@pytest.mark.parametrize("size", [0, 1, 40])
-def test_bytes_that_must_move(size: int):
-    model = EmbeddingModel(
-        "m",
-        (
-            Feature("a", 10, 4, factors=PoolingFactors(3, 2)),
-            Feature("b", 1000, 3, "mean", "float16", "float32", "int32", True, PoolingFactors(2)),
-            Feature("c", 7, 16, "max", "bfloat16", "bfloat16", factors=PoolingFactors(0)),
-        ),
-    )
-    batch = synthesise_batch(model, size, 11)
-    found = traffic(model, batch)
-    assert found == brute_force(model, batch)
-    assert found.least == found.rows + found.inputs + found.outputs
-    assert found.without_cache == found.look_ups + found.inputs + found.outputs
-
-
-def test_a_row_looked_up_twice_moves_once():
-    model = EmbeddingModel("m", (Feature("a", 9, 2),))
-    indices = np.array([3, 3, 4])
-    batch = Batch(2, [FeatureInputs(indices, np.array([0, 2, 3]))])
-    assert traffic(model, batch) == Traffic(rows=16, look_ups=24, inputs=48, outputs=16)
-
-
-def test_bits_are_compared():
-    one = [np.array([[0.0, 1.0]], np.float32)]
-    assert equal(one, [np.array([[0.0, 1.0]], np.float32)])
-    assert not equal(one, [np.array([[-0.0, 1.0]], np.float32)])
-    assert not equal(one, [np.array([[0.0], [1.0]], np.float32)])
-
-
-def test_the_share_of_multi_hot_features():
-    of = [PoolingFactors(), PoolingFactors(coverage=0.5), PoolingFactors(3), PoolingFactors(1, 2)]
-    features = tuple(Feature(f"f{at}", 9, 4, factors=each) for at, each in enumerate(of))
-    assert multi_hot_share(EmbeddingModel("m", features)) == 0.5
-
-
-def test_embedding_bags_of_pytorch_compute_the_same(monkeypatch: pytest.MonkeyPatch):
-    """On the CPU: what is timed on a GPU."""
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch_contenders, "_torch", lambda: torch)
-    monkeypatch.setattr(torch_contenders, "_tensor", lambda array, device: torch.from_numpy(array))
-    model = EmbeddingModel(
-        "m",
-        (
-            Feature("a", 10, 4, factors=PoolingFactors(3, 2)),
-            Feature("b", 20, 3, "mean", index_type="int32", factors=PoolingFactors(2, 1)),
-            Feature("c", 7, 16, "max", factors=PoolingFactors(2, coverage=0.5)),
-            Feature("d", 9, 8, weighted=True, factors=PoolingFactors(5)),
-        ),
-    )
-    tables = synthesise_tables(model, 2)
-    batch = synthesise_batch(model, 23, 2)
-    found = torch_contenders.embedding_bags(model, tables, 0)(batch)()
-    assert equal([each.numpy() for each in found], golden.embedding_bags(model, tables, batch))
-
-
-def test_what_embedding_bags_cannot_say_is_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch_contenders, "_torch", lambda: None)
-    model = EmbeddingModel("m", (Feature("a", 10, 4, table_type="float16"),))
-    with pytest.raises(torch_contenders.LeftOut) as caught:
-        torch_contenders.embedding_bags(model, [], 0)
-    assert str(caught.value) == "feature a: embedding_bag keeps the tables' type"
-
-
-def test_each_template_that_takes_all_features_has_a_uniform_choice():
-    """Not those for short rows or small tables."""
-    short, long = Feature("a", 500, 4), Feature("b", 500, 1024)
-    config = CudaConfig()
-    found = measure.uniform_choices(EmbeddingModel("m", (short,)), config)
-    assert [each.origin for each in found] == [f"uniform: {name}" for name in templates()]
-    found = measure.uniform_choices(EmbeddingModel("m", (short, long)), config)
-    assert [{schedule.template for schedule in each.schedules} for each in found] == [
-        {"block_samples"},
-        {"reduce_by_key"},
-        {"split_sample"},
-        {"warp_per_sample"},
-    ]
+def values_of(path: str) -> dict[str, Any]:
+    return {record.name: record.value for record in load(Path(path))}
 
 
 # Without a GPU.
 
 
-def test_without_a_gpu_the_emulation_is_measured(bench: Run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kernels, "require_gpu_of", no_gpu)
-    done = bench("--models", "A,B", "-o", "build/bench")
+def test_without_a_gpu_the_emulation_is_measured(bench: Run):
+    done = bench("--models", "A", "-o", "build/bench")
     assert done.exit_code == 0, done.output
-    assert "cuda.kernels: left out: this machine has no CUDA driver" in done.stderr
-    assert "cuda.emulation: workloads/recflex/B is absent: skipped" in done.stderr
-    assert not Path("build/bench/cuda_kernels.json").exists()
-    found = load(Path("build/bench/cuda_emulation.json"))
-    values = {record.name: record.value for record in found}
+    for part in ("kernels", "bits", "scale", "end_to_end"):
+        assert f"cuda.{part}: left out: this machine has no CUDA driver" in done.stderr
+        assert not Path(f"build/bench/cuda_{part}.json").exists()
+    assert "cuda.tuning: left out: neither --tune nor --quick-tune" in done.stderr
+    values = values_of("build/bench/cuda_emulation.json")
     for kernel in (measure.OURS, measure.UNIFORM):
         name = f"cuda.emulation/A/{kernel}"
         assert values[f"{name}/bit_exact"] is True
@@ -186,7 +73,69 @@ def test_without_a_gpu_the_emulation_is_measured(bench: Run, monkeypatch: pytest
 
     Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
     assert bench("page").exit_code == 0
-    assert "\n| A | this project | " in Path("docs/results/cuda.md").read_text()
+    page = Path("docs/results/cuda.md").read_text()
+    assert "\n| A | this project | " in page
+    assert page.count("\nNot measured yet.\n") == 5
+
+
+def test_a_resumed_run_measures_nothing_twice(bench: Run, monkeypatch: pytest.MonkeyPatch):
+    assert bench("emulation", "--models", "A", "-o", "out").exit_code == 0
+    before = values_of("out/cuda_emulation.json")
+
+    def none(function: Any, jobs: list[Any], **options: Any) -> list[Any]:
+        assert jobs == []
+        return []
+
+    monkeypatch.setattr(measurements, "run_jobs", none)
+    done = bench("emulation", "--models", "A", "-o", "out", "--resume")
+    assert done.exit_code == 0, done.output
+    assert "bit-exact in the emulation: 2 of 2 runs" in done.stdout
+    assert values_of("out/cuda_emulation.json") == before
+
+
+def test_nothing_begins_after_the_time_limit(bench: Run):
+    done = bench("emulation", "--models", "A", "--time-limit", "0", "-o", "out")
+    assert done.exit_code == 1
+    assert "cuda.emulation: A, this project: the time limit has passed" in done.stderr
+    assert load(Path("out/cuda_emulation.json")) == []
+
+
+def test_a_model_that_is_not_there_is_refused(bench: Run):
+    for part in ("kernels", "scale", "end_to_end", "emulation"):
+        done = bench(part, "--models", "A,B", "-o", "out")
+        assert done.exit_code == 2
+        assert done.stderr == (
+            "bench.cuda: workloads/recflex/B: no such folder: must be a model of the workloads "
+            "(--workloads), or --models example\n"
+        )
+
+
+def test_the_example_is_measured_if_asked_for(bench: Run, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Any] = []
+
+    def none(bench: str, function: Any, jobs: list[Any], *others: Any, **options: Any) -> Any:
+        asked.extend(jobs)
+        return [], True
+
+    monkeypatch.setattr(emulation, "measure_all", none)
+    done = bench("emulation", "--workloads", "nowhere", "--models", "example", "-o", "out")
+    assert done.exit_code == 0, done.output
+    assert [str(job.path) for job in asked] == ["out/examples/recommendation"] * 2
+    assert (asked[0].path / "table_config.txt").is_file()
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "allowed"),
+    [
+        ("--models", ",", "',': must be names between commas"),
+        ("--batch-sizes", "256,0", "'0': must be varying, or samples from 1 to 1048576"),
+        ("--batch-sizes", "some", "'some': must be varying, or samples from 1 to 1048576"),
+    ],
+)
+def test_lists_are_checked(bench: Run, option: str, text: str, allowed: str):
+    done = bench("emulation", option, text)
+    assert done.exit_code == 2
+    assert f"Invalid value for '{option}': {allowed}" in done.stderr
 
 
 def test_nothing_of_hardware_generation_is_needed():
@@ -202,120 +151,216 @@ Device("cuda_sm90", "emulation").compile("examples/embedding_model.py")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_without_models_the_example_is_measured(bench: Run, monkeypatch: pytest.MonkeyPatch):
-    asked: list[Any] = []
+# With a GPU, whose times are made up.
 
-    def none(bench: str, function: Any, jobs: list[Any], *others: Any, **options: Any) -> Any:
+
+def run_with(
+    monkeypatch: pytest.MonkeyPatch, measured: Measured, found: Callable[[Job], list[Record]]
+) -> list[Job]:
+    """Has jobs add the records that are ``found``; returns those that were run."""
+    ran: list[Job] = []
+
+    def run_jobs(function: Any, jobs: list[Job], **options: Any) -> list[Measured]:
+        for job in jobs:
+            job.results.add(found(job))
+        ran.extend(jobs)
+        return [measured for _ in jobs]
+
+    monkeypatch.setattr(comparison, "require_gpu_of", lambda device: GPU)
+    monkeypatch.setattr(comparison, "run_jobs", run_jobs)
+    return ran
+
+
+def of_job(job: Job) -> list[Record]:
+    """Times of this project and the uniform schedule."""
+    model, sizes = job.labels.values()
+    return [
+        *model_records(job.bench, model, sizes=sizes),
+        *kernel_records(job.bench, model, measure.OURS, 1.0, sizes),
+        *kernel_records(job.bench, model, measure.UNIFORM, 4.0, sizes),
+    ]
+
+
+def test_all_sizes_of_batches_are_measured(bench: Run, monkeypatch: pytest.MonkeyPatch):
+    write_model(Path("workloads/recflex/B"))
+    ran = run_with(monkeypatch, Measured(left_out=["TorchRec: not installed"]), of_job)
+    done = bench("kernels", "--models", "A,B", "-o", "out")
+    assert done.exit_code == 0, done.output
+    asked = [(job.source.name, job.sizes, job.batches) for job in ran]
+    assert asked == [
+        (model, sizes, batches)
+        for sizes, batches in ((VARYING, 128), ("256", 32), ("2048", 4), ("2560", 4))
+        for model in ("A", "B")
+    ]
+    assert ran[4].batch_sizes() == [2048] * 4
+    assert "cuda.kernels: B, 4 batches, 2560: left out: TorchRec: not installed" in done.stderr
+    assert (
+        f"over {measure.UNIFORM}, geometric mean: 4, paper 2.64, goal 3 ✔"
+        in done.stdout.splitlines()
+    )
+    assert Path("out/cuda_kernels.png").read_bytes().startswith(b"\x89PNG")
+    assert bench("kernels", "--models", "A,B", "--batch-sizes", "7", "-o", "out").exit_code == 0
+    assert [(job.sizes, job.batches) for job in ran[8:]] == [("7", 1170)] * 2
+
+
+@pytest.mark.parametrize("part", ["scale", "end_to_end"])
+def test_other_parts(bench: Run, monkeypatch: pytest.MonkeyPatch, part: str):
+    ran = run_with(monkeypatch, Measured(), of_job)
+    done = bench(part, "--models", "A", "-o", "out")
+    assert done.exit_code == 0, done.output
+    found = {"scale": ["10000_features", "mlperf"], "end_to_end": ["A"]}[part]
+    assert [job.source.name for job in ran] == found
+    assert Path(f"out/cuda_{part}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_wrong_or_missing_fails(bench: Run, monkeypatch: pytest.MonkeyPatch, exact: bool):
+    def found(job: Job) -> list[Record]:
+        ours = kernel_records(BENCH, "A", measure.OURS, 1.0, job.sizes, bit_exact=exact)
+        return [*model_records(BENCH, "A", sizes=job.sizes), *ours]
+
+    failed = ["best uniform: the time limit has passed"] if exact else []
+    run_with(monkeypatch, Measured(failed=failed), found)
+    done = bench("kernels", "--models", "A", "--batch-sizes", "256", "-o", "out")
+    assert done.exit_code == 1
+    assert f"bit-exact: {int(exact)} of 1 kernels" in done.stdout.splitlines()
+    for text in failed:
+        assert f"cuda.kernels: A, 32 batches, 256: failed: {text}" in done.stderr
+
+
+# Goals.
+
+BENCH = kernels.BENCH
+
+
+def test_lines_of_goals():
+    assert goal_line("x", None, goal=1.0) == "x: not measured"
+    assert goal_line("x", 2.0) == "x: 2"
+    assert goal_line("x", 2.0, goal=2.5, paper=1.5) == "x: 2, paper 1.5, goal 2.5 ✘"
+    assert goal_line("x", 0.805, goal=0.8, percent=True) == "x: 80.5 %, goal 80 % ✔"
+    assert most_line("x", None, 9.0, "s") == "x: not measured"
+    assert most_line("x", 9.0, 9.0, "s") == "x: 9 s, goal 9 s ✔"
+    assert most_line("x", 9.5, 9.0, "s") == "x: 9.5 s, goal 9 s ✘"
+
+
+def test_goals_of_kernels():
+    found = [
+        *model_records(BENCH, "A", 0.5),
+        *kernel_records(BENCH, "A", measure.OURS, 1.0, of_bound=0.8, mapping_share=0.04),
+        *kernel_records(BENCH, "A", measure.UNIFORM, 2.0),
+        *kernel_records(BENCH, "A", measure.TORCHREC, 2.0, bit_exact=None),
+        *kernel_records(BENCH, "A", measure.TORCH, 30.0, bit_exact=None),
+        *kernel_records(BENCH, "A", measure.SEPARATE, 1.21),
+        *kernel_records(BENCH, "A", measure.AVERAGE, 1.41),
+        *model_records(BENCH, "B", 0.4),
+        *kernel_records(BENCH, "B", measure.OURS, 1.0, of_bound=0.3, mapping_share=0.01),
+        *kernel_records(BENCH, "B", measure.UNIFORM, 8.0),
+        *kernel_records(BENCH, "B", measure.TORCHREC, 3.0, bit_exact=None),
+        *kernel_records(BENCH, "B", measure.AVERAGE, 1.0),
+        *kernel_records(BENCH, "B", measure.MAXIMUM, 1.2),
+        *kernel_records(BENCH, "B", measure.AVERAGE, 1.6, kernels.LONG_TAIL),
+        *kernel_records(BENCH, "B", measure.UNIFORM, 1.0, kernels.LONG_TAIL),
+    ]
+    assert kernels.verdict(found).splitlines() == [
+        "bit-exact: 10 of 10 kernels",
+        "over uniform, warp per sample, geometric mean: 4, paper 2.64, goal 3 ✔",
+        "over TorchRec, geometric mean: 2.45, goal 2.64 ✘",
+        "over embedding_bag, geometric mean: 30",
+        "of the bound, least of the multi-hot models: 80 %, paper 65.6 %, goal 80 % ✔",
+        "over separate and combine, geometric mean: 1.21, paper 4.82, goal 1 ✔",
+        "over static mapping, average, most: 1.41, goal 1.41 ✔",
+        "over static mapping, maximum, most: 1.2, goal 1.5 ✘",
+        "over static mapping, average, batches of 2560, geometric mean: 1.6, goal 1.5 ✔",
+        "over static mapping, maximum, batches of 2560, geometric mean: not measured",
+        "thread mapping over the kernel's time, most: 4.0 %, goal 5 % ✔; below 100 % it is "
+        "hidden behind the kernel before",
+    ]
+    table = kernels.tables(found)["Kernels"]
+    assert table.header[:6] == ["model", "batches", "ms", "of the bound", "mapping", "on the GPU"]
+    assert table.body[0][:5] == ["A", VARYING, "2.50", "80.0 %", "4.0 %"]
+
+
+def test_what_was_not_measured_is_said(tmp_path: Path):
+    """As after a time limit."""
+    found = model_records(BENCH, "A")
+    assert kernels.verdict(found).count("not measured") == 9
+    for part in (kernels, scale, end_to_end):
+        assert part.tables(found)
+        part.draw(found, tmp_path / "a.png")
+
+
+def test_goals_of_large_models():
+    bench = scale.BENCH
+    found = [
+        *kernel_records(bench, "10000_features", measure.TORCHREC, 4.3, bit_exact=None),
+        *kernel_records(bench, "10000_features", measure.UNIFORM, 4.1),
+        *kernel_records(bench, "mlperf", measure.UNIFORM, 1.1),
+    ]
+    assert scale.verdict(found).splitlines() == [
+        "bit-exact: 2 of 2 kernels",
+        "10000_features over TorchRec: 4.3, goal 4.2 ✔",
+        "10000_features over uniform, warp per sample: 4.1, goal 4.2 ✘",
+        "mlperf over TorchRec: not measured",
+        "mlperf over uniform, warp per sample: 1.1, goal 1 ✔",
+    ]
+
+
+def test_goals_of_whole_models():
+    found = kernel_records(end_to_end.BENCH, "A", measure.TORCHREC, 1.9)
+    assert end_to_end.verdict(found).splitlines() == [
+        "over uniform, warp per sample, geometric mean: not measured",
+        "over TorchRec, geometric mean: 1.9, goal 1.85 ✔",
+        "over embedding_bag, geometric mean: not measured",
+    ]
+
+
+def test_goals_of_tuning(tmp_path: Path):
+    metrics = {"seconds": Metric("s", "lower"), "gpus": Metric("", "none")}
+    found: list[Record] = []
+    for model, effort, seconds in (
+        *(("A", "full", 500.0), ("B", "full", 601.0), ("C", "full", None)),
+        *(("A", "quick", 170.0), ("D", "quick", 180.0)),
+    ):
+        labels = {"model": model, "strategy": "two-stage", "effort": effort}
+        values = {"seconds": seconds, "gpus": 1}
+        found += records(tuning_part.BENCH, labels, values, metrics, SETTING)
+    labels = {"model": "A", "strategy": "separate", "effort": "full"}
+    found += records(tuning_part.BENCH, labels, {"seconds": 900.0, "gpus": 1}, metrics, SETTING)
+    assert tuning_part.verdict(found).splitlines() == [
+        "full tuning of a model by two stages, longest: 601 s, goal 600 s ✘",
+        "quick tuning of a model by two stages, longest: 180 s, goal 180 s ✔",
+    ]
+    assert tuning_part.tables(found)["Tuning"].body[2] == ["C", "two-stage", "full", "", "1"]
+    tuning_part.draw(found, tmp_path / "a.png")
+
+
+def test_goals_of_bits(tmp_path: Path):
+    metrics = {"kinds": Metric("", "none"), "elements": Metric("", "none")}
+    metrics["equal"] = Metric("", "higher")
+    found: list[Record] = []
+    for name in templates():
+        values = {"kinds": 45, "elements": 1000, "equal": True}
+        found += records(bits.BENCH, {"template": name}, values, metrics, SETTING)
+    count = len(templates())
+    line = "templates with equal bits on the GPU and in the emulation"
+    assert bits.verdict(found) == f"{line}: {count}, goal {count} ✔"
+    assert bits.verdict(found[3:]) == f"{line}: {count - 1}, goal {count} ✘"
+    bits.draw(found, tmp_path / "a.png")
+    save(tmp_path / "r.json", found)
+
+
+def test_tuning_is_for_all_models_and_strategies(bench: Run, monkeypatch: pytest.MonkeyPatch):
+    asked: list[tuning_part.Job] = []
+
+    def none(bench: str, function: Any, jobs: Any, *others: Any, **options: Any) -> Any:
         asked.extend(jobs)
         return [], True
 
-    monkeypatch.setattr(emulation, "measure_all", none)
-    done = bench("emulation", "--workloads", "nowhere", "--models", "A", "-o", "out")
-    assert "cuda.emulation: nowhere/recflex/A is absent: skipped" in done.stderr
-    assert [str(job.path) for job in asked] == ["out/examples/recommendation"] * 2
-    assert (asked[0].path / "table_config.txt").is_file()
-
-
-# On a driver without a GPU.
-
-
-def result(tmp_path: Path) -> Measured:
-    path = write_model(tmp_path / "A")
-    with fake_gpus(tmp_path) as call:
-        return call(measure.measure, Job(path, 3, 5, tmp_path / "schedules"))
-
-
-def test_contenders_are_measured_side_by_side(
-    tmp_path: Path, bench: Run, monkeypatch: pytest.MonkeyPatch
-):
-    measured = result(tmp_path)
-    assert set(measured.contenders) == {
-        *(measure.OURS, measure.UNIFORM, measure.BEST_UNIFORM),
-        *(measure.ON_DEVICE, measure.AVERAGE, measure.MAXIMUM),
-    }
-    for name, values in measured.contenders.items():
-        assert values["bit_exact"] is True, name
-        assert values["kernel_ms"] > 0
-        mapped = name not in (measure.AVERAGE, measure.MAXIMUM)
-        assert (values["mapping_share"] is not None) == mapped
-    left_out = "\n".join(measured.left_out)
-    for name in (measure.SEPARATE, measure.TORCH, measure.TORCH_EAGER, measure.TORCHREC):
-        assert name in left_out
-    assert measured.origin == "cost model"
-    assert measured.model["batches"] == 3
-    assert measured.model["bound_ms"] < measured.model["without_cache_ms"]
-
-    gpu = GpuInfo("Fake H200", "sm_90", 4, 2**28, 1 << 16)
-    monkeypatch.setattr(kernels, "require_gpu_of", lambda device: gpu)
-    monkeypatch.setattr(kernels, "run_jobs", lambda function, jobs, **options: [measured])
-    done = bench("kernels", "--models", "A", "--batches", "3", "-o", "out")
+    monkeypatch.setattr(comparison, "require_gpu_of", lambda device: GPU)
+    monkeypatch.setattr(tuning_part, "measure_all", none)
+    done = bench("tuning", "--models", "A", "--quick-tune", "-o", "out", "--schedules", "s")
     assert done.exit_code == 0, done.output
-    found = load(Path("out/cuda_kernels.json"))
-    assert {record.tools["gpu"] for record in found} == {"Fake H200"}
-    assert f"speedup over {measure.UNIFORM}, geometric mean: 1, goal 2.64 ✘" in done.stdout
-    assert Path("out/cuda_kernels.png").read_bytes().startswith(b"\x89PNG")
-    values = values_of(found)
-    assert values["cuda.kernels/A/this project/speedup"] == 1
-    assert values["cuda.kernels.summary/all/mean_speedup"] == 1
-
-
-def values_of(found: list[Record]) -> dict[str, Any]:
-    return {record.name: record.value for record in found}
-
-
-def of(kernel_ms: float, ours_ms: float, exact: bool | None = True) -> dict[str, Any]:
-    return {
-        "kernel_ms": kernel_ms,
-        "speedup": kernel_ms / ours_ms,
-        "of_bound": 2.0 / kernel_ms,
-        "mapping_share": 0.1 / kernel_ms,
-        "bit_exact": exact,
-    }
-
-
-def measured_as(ours_ms: float, uniform_ms: float, share: float, exact: bool) -> Measured:
-    return Measured(
-        {
-            "batches": 3,
-            "bound_ms": 2.0,
-            "without_cache_ms": 5.0,
-            "bandwidth": 4000.0,
-            "multi_hot_share": share,
-        },
-        {
-            measure.OURS: of(ours_ms, ours_ms, exact),
-            measure.UNIFORM: of(uniform_ms, ours_ms),
-            measure.ON_DEVICE: of(ours_ms, ours_ms),
-            measure.TORCH: of(80.0, ours_ms, None),
-        },
-        "tuned",
-        [],
-    )
-
-
-def test_goals(bench: Run, monkeypatch: pytest.MonkeyPatch):
-    write_model(Path("workloads/recflex/B"))
-    gpu = GpuInfo("NVIDIA H200", "sm_90", 132, 2**37, 50 << 20)
-    monkeypatch.setattr(kernels, "require_gpu_of", lambda device: gpu)
-    results = [measured_as(2.5, 5.0, 0.5, True), measured_as(4.0, 32.0, 0.1, True)]
-    monkeypatch.setattr(kernels, "run_jobs", lambda function, jobs, **options: results)
-    done = bench("kernels", "--models", "A,B", "-o", "out")
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
-    assert "bit-exact: 6 of 6 kernels" in lines
-    assert f"speedup over {measure.UNIFORM}, geometric mean: 4, goal 2.64 ✔" in lines
-    assert "of the bound, least of the multi-hot models: 80 %, goal 80 % ✔" in lines
-    assert (
-        "thread mapping on the host over the kernel's time, most: 4.0 %, goal 5 % ✔; "
-        "below 100 % it is hidden behind the kernel before"
-    ) in lines
-
-
-def test_a_wrong_result_fails(bench: Run, monkeypatch: pytest.MonkeyPatch):
-    gpu = GpuInfo("NVIDIA H200", "sm_90", 132, 2**37, 50 << 20)
-    monkeypatch.setattr(kernels, "require_gpu_of", lambda device: gpu)
-    results = [measured_as(2.5, 5.0, 0.5, False)]
-    monkeypatch.setattr(kernels, "run_jobs", lambda function, jobs, **options: results)
-    done = bench("kernels", "--models", "A", "-o", "out")
-    assert done.exit_code == 1
-    assert "bit-exact: 2 of 3 kernels" in done.stdout.splitlines()
+    assert [str(job) for job in asked] == ["A, two-stage, quick", "A, separate, quick"]
+    assert bench("tuning", "--models", "A", "--tune", "-o", "out").exit_code == 0
+    assert [str(job) for job in asked[2:]] == ["A, two-stage, full", "A, separate, full"]
+    assert Path("s").is_dir()

@@ -1,0 +1,189 @@
+"""Whether a GPU and the emulation give the same bits: each template with all types and poolings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, product
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.cuda_parts.comparison import gpu_or_reason
+from bench.cuda_parts.contenders import equal
+from bench.cuda_parts.field import configuration_for
+from bench.cuda_parts.measure import machine
+from bench.lib.measurements import measure_all
+from bench.lib.plots import bars, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cells, mark
+from bench.lib.tables import Cells
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from sw.compiler.cuda.templates import template, templates
+from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from sw.runtime.cuda.gpu.embedding import GpuEmbedding
+from sw.runtime.cuda.gpu.gpus import GpuInfo
+from sw.workloads.embedding.data import synthesise_batch
+from sw.workloads.embedding.model import (
+    INDEX_TYPES,
+    POOLINGS,
+    TABLE_TYPES,
+    EmbeddingModel,
+    Feature,
+    PoolingFactors,
+)
+
+BENCH = "cuda.bits"
+
+SIZES = (61, 1, 300)
+"""Samples of the batches."""
+
+_ROWS = 500
+_DIMS = (4, 7, 32, 128, 256)
+_FACTORS = (PoolingFactors(12, 9, 50, 0.8), PoolingFactors(), PoolingFactors(200, 100, 400, 0.2))
+_BLOCKS_PER_SM = 1
+
+_METRICS = {
+    "kinds": Metric("", "none"),
+    "elements": Metric("", "none"),
+    "equal": Metric("", "higher"),
+}
+"""``kinds``: features, each of another kind. ``elements`` of the outputs that are compared."""
+_HEADER = {"kinds": "kinds of features", "elements": "elements", "equal": "equal"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A template."""
+
+    template: str
+    gpu: GpuInfo
+    seed: int
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"template": self.template}
+
+    def setting(self) -> Setting:
+        return Setting.of(configuration_for(self.gpu), self.seed)
+
+    def __str__(self) -> str:
+        return self.template
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Compares every template; whether all went well. Nothing where there is no GPU."""
+    gpu = gpu_or_reason(request, BENCH)
+    if gpu is None:
+        return [], True
+    known = list(templates())
+    return measure_all(
+        BENCH,
+        measure,
+        [Job(name, gpu, request.seed) for name in (known[:1] if request.quick else known)],
+        _METRICS,
+        console=request.console,
+        right=itemgetter("equal"),
+        also=machine(gpu),
+        fresh=True,
+        results=Results.begin(request.results, request.options["resume"]),
+        deadline=request.options["deadline"],
+    )
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Values of ``_METRICS``: tables are of any numbers, so that the order of additions shows."""
+    config = configuration_for(job.gpu).config
+    assert isinstance(config, CudaConfig)
+    program = program_of(job.template, config)
+    model = program.model
+    random = np.random.default_rng(job.seed)
+    tables = [
+        random.normal(0, 3, (each.rows, each.dim)).astype(TABLE_TYPES[each.table_type])
+        for each in model.features
+    ]
+    on_gpu, emulated = GpuEmbedding(program, tables), EmulatedEmbedding(program, tables)
+    same, elements = True, 0
+    for number, size in enumerate(SIZES):
+        batch = synthesise_batch(model, size, job.seed, number)
+        found = list(on_gpu.run(batch).outputs.values())
+        same = same and equal(found, list(emulated.run(batch).outputs.values()))
+        elements += sum(each.size for each in found)
+    return {"kinds": len(model.features), "elements": elements, "equal": same}
+
+
+def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
+    """A feature of each pooling with each table and output type, with weights and without, that
+    the template computes; dimensions, index types and parameters by turns."""
+    kind = template(name)
+    features: list[Feature] = []
+    schedules: list[Schedule] = []
+    for variants in _features():
+        for feature in variants:
+            if candidates := list(kind.candidates(feature, config.block_threads)):
+                schedules.append(candidates[7 * len(features) % len(candidates)])
+                features.append(feature)
+                break
+    model = EmbeddingModel(name, tuple(features))
+    different = tuple(dict.fromkeys(schedules))
+    return build_program(
+        model,
+        ScheduleSet(
+            model=model.digest,
+            arch=config.arch,
+            block_threads=config.block_threads,
+            blocks_per_sm=_BLOCKS_PER_SM,
+            schedules=different,
+            of_feature=tuple(different.index(each) for each in schedules),
+            origin="by turns",
+        ),
+    )
+
+
+def _features() -> Iterator[list[Feature]]:
+    """For each kind a feature of each dimension: which is first goes by turns."""
+    kinds = product(POOLINGS, TABLE_TYPES, TABLE_TYPES, (False, True))
+    turns = zip(cycle(INDEX_TYPES), cycle(_FACTORS), strict=False)
+    for at, ((pooling, table, output, weighted), (index, factors)) in enumerate(
+        zip(kinds, turns, strict=False)
+    ):
+        if weighted and pooling == "max":
+            continue
+        name = f"{pooling} of {table} to {output}{', weighted' * weighted}"
+        first = at % len(_DIMS)
+        yield [
+            Feature(name, _ROWS, dim, pooling, table, output, index, weighted, factors)
+            for dim in (*_DIMS[first:], *_DIMS[:first])
+        ]
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each template."""
+    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    return {"Bits": Cells(["template", *_HEADER.values()], body)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """How many templates give the same bits, of all."""
+    same = sum(row["equal"] for row in rows(found).values())
+    everything = len(templates())
+    return (
+        f"templates with equal bits on the GPU and in the emulation: {same}, goal {everything} "
+        f"{mark(same == everything)}"
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Elements that are compared, of each template."""
+    table = rows(found)
+    figure, (axes,) = subplots(1, (8, 4.2))
+    bars(axes, {"elements": [row["elements"] for row in table.values()]})
+    axes.set_xticks(range(len(table)), [name for (name,) in table], rotation=30)
+    axes.set(ylabel="elements compared")
+    save(figure, path)
