@@ -3,7 +3,7 @@
 A sum is taken in float64, in the order of the indices, and rounded to float32; a mean is that,
 divided as float32 by the number of indices; either is then rounded to the output type, to nearest,
 ties to even. A maximum is of the elements as they are. Bags without indices give zeroes. Tables and
-weights hold no NaN.
+weights hold no NaN. Elements of quantised tables are float32 numbers, as ``rowwise`` defines them.
 
 How far float32 sums in another order may be off is bounded as in Higham, "Accuracy and Stability
 of Numerical Algorithms" (2nd edition, 2002), chapters 3 and 4.
@@ -17,6 +17,10 @@ import numpy as np
 import scipy.sparse
 
 from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
+from sw.workloads.embedding.rowwise import RowwiseTable
+
+Table = np.ndarray | RowwiseTable
+"""[rows, dim], of a type of ``TABLE_TYPES`` or of float32 when rows are taken."""
 
 # What is worked on at a time: look-ups, and elements of tables.
 _LOOKUPS = 1 << 20
@@ -33,19 +37,19 @@ def embedding_bags(
 ) -> list[np.ndarray]:
     """The output of each feature, [batch, dim] of its output type.
 
-    ``tables`` has one [rows, dim] for each feature, of its table type.
+    ``tables`` has one array for each feature, as ``Feature.table_shape`` says.
     """
     return [
-        pool(table, inputs, feature.pooling, feature.output_type)
+        pool(feature.elements(table), inputs, feature.pooling, feature.output_type)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
     ]
 
 
-def pool(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
+def pool(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
     """[batch, dim] of ``output_type``, a name of ``TABLE_TYPES``.
 
     table
-        [rows, dim] of a type of ``TABLE_TYPES``.
+        [rows, dim]; see ``Feature.elements``.
     inputs
         All indices are rows of the table; no weights with ``max``.
     pooling
@@ -58,7 +62,7 @@ def pool(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: st
     return _finished(totals, np.diff(inputs.offsets), pooling, output_type)
 
 
-def pool_float64(table: np.ndarray, inputs: FeatureInputs, pooling: str) -> np.ndarray:
+def pool_float64(table: Table, inputs: FeatureInputs, pooling: str) -> np.ndarray:
     """As ``pool``, but in float64 to the end: [batch, dim]."""
     if pooling == "max":
         return _maxima(table, inputs)
@@ -68,7 +72,7 @@ def pool_float64(table: np.ndarray, inputs: FeatureInputs, pooling: str) -> np.n
     return sums
 
 
-def bound(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
+def bound(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
     """How far a kernel's output may be off ``pool``'s, float64 [batch, dim]; arguments are its.
 
     It holds for a kernel that adds in float32, in any order, products being rounded or fused with
@@ -111,7 +115,7 @@ def bound(table: np.ndarray, inputs: FeatureInputs, pooling: str, output_type: s
     return np.where(np.isnan(off), np.inf, off)
 
 
-def exact_in_any_order(table: np.ndarray, inputs: FeatureInputs, pooling: str) -> bool:
+def exact_in_any_order(table: Table, inputs: FeatureInputs, pooling: str) -> bool:
     """Whether float32 sums of these bags give ``pool``'s numbers in whatever order they are taken.
 
     So it is if all terms are multiples of one power of two g and no bag's magnitudes can add up
@@ -147,7 +151,7 @@ def _finished(totals: np.ndarray, counts: np.ndarray, pooling: str, output_type:
         return finished.astype(TABLE_TYPES[output_type])
 
 
-def _sums(table: np.ndarray, inputs: FeatureInputs, absolute: bool = False) -> np.ndarray:
+def _sums(table: Table, inputs: FeatureInputs, absolute: bool = False) -> np.ndarray:
     """float64 [batch, dim]: sums of terms, or their magnitudes, in the order of the indices."""
     offsets, weights = inputs.offsets, inputs.weights
     sums = np.zeros((len(offsets) - 1, table.shape[1]))
@@ -164,7 +168,7 @@ def _sums(table: np.ndarray, inputs: FeatureInputs, absolute: bool = False) -> n
     return sums
 
 
-def _maxima(table: np.ndarray, inputs: FeatureInputs) -> np.ndarray:
+def _maxima(table: Table, inputs: FeatureInputs) -> np.ndarray:
     """float64 [batch, dim]; zeroes for empty bags."""
     offsets = inputs.offsets
     maxima = np.zeros((len(offsets) - 1, table.shape[1]))
@@ -178,7 +182,7 @@ def _maxima(table: np.ndarray, inputs: FeatureInputs) -> np.ndarray:
 
 
 def _pieces(
-    table: np.ndarray, inputs: FeatureInputs
+    table: Table, inputs: FeatureInputs
 ) -> Iterator[tuple[slice, slice, slice, np.ndarray, np.ndarray]]:
     """Cuts the work in pieces that are not too large: samples, their look-ups and columns.
 
@@ -199,10 +203,10 @@ def _pieces(
             yield samples, lookups, columns, rows[:, columns], at
 
 
-def _used_rows(table: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _used_rows(table: Table, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the table, at least those that are used, at most so many; where the indices are."""
     if len(table) <= len(indices):
-        return table, indices
+        return table[:], indices
     used, at = np.unique(indices, return_inverse=True)
     return table[used], at
 

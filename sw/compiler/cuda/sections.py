@@ -38,7 +38,7 @@ Specs = tuple[TensorSpec, ...]
 def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
     """Inputs and outputs of a model's programs.
 
-    For each feature ``FEATURE.table`` [rows, dim], ``FEATURE.indices`` [values],
+    For each feature ``FEATURE.table``, see ``Feature.table_shape``, ``FEATURE.indices`` [values],
     ``FEATURE.offsets`` [batch + 1] and, of weighted ones, ``FEATURE.weights`` [values]; the output
     ``FEATURE`` [batch, dim]. Each run chooses the batch, and values of each feature. Raises
     ``WorkloadError`` for a feature that has the name of an input.
@@ -47,7 +47,7 @@ def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
     for feature in model.features:
         name, values, offsets = feature.name, f"{feature.name}.values", f"{feature.name}.offsets"
         inputs += [
-            TensorSpec(f"{name}.table", (feature.rows, feature.dim), feature.table_type),
+            TensorSpec(f"{name}.table", feature.table_shape, feature.table_dtype.name),
             TensorSpec(f"{name}.indices", (values,), feature.index_type, Ragged(offsets)),
             TensorSpec(offsets, ("batch+1",), feature.index_type),
         ]

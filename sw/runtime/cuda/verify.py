@@ -23,7 +23,7 @@ def reference(
 ) -> dict[str, Array]:
     """The outputs in float64."""
     return {
-        feature.name: pool_float64(table, inputs, feature.pooling)
+        feature.name: pool_float64(feature.elements(table), inputs, feature.pooling)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
     }
 
@@ -42,7 +42,7 @@ def verify(
     bit_exact, error, wrong, count, first = True, 0.0, 0, 0, ""
     for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):
         found = np.asarray(outputs[feature.name])
-        arguments = (table, inputs, feature.pooling)
+        arguments = (feature.elements(table), inputs, feature.pooling)
         wanted = pool(*arguments, feature.output_type)
         differs = ~_equal(found, wanted)
         bit_exact = bit_exact and not differs.any()

@@ -30,6 +30,7 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
+from sw.workloads.embedding.rowwise import RowwiseFormat
 from sw.workloads.embedding.truncated_normal import TruncatedNormal
 from sw.workloads.refusals import refuse_first
 
@@ -43,6 +44,8 @@ WEIGHT_STEPS = 4
 _QUERY_MEAN = 256
 _QUERY_STD = 128
 
+_ROWWISE_VALUES = 16
+
 # Streams of random numbers.
 _TABLE, _POPULARITY, _INPUTS, _SIZES, _PAST_SIZES = range(5)
 
@@ -54,7 +57,7 @@ _CHUNK = 1 << 15
 
 
 def synthesise_tables(model: EmbeddingModel, seed: int = 0) -> list[np.ndarray]:
-    """One [rows, dim] for each feature, of its table type."""
+    """One for each feature, as ``Feature.table_shape`` says."""
     return [_table(feature, _stream(seed, _TABLE, at)) for at, feature in enumerate(model.features)]
 
 
@@ -124,7 +127,7 @@ def check_tables(model: EmbeddingModel, tables: Sequence[np.ndarray]) -> None:
             f"tables: there are {len(tables)}: must be {len(model.features)}, one for each feature"
         )
     for feature, table in zip(model.features, tables, strict=True):
-        shape, type = (feature.rows, feature.dim), TABLE_TYPES[feature.table_type]
+        shape, type = feature.table_shape, feature.table_dtype
         if table.shape != shape or table.dtype != type:
             raise WorkloadError(
                 f"table of {feature.name}: is {table.dtype} {list(table.shape)}: must be {type} "
@@ -168,10 +171,29 @@ def _stream(seed: int, *stream: int) -> np.random.Generator:
 
 
 def _table(feature: Feature, random: np.random.Generator) -> np.ndarray:
+    if feature.rowwise:
+        return _rowwise_table(feature, feature.rowwise, random)
     steps = np.rint(np.linspace(-TABLE_STEPS, TABLE_STEPS, 256)).astype(np.int64)
     elements = (steps / TABLE_STEPS).astype(TABLE_TYPES[feature.table_type])
     choices = np.frombuffer(random.bytes(feature.rows * feature.dim), np.uint8)
     return elements[choices].reshape(feature.rows, feature.dim)
+
+
+def _rowwise_table(
+    feature: Feature, format: RowwiseFormat, random: np.random.Generator
+) -> np.ndarray:
+    """Each row has 16 whole values in sequence, from any that codes have on, with a scale and a
+    bias of so many steps that elements are steps between -1 and 1."""
+    last = _ROWWISE_VALUES - 1
+    wholes = int(np.argmin(np.isin(np.arange(257), format.values)))  # codes have those below
+    lowest = random.integers(0, wholes - last, feature.rows)
+    scale = random.integers(1, 2 * TABLE_STEPS // last + 1, feature.rows)
+    least = random.integers(-TABLE_STEPS, TABLE_STEPS - last * scale + 1)
+    drawn = np.frombuffer(random.bytes(feature.rows * feature.dim), np.uint8) % _ROWWISE_VALUES
+    values = lowest.astype(np.uint8)[:, None] + drawn.reshape(feature.rows, feature.dim)
+    codes = np.arange(wholes).astype(format.type).view(np.uint8)[values]
+    bias = least - scale * lowest
+    return format.rows(codes, scale / TABLE_STEPS, bias / TABLE_STEPS)
 
 
 def _inputs(feature: Feature, size: int, key: int, random: np.random.Generator) -> FeatureInputs:

@@ -15,7 +15,6 @@ from sw.program.npz import EXPANDED, ArrayFileError, Npz
 from sw.workloads.embedding.data import check_batch
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
-    TABLE_TYPES,
     Batch,
     EmbeddingModel,
     Feature,
@@ -46,7 +45,8 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
     features, ``FEATURE.weights`` for every feature, and ``FEATURE.table`` for those that have one.
 
     Whole numbers of any type are taken as indices and offsets if the feature's type holds them;
-    tables are float32, or of the feature's type, and bfloat16 ones may be given as uint16 bits.
+    tables are float32, or of the feature's type, and bfloat16 ones may be given as uint16 bits;
+    quantised ones are uint8 [rows, row bytes], as ``rowwise.quantise`` makes them.
     Raises ``WorkloadError`` naming the file and the array.
     """
     with damaged_as(WorkloadError, path):
@@ -83,7 +83,9 @@ def _require_finite(values: EmbeddingValues, model: EmbeddingModel) -> None:
     for number, (feature, inputs) in enumerate(
         zip(model.features, values.batch.features, strict=True)
     ):
-        for part, array in (("table", values.tables.get(number)), ("weights", inputs.weights)):
+        table = values.tables.get(number)
+        elements = None if table is None else feature.elements(table)[:]
+        for part, array in (("table", elements), ("weights", inputs.weights)):
             if array is not None:
                 name = partial(_element, f"{feature.name}.{part}", array)
                 refuse_not_finite(array.reshape(-1), name)
@@ -96,7 +98,9 @@ def _element(name: str, array: np.ndarray, at: int) -> str:
 
 def _arrays(path: Path, model: EmbeddingModel) -> dict[str, np.ndarray]:
     """All arrays of a file, compressed ones up to the size of the model's tables and more."""
-    tables = sum(feature.rows * feature.dim * _WIDEST for feature in model.features)
+    tables = sum(
+        feature.rows * max(feature.dim * _WIDEST, feature.row_bytes) for feature in model.features
+    )
     with path.open("rb") as file:
         archive = Npz(file, EXPANDED + tables)
         _require_known([*archive.arrays, *archive.others], model)
@@ -147,13 +151,13 @@ def _whole(name: str, array: np.ndarray, feature: Feature) -> np.ndarray:
 
 
 def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
-    name, wanted = f"{feature.name}.table", TABLE_TYPES[feature.table_type]
-    shape = [feature.rows, feature.dim]
+    name, wanted = f"{feature.name}.table", feature.table_dtype
+    shape = list(feature.table_shape)
     if list(array.shape) != shape:
         raise WorkloadError(f"{name}: has shape {list(array.shape)}: must be {shape}")
     if feature.table_type == "bfloat16" and array.dtype == np.uint16:
         return np.ascontiguousarray(array).view(wanted)
-    taken = dict.fromkeys((wanted, np.dtype(np.float32)))
+    taken = dict.fromkeys((wanted, wanted if feature.rowwise else np.dtype(np.float32)))
     if array.dtype not in taken:
         raise WorkloadError(
             f"{name}: is {array.dtype}: must be {' or '.join(type.name for type in taken)}"

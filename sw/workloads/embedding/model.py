@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseFormat, RowwiseTable
 
 POOLINGS = ("sum", "mean", "max")
 
@@ -21,7 +22,7 @@ TABLE_TYPES: dict[str, np.dtype] = {
     "float16": np.dtype(np.float16),
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
 }
-"""Element types of tables and outputs, by name."""
+"""Element types of tables and outputs, by name. Tables may be of ``ROWWISE_FORMATS``, too."""
 
 INDEX_TYPES: dict[str, np.dtype] = {"int32": np.dtype(np.int32), "int64": np.dtype(np.int64)}
 """Types of indices and offsets, by name."""
@@ -108,8 +109,10 @@ class Feature:
     pooling
         how a sample's rows become one: ``sum``, ``mean`` (by the number of indices), ``max``.
         Samples without indices give zeroes.
-    table_type, output_type
-        names of ``TABLE_TYPES``; pooling is in float32.
+    table_type
+        a name of ``TABLE_TYPES`` or, of quantised rows, ``ROWWISE_FORMATS``; pooling is in float32.
+    output_type
+        a name of ``TABLE_TYPES``.
     index_type
         a name of ``INDEX_TYPES``, of indices and offsets.
     weighted
@@ -139,7 +142,7 @@ class Feature:
                 raise self._wrong(field, f"must be a whole number from {low} to {high}")
         for field, allowed in (
             ("pooling", POOLINGS),
-            ("table_type", tuple(TABLE_TYPES)),
+            ("table_type", (*TABLE_TYPES, *ROWWISE_FORMATS)),
             ("output_type", tuple(TABLE_TYPES)),
             ("index_type", tuple(INDEX_TYPES)),
         ):
@@ -148,7 +151,9 @@ class Feature:
         if type(self.weighted) is not bool:
             raise self._wrong("weighted", "must be true or false")
         if self.weighted and self.pooling == "max":
-            raise self._wrong("weighted", "must be false with pooling max")
+            raise self._wrong("weighted", "must be false with pooling max, weights are of sums")
+        if self.rowwise and self.dim % self.rowwise.per_byte:
+            raise self._wrong("dim", f"must be even with table_type {self.table_type}")
         if type(self.factors) is not PoolingFactors:
             raise self._wrong("factors", "must be PoolingFactors")
         if violation := self.factors.violation():
@@ -162,8 +167,34 @@ class Feature:
         return FeatureKind(*(getattr(self, field.name) for field in fields(FeatureKind)))
 
     @property
+    def rowwise(self) -> RowwiseFormat | None:
+        """The format of a quantised table's rows."""
+        return ROWWISE_FORMATS.get(self.table_type)
+
+    @property
+    def element_bits(self) -> int:
+        """Of a row's element, or of its code."""
+        return self.rowwise.bits if self.rowwise else 8 * TABLE_TYPES[self.table_type].itemsize
+
+    @property
     def row_bytes(self) -> int:
+        if self.rowwise:
+            return self.rowwise.row_bytes(self.dim)
         return self.dim * TABLE_TYPES[self.table_type].itemsize
+
+    @property
+    def table_shape(self) -> tuple[int, int]:
+        """Of a table's array: [rows, dim], or [rows, row bytes] where it is quantised."""
+        return self.rows, self.row_bytes if self.rowwise else self.dim
+
+    @property
+    def table_dtype(self) -> np.dtype:
+        """Of a table's array: its type, or uint8 where it is quantised."""
+        return np.dtype(np.uint8) if self.rowwise else TABLE_TYPES[self.table_type]
+
+    def elements(self, table: np.ndarray) -> np.ndarray | RowwiseTable:
+        """A table's array as [rows, dim], which quantised tables are when rows are taken."""
+        return RowwiseTable(table, self.dim, self.rowwise) if self.rowwise else table
 
     @property
     def output_bytes(self) -> int:
