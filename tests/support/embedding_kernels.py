@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +15,7 @@ from sw.compiler.cuda.templates import template
 from sw.golden.embedding import bound, pool
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.runtime.cuda.task_map import TaskMap, map_tasks
+from sw.workloads.embedding.data import synthesise_tables
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
     POOLINGS,
@@ -24,6 +25,7 @@ from sw.workloads.embedding.model import (
     Feature,
     FeatureInputs,
 )
+from sw.workloads.embedding.rowwise import quantise
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
 
@@ -53,15 +55,18 @@ def case(name: str, feature: Feature | None = None, /, **parameters: int) -> Cas
     return Case(feature or Feature("f", 20, 32), Schedule.of(name, **parameters))
 
 
-def every_case(name: str, block_threads: int) -> Iterator[Case]:
+def every_case(
+    name: str, block_threads: int, table_types: Iterable[str] = TABLE_TYPES
+) -> Iterator[Case]:
     """All that template ``name`` takes: poolings × types × weights × ``DIMS`` × parameters.
 
     Types of indices take turns: kernels are given the same whatever they are.
     """
     for pooling, table, output, weighted, dim in itertools.product(
-        POOLINGS, TABLE_TYPES, TABLE_TYPES, (False, True), DIMS
+        POOLINGS, table_types, TABLE_TYPES, (False, True), DIMS
     ):
-        if not (weighted and pooling == "max"):
+        halved = table == "int4_rowwise" and dim % 2
+        if not (weighted and pooling == "max") and not halved:
             rows, index = 1 + 7 * dim % 50, ("int32", "int64")[dim % 2]
             feature = Feature("f", rows, dim, pooling, table, output, index, weighted)
             for schedule in template(name).candidates(feature, block_threads):
@@ -69,7 +74,13 @@ def every_case(name: str, block_threads: int) -> Iterator[Case]:
 
 
 @cache
-def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> tuple[Case, ...]:
+def covering_cases(
+    name: str,
+    block_threads: int,
+    *,
+    triples: bool = True,
+    table_types: Iterable[str] = tuple(TABLE_TYPES),
+) -> tuple[Case, ...]:
     """Few cases of template ``name`` with all pairs of choices.
 
     A choice is a value of a parameter or of a field of ``FeatureKind``: any two that the template
@@ -77,7 +88,7 @@ def covering_cases(name: str, block_threads: int, *, triples: bool = True) -> tu
     type and dimension that it takes.
     """
     rng = np.random.default_rng(0)
-    cases = list(every_case(name, block_threads))
+    cases = list(every_case(name, block_threads, table_types))
     shuffled = [cases[i] for i in rng.permutation(len(cases))]
     of_triple: dict[tuple[str, str, int], list[Case]] = {}
     for one in shuffled:
@@ -146,6 +157,11 @@ class Bench:
 
     def _table(self, feature: Feature) -> np.ndarray:
         shape = (feature.rows, feature.dim)
+        if feature.rowwise and self.exact:
+            (table,) = synthesise_tables(EmbeddingModel("", (feature,)), int(self.rng.integers(99)))
+            return table
+        if feature.rowwise:
+            return quantise(self.rng.normal(0, 3, shape), feature.table_type)
         if self.exact:
             numbers = self.rng.integers(-32, 33, shape) / 32
         else:
@@ -195,7 +211,7 @@ class Bench:
             buffer = run.outputs[feature.output_type]
             got = buffer[:, column : column + feature.dim]
             inputs = batch.features[number]
-            arguments = (self.tables[number], inputs)
+            arguments = (feature.elements(self.tables[number]), inputs)
             want = pool(*arguments, feature.pooling, feature.output_type)
             if self.exact:
                 wrong = got.view(np.uint8) != want.view(np.uint8)

@@ -72,6 +72,9 @@ _CXX_TYPES = {
     "float32": "float",
     "float16": "gnarl::Float16",
     "bfloat16": "gnarl::BFloat16",
+    "int8_rowwise": "gnarl::Int8Rowwise",
+    "int4_rowwise": "gnarl::Int4Rowwise",
+    "fp8_rowwise": "gnarl::Fp8Rowwise",
 }
 _CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, quoted
 from sw.compiler.cuda.schedule import Schedule
-from sw.workloads.embedding.model import TABLE_TYPES, Feature
+from sw.workloads.embedding.model import Feature
 
 INCLUDE = Path(__file__).parent.parent / "include"
 """Where the project's headers are."""
@@ -163,8 +163,11 @@ class Template(ABC):
         """Why rows cannot be loaded in vectors of so many elements, or empty."""
         if feature.dim % vector:
             return f"vector = {vector}: must divide dim {feature.dim}"
-        if vector * TABLE_TYPES[feature.table_type].itemsize > MAXIMUM_VECTOR_BYTES:
+        bits = vector * feature.element_bits
+        if bits > 8 * MAXIMUM_VECTOR_BYTES:
             return f"vector = {vector}: must be at most {MAXIMUM_VECTOR_BYTES} bytes"
+        if bits < 8:
+            return f"vector = {vector}: must be whole bytes of {feature.table_type}"
         return ""
 
 

@@ -13,7 +13,7 @@
 // compiler.
 #pragma once
 
-#include "gnarl/formats.cuh"
+#include "gnarl/rows.cuh"
 
 // Bytes from a struct's begin to a field, as a constant. NVRTC has __builtin_offsetof since 13.4.
 #ifdef __CUDACC_RTC__
@@ -148,42 +148,48 @@ __device__ __forceinline__ Accumulator<kVector> identity() {
   return result;
 }
 
+// How the kind's tables store rows.
+template <class K>
+using RowsOf = Rows<typename K::Table, K::kDim>;
+
 // kVector elements of a table as stored: what a load in flight occupies.
 template <class K, int kVector>
-using Stored = Pack<typename K::Table, kVector>;
+using Stored = typename RowsOf<K>::template Vector<kVector>;
+
+// Bytes of so many elements of a row side by side.
+template <class K>
+constexpr __host__ __device__ int bytes_of(int elements) {
+  return elements * RowsOf<K>::kBits / 8;
+}
 
 // Where table[row][column] is; nowhere for kNoRow.
 template <class K>
-__device__ __forceinline__ const typename K::Table* address_of(const FeatureArguments& feature,
-                                                               int row, int column) {
-  using Table = typename K::Table;
-  const Table* in_first_row = static_cast<const Table*>(feature.table) + column;
+__device__ __forceinline__ RowAddress address_of(const FeatureArguments& feature, int row,
+                                                 int column) {
+  const auto* first_row = static_cast<const unsigned char*>(feature.table);
+  const auto* in_first_row = first_row + bytes_of<K>(column);
+  constexpr int kBytes = RowsOf<K>::kBytes;
 #ifdef __CUDA_ARCH__
   // In one instruction; compilers, left to themselves, add the column to every row's address.
-  constexpr int kRowBytes = sizeof(Table) * K::kDim;
-  const Table* address;
+  RowAddress address;
   asm("mad.wide.s32 %0, %1, %2, %3;"
-      : "=l"(address)
-      : "r"(row), "n"(kRowBytes), "l"(in_first_row));
+      : "=l"(address.row)
+      : "r"(row), "n"(kBytes), "l"(first_row));
+  asm("mad.wide.s32 %0, %1, %2, %3;"
+      : "=l"(address.vector)
+      : "r"(row), "n"(kBytes), "l"(in_first_row));
   return address;
 #else
-  return in_first_row + static_cast<long long>(row) * K::kDim;
+  const long long before = static_cast<long long>(row) * kBytes;
+  return {first_row + before, in_first_row + before};
 #endif
-}
-
-// Loads table[row][column .. column + kVector). The row must not be kNoRow.
-template <class K, int kVector>
-__device__ __forceinline__ Stored<K, kVector> load_stored(const FeatureArguments& feature, int row,
-                                                          int column) {
-  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
-  return load_pack<kVector>(address_of<K>(feature, row, column));
 }
 
 template <class K, int kVector>
 __device__ __forceinline__ Accumulator<kVector> unpack(const Stored<K, kVector>& stored) {
   Accumulator<kVector> result;
 #pragma unroll
-  for (int k = 0; k < kVector; ++k) result.values[k] = to_float(stored.elements[k]);
+  for (int k = 0; k < kVector; ++k) result.values[k] = stored.value(k);
   return result;
 }
 
@@ -203,27 +209,23 @@ __device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
   }
 }
 
-// What pools as nothing, as stored.
-template <class K, int kVector>
-__device__ __forceinline__ Stored<K, kVector> stored_identity() {
-  Stored<K, kVector> result;
-#pragma unroll
-  for (int k = 0; k < kVector; ++k) {
-    result.elements[k] =
-        K::kPooling == Pooling::kMax ? minus_infinity<typename K::Table>() : typename K::Table{};
-  }
-  return result;
-}
-
 // What is absent is pooled as nothing, not skipped: a predicate that lives from the load to the
 // addition would take one of the seven that a thread has, so that the loads of a round of eight rows
 // could not all be in flight before the first addition. The weight of what is absent must be finite.
-template <class K, int kVector>
-__device__ __forceinline__ Stored<K, kVector> load_if(bool present,
-                                                      const typename K::Table* address) {
-  Stored<K, kVector> stored = stored_identity<K, kVector>();
-  load_pack_if<kVector>(present, address, stored);
+template <class K, int kVector, class Memory = FromGlobal>
+__device__ __forceinline__ Stored<K, kVector> load_if(bool present, const RowAddress& address) {
+  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
+  Stored<K, kVector> stored;
+  stored.template clear<K::kPooling == Pooling::kMax>();
+  stored.template load_if<Memory>(present, address);
   return stored;
+}
+
+// Loads table[row][column .. column + kVector). The row must not be kNoRow.
+template <class K, int kVector>
+__device__ __forceinline__ Stored<K, kVector> load_stored(const FeatureArguments& feature, int row,
+                                                          int column) {
+  return load_if<K, kVector>(true, address_of<K>(feature, row, column));
 }
 
 // Pools one round of rows: all loads are in flight before the first is waited for. A thread has
@@ -233,15 +235,15 @@ template <class K, int kVector, int kChunks, int kStride, int kRows>
 __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
                                            const int (&rows)[kRows], const float (&weights)[kRows],
                                            int column, Accumulator<kVector> (&totals)[kChunks]) {
-  static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
   Stored<K, kVector> stored[kRows][kChunks];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const auto* address = address_of<K>(feature, rows[r], column);
+    RowAddress address = address_of<K>(feature, rows[r], column);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const bool present = rows[r] != kNoRow && column + c * kStride < K::kDim;
-      stored[r][c] = load_if<K, kVector>(present, address + c * kStride);
+      stored[r][c] = load_if<K, kVector>(present, address);
+      address.vector += bytes_of<K>(kStride);
     }
   }
 #pragma unroll

@@ -100,6 +100,10 @@ __device__ __forceinline__ BFloat16 minus_infinity<BFloat16>() {
 template <int kBytes>
 struct Word;
 template <>
+struct Word<1> {
+  using Type = unsigned char;
+};
+template <>
 struct Word<2> {
   using Type = unsigned short;
 };
@@ -171,10 +175,16 @@ __device__ __forceinline__ void load_pack_if(bool present, const T* source, Pack
     asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
         : "+r"(word)
         : "l"(source), "r"(static_cast<int>(present)));
-  } else {
+  } else if constexpr (sizeof(word) == 2) {
     asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
         : "+h"(word)
         : "l"(source), "r"(static_cast<int>(present)));
+  } else {
+    auto wide = static_cast<unsigned short>(word);
+    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u8 %0, [%1]; }"
+        : "+h"(wide)
+        : "l"(source), "r"(static_cast<int>(present)));
+    word = static_cast<unsigned char>(wide);
   }
 #else
   if (present) pack = load_pack<kVector>(source);

@@ -50,7 +50,7 @@ struct OneHot {
         Stored<K, kVector> stored[kSamplesPerThread];
 #pragma unroll
         for (int s = 0; s < kSamplesPerThread; ++s) {
-          const auto* address = address_of<K>(feature, rows[s], column);
+          const RowAddress address = address_of<K>(feature, rows[s], column);
           stored[s] = load_if<K, kVector>(rows[s] != kNoRow, address);
         }
 #pragma unroll

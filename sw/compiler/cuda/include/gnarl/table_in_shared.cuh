@@ -19,7 +19,6 @@ namespace gnarl {
 template <class K, int kBlockThreads, int kCapacity, int kVector, int kThreads, int kSamples>
 struct TableInShared {
   using Lanes = RowLanes<K, kVector>;
-  using Element = typename K::Table;
   static constexpr int kLanes = Lanes::kLanes;
   static constexpr int kRows = kThreads / kLanes;          // side by side
   static constexpr int kSide = kBlockThreads / kThreads;   // samples side by side
@@ -37,8 +36,7 @@ struct TableInShared {
     const int tasks = ceil_div(feature.batch, kSamples);
     if (block >= tasks) return;
     const int rounds = ceil_div(tasks - block, blocks) * kRounds;
-    auto* table = reinterpret_cast<Element*>(shared.table);
-    begin_copy(feature, table);
+    begin_copy(feature, shared.table);
     Bag next = bag_of(feature, sample_of(block, blocks, 0));
     wait_for_copies();
     __syncthreads();
@@ -49,31 +47,30 @@ struct TableInShared {
       next = bag_of(feature, sample_of(block, blocks, round + 1));
 #pragma unroll 1
       for (int tile = 0; tile < Lanes::kTiles; ++tile) {
-        pool_tile(feature, Table{table}, sample, bag, Lanes::column(tile));
+        pool_tile(feature, Table{shared.table}, sample, bag, Lanes::column(tile));
       }
     }
   }
 
  private:
   struct Table {
-    const Element* elements;
+    const unsigned char* begin;
 
     // Nothing for kNoRow.
     template <int kVector_>
     __device__ __forceinline__ Stored<K, kVector_> load(int row, int column) const {
-      auto stored = stored_identity<K, kVector_>();
-      const Element* source = elements + row * K::kDim + column;
-      if (row != kNoRow) stored.word = *reinterpret_cast<const decltype(stored.word)*>(source);
-      return stored;
+      const unsigned char* of_row = begin + row * RowsOf<K>::kBytes;
+      return load_if<K, kVector_, FromShared>(row != kNoRow,
+                                              {of_row, of_row + bytes_of<K>(column)});
     }
   };
 
   static __device__ __forceinline__ void begin_copy(const FeatureArguments& feature,
-                                                    Element* table) {
-    const auto* source = static_cast<const Element*>(feature.table);
-    constexpr int kOfWord = sizeof(uint4) / sizeof(Element);
-    const int elements = static_cast<int>(feature.rows) * K::kDim;
-    const int words = elements / kOfWord;
+                                                    unsigned char* table) {
+    const auto* source = static_cast<const unsigned char*>(feature.table);
+    constexpr int kOfWord = sizeof(uint4);
+    const int bytes = static_cast<int>(feature.rows) * RowsOf<K>::kBytes;
+    const int words = bytes / kOfWord;
 #pragma unroll 4
     for (int word = threadIdx.x; word < words; word += kBlockThreads) {
       copy_async(reinterpret_cast<uint4*>(table) + word,
@@ -81,7 +78,7 @@ struct TableInShared {
     }
     commit_copies();
     const int rest = words * kOfWord + threadIdx.x;
-    if (rest < elements) table[rest] = source[rest];
+    if (rest < bytes) table[rest] = source[rest];
   }
 
   static __device__ __forceinline__ int sample_of(int block, int blocks, int round) {
