@@ -113,7 +113,10 @@ def test_instructions_of_one_kernel(code: list[Instruction], tmp_path: Path) -> 
         "", "", "LDC.64", "R2, c[0x0][0x218]", (Place(Path("/tmp/gnarl_fused_embedding_bags"), 2),)
     )
     assert code[8].label == ".L_x_10"
-    assert code[8].places == (Place(tmp_path / "header.cuh", 3), Place(Path("/tmp/gnarl_fused_embedding_bags"), 3))
+    assert code[8].places == (
+        Place(tmp_path / "header.cuh", 3),
+        Place(Path("/tmp/gnarl_fused_embedding_bags"), 3),
+    )
     assert code[17].predicate == "!P5" and code[17].targets == [".L_x_10"] and code[17].goes_on
     assert not code[18].goes_on
     assert code[-1].opcode == "NOP"

@@ -151,7 +151,9 @@ class Feature:
         if type(self.weighted) is not bool:
             raise self._wrong("weighted", "must be true or false")
         if self.weighted and self.pooling == "max":
-            raise self._wrong("weighted", "must be false with pooling max, weights are of sums")
+            raise self._wrong(
+                "weighted", "must be false with pooling max, weights are factors of sums"
+            )
         if self.rowwise and self.dim % self.rowwise.per_byte:
             raise self._wrong("dim", f"must be even with table_type {self.table_type}")
         if type(self.factors) is not PoolingFactors:

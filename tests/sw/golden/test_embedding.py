@@ -24,6 +24,7 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseTable, quantise
 
 F32 = np.float32
 
@@ -441,7 +442,19 @@ def test_exactness_is_never_claimed_falsely(
         np.testing.assert_array_equal(kernel(given, rng, False), pool(*given.lookup, "float32"))
 
 
-@pytest.mark.parametrize("table_type", sorted(TABLE_TYPES))
+@given(cases(), st.sampled_from(sorted(ROWWISE_FORMATS)))
+def test_quantised_tables_are_tables_of_their_elements(given: Case, type: str) -> None:
+    format, (_, inputs, pooling) = ROWWISE_FORMATS[type], given.lookup
+    table = np.repeat(given.table.astype(F32), 2, axis=1)
+    quantised = RowwiseTable(quantise(table, type), table.shape[1], format)
+    for function in (pool, bound):
+        found, wanted = (
+            function(each, inputs, pooling, given.output_type) for each in (quantised, quantised[:])
+        )
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("table_type", [*sorted(TABLE_TYPES), *ROWWISE_FORMATS])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_synthesised_sums_are_exact(table_type: str, weighted: bool) -> None:
     factors = PoolingFactors(2000, 1000)
@@ -449,4 +462,4 @@ def test_synthesised_sums_are_exact(table_type: str, weighted: bool) -> None:
     model = EmbeddingModel("m", (feature,))
     (table,), batch = synthesise_tables(model), synthesise_batch(model, 9)
     (inputs,) = batch.features
-    assert exact_in_any_order(table, inputs, "sum")
+    assert exact_in_any_order(feature.elements(table), inputs, "sum")

@@ -13,8 +13,11 @@ def pool_instructions(feature: Feature, vector: int, chunks: int = 1) -> float:
     """Warp instructions for a row of each lane, in so many vectors.
 
     The row's address and a test, a load for each vector, and for each element an addition and, from
-    16 bits, a conversion.
+    16 bits, a conversion. A code takes two to convert and one to scale, and a quantised row an
+    address and a load of its scale and bias.
     """
+    if feature.rowwise:
+        return 4 + chunks * (1 + vector * 4)
     of_element = 2 if feature.table_type != "float32" else 1
     return 2 + chunks * (1 + vector * of_element)
 

@@ -87,7 +87,7 @@ class Work:
     instructions
         warp instructions of all its warps, those included whose lanes have nothing to do: in a
         round per row an address, a test, a load for each vector, for each element an addition, and
-        a conversion from 16 bits; how the row's index is found; loops, combination, stores.
+        what converts it to float32; how the row's index is found; loops, combination, stores.
     sectors
         32-byte sectors that it loads or stores, each row's by itself: tables, indices, weights,
         offsets and outputs together.

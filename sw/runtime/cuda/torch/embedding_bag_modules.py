@@ -52,7 +52,7 @@ def read_embedding_bags(
     for name, bag in bags.items():
         if not isinstance(bag, torch.nn.EmbeddingBag):
             raise WorkloadError(f"bag {name}: is {type(bag).__name__}: must be EmbeddingBag")
-        _refuse_options(name, bag)
+        _refuse_options(f"bag {name}", bag)
         tables[name] = bag.weight
         last.add(bag.include_last_offset)
         table_type = _table_type(name, bag.weight)
@@ -93,6 +93,7 @@ def read_embedding_bag_collection(
         pooling = config.pooling.value.lower()
         if pooling not in ("sum", "mean"):
             raise WorkloadError(f"table {config.name}: pooling {pooling}: must be sum or mean")
+        _refuse_options(f"table {config.name}", bag)
         tables[config.name] = bag.weight
         for key in config.feature_names:
             name = f"{key}@{config.name}" if keys.count(key) > 1 else key
@@ -114,16 +115,17 @@ def read_embedding_bag_collection(
     return EmbeddingLayer(tables, features, table_of, key_of, True)
 
 
-def _refuse_options(name: str, bag: torch.nn.EmbeddingBag) -> None:
+def _refuse_options(name: str, bag: torch.nn.Module) -> None:
+    """Of a bag, called ``name``; other modules need not have all of them."""
     for option, plain, reason in (
-        ("padding_idx", None, "no template skips indices"),
+        ("padding_idx", None, "bags are pooled whole: leave such indices out of the input"),
         ("max_norm", None, "lookups do not change tables"),
         ("scale_grad_by_freq", False, "gradients are not scaled"),
         ("sparse", False, "gradients are dense"),
     ):
-        value = getattr(bag, option)
+        value = getattr(bag, option, plain)
         if value != plain:
-            raise WorkloadError(f"bag {name}: {option} = {value!r}: must be {plain!r}, {reason}")
+            raise WorkloadError(f"{name}: {option} = {value!r}: must be {plain!r}, {reason}")
 
 
 def _table_type(name: str, table: torch.Tensor) -> str:

@@ -178,15 +178,16 @@ def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: 
 
 def check_table(feature: Feature, table: torch.Tensor) -> None:
     """Raises ``WorkloadError`` unless the table is what the feature says."""
-    if table.shape != (feature.rows, feature.dim):
+    if table.shape != feature.table_shape:
+        columns = "row bytes" if feature.rowwise else "dim"
         raise WorkloadError(
             f"feature {feature.name}: table is {list(table.shape)}: must be "
-            f"[rows, dim] = [{feature.rows}, {feature.dim}]"
+            f"[rows, {columns}] = {list(feature.table_shape)}"
         )
-    if table.dtype != TORCH_TYPES[feature.table_type]:
+    type = feature.table_dtype.name
+    if table.dtype != TORCH_TYPES[type]:
         raise WorkloadError(
-            f"feature {feature.name}: table is {type_name(table.dtype)}: must be "
-            f"{feature.table_type}"
+            f"feature {feature.name}: table is {type_name(table.dtype)}: must be {type}"
         )
     if not table.is_contiguous():
         raise WorkloadError(

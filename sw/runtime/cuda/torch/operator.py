@@ -14,6 +14,7 @@ from typing import Any
 from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.lookup import Lookup
+from sw.runtime.cuda.torch.operator_program import operator_program
 from sw.runtime.cuda.torch.pooling import add_table_gradient, pool, weights_gradient
 
 
@@ -123,6 +124,13 @@ def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
     tables, values, offsets, weights, program = inputs
+    if weights is not None and weights.requires_grad:
+        for feature in operator_program(program).model.features:
+            if feature.rowwise and feature.weighted:
+                raise WorkloadError(
+                    f"feature {feature.name}: weights require gradients: not supported with "
+                    f"{feature.table_type} tables, which are for inference"
+                )
     ctx.save_for_backward(values, offsets, weights, *tables)
     ctx.program = program
 

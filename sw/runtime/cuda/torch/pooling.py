@@ -6,17 +6,18 @@ Sums are in float32 whatever the types of tables and outputs, as in the fused ke
 
 from __future__ import annotations
 
-from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.extra import to_array, torch
 from sw.workloads.embedding.model import Feature
 
 TORCH_TYPES = {
     "float32": torch.float32,
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
+    "uint8": torch.uint8,
     "int32": torch.int32,
     "int64": torch.int64,
 }
-"""PyTorch's types by the model's names."""
+"""PyTorch's types by the model's names; quantised tables are uint8."""
 
 
 def pool(
@@ -32,7 +33,7 @@ def pool(
         [values], [batch + 1], float32 [values] where the feature is weighted.
     """
     if table.dtype != torch.float32:
-        table = table.index_select(0, indices).float()
+        table = _looked_up(feature, table, indices)
         indices = torch.arange(len(indices), dtype=indices.dtype, device=indices.device)
     pooled = torch.nn.functional.embedding_bag(
         indices,
@@ -79,6 +80,14 @@ def weights_gradient(
     """Float32 [values], for the output's gradient, [batch, dim]; not for ``max``."""
     rows = table.index_select(0, indices).float()
     return (rows * _of_values(feature, gradient, indices, offsets)).sum(1)
+
+
+def _looked_up(feature: Feature, table: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """Float32 [values, dim], of a table on the CPU where it is quantised."""
+    rows = table.index_select(0, indices)
+    if feature.rowwise:
+        return torch.from_numpy(feature.rowwise.elements(to_array(rows), feature.dim))
+    return rows.float()
 
 
 def _divisors(offsets: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ from sw.workloads.embedding.data import (
     bag_lengths,
     batch_sizes,
     check_batch,
+    check_tables,
     past_batches,
     popularities,
     synthesise_batch,
@@ -28,6 +29,7 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from sw.workloads.embedding.statistics import from_factors
 from tests.support.errors import refused
 
@@ -72,6 +74,22 @@ def test_tables_have_steps_between_minus_one_and_one(table_type: str) -> None:
     assert counts[1:-1].min() > 0.7 * 14000 / 64
     assert not np.signbit(steps[steps == 0]).any()
     assert abs(steps.mean()) < 4 * 18.5 / math.sqrt(14000)
+
+
+@pytest.mark.parametrize("table_type", ROWWISE_FORMATS)
+def test_quantised_tables_have_the_same_steps(table_type: str) -> None:
+    model = feature(rows=2000, dim=8, table_type=table_type)
+    (table,) = synthesise_tables(model, seed=3)
+    check_tables(model, [table])
+    steps = model.features[0].elements(table)[:] * 32
+    values, counts = np.unique(steps, return_counts=True)
+    assert values.tolist() == list(range(-32, 33))
+    assert counts.min() > 30
+    assert not np.signbit(steps[steps == 0]).any()
+    # Rows differ in scales, biases and codes: none of them can be mixed up unseen.
+    parts = np.ascontiguousarray(table[:, 8:16]).view(np.float32)
+    assert [len(np.unique(column)) > 3 for column in parts.T] == [True, True]
+    assert len(np.unique(table[:, :8])) > 15
 
 
 def test_weights_have_steps_up_to_two() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.files import values_of
+from sw.workloads.embedding.files import load_values, values_of
 from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.embedding.rowwise import quantise
+from tests.support.errors import refused
 
 MODEL = EmbeddingModel(
     "half", (Feature("f", 2, 2, table_type="float16", index_type="int32", weighted=True),)
@@ -64,6 +68,24 @@ def test_values_beyond_a_type_are_refused(name: str, array: np.ndarray, message:
     with pytest.raises(WorkloadError) as caught:
         values_of({**ARRAYS, name: array}, MODEL)
     assert str(caught.value) == message
+
+
+def test_quantised_tables_are_given_as_their_bytes(tmp_path: Path) -> None:
+    model = EmbeddingModel("q", (Feature("f", 2, 2, table_type="fp8_rowwise"),))
+    arrays = {name: ARRAYS[name] for name in ("f.indices", "f.offsets")}
+    table = quantise(np.array([[1, 2], [3, 4]]), "fp8_rowwise")
+    assert values_of({**arrays, "f.table": table}, model).tables[0] is table
+    for wrong, message in (
+        (ARRAYS["f.table"], "f.table: has shape [2, 2]: must be [2, 16]"),
+        (table.astype(np.int8), "f.table: is int8: must be uint8"),
+    ):
+        with refused(message):
+            values_of({**arrays, "f.table": wrong}, model)
+    table[1, 1] = 0xFF
+    path = tmp_path / "values.npz"
+    np.savez(path, **arrays, **{"f.table": table})
+    with refused(f"{path}: f.table[1,1] = nan: must be finite in float64"):
+        load_values(path, model)
 
 
 def test_infinity_stays() -> None:

@@ -35,8 +35,13 @@ def test_what_code_depends_on() -> None:
         ("dim", True, "must be a whole number from 1 to 4096"),
         ("dim", 4097, "must be a whole number from 1 to 4096"),
         ("pooling", "median", "must be one of sum, mean, max"),
-        ("table_type", "float64", "must be one of float32, float16, bfloat16"),
+        (
+            "table_type",
+            "float64",
+            "must be one of float32, float16, bfloat16, int8_rowwise, int4_rowwise, fp8_rowwise",
+        ),
         ("output_type", ["float32"], "must be one of float32, float16, bfloat16"),
+        ("output_type", "int8_rowwise", "must be one of float32, float16, bfloat16"),
         ("index_type", "uint32", "must be one of int32, int64"),
         ("weighted", 1, "must be true or false"),
         ("factors", 7, "must be PoolingFactors"),
@@ -48,8 +53,29 @@ def test_refused_fields(field: str, value: Any, allowed: str) -> None:
 
 
 def test_maxima_have_no_weights() -> None:
-    with refused("feature a: weighted = True: must be false with pooling max"):
+    with refused(
+        "feature a: weighted = True: must be false with pooling max, weights are factors of sums"
+    ):
         replace(FEATURE, weighted=True, pooling="max")
+
+
+def test_rows_of_four_bit_codes_are_whole_bytes() -> None:
+    with refused("feature a: dim = 3: must be even with table_type int4_rowwise"):
+        replace(FEATURE, dim=3, table_type="int4_rowwise")
+
+
+@pytest.mark.parametrize(
+    ("table_type", "shape", "dtype"),
+    [
+        ("float32", (9, 4), np.float32),
+        ("bfloat16", (9, 4), "bfloat16"),
+        ("int8_rowwise", (9, 16), np.uint8),
+    ],
+)
+def test_arrays_of_tables(table_type: str, shape: tuple[int, int], dtype: Any) -> None:
+    feature = replace(FEATURE, table_type=table_type)
+    assert (feature.table_shape, feature.table_dtype) == (shape, np.dtype(dtype))
+    assert feature.elements(np.zeros(shape, dtype)).shape == (9, 4)
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", 7])

@@ -167,22 +167,8 @@ template <class K>
 __device__ __forceinline__ RowAddress address_of(const FeatureArguments& feature, int row,
                                                  int column) {
   const auto* first_row = static_cast<const unsigned char*>(feature.table);
-  const auto* in_first_row = first_row + bytes_of<K>(column);
-  constexpr int kBytes = RowsOf<K>::kBytes;
-#ifdef __CUDA_ARCH__
-  // In one instruction; compilers, left to themselves, add the column to every row's address.
-  RowAddress address;
-  asm("mad.wide.s32 %0, %1, %2, %3;"
-      : "=l"(address.row)
-      : "r"(row), "n"(kBytes), "l"(first_row));
-  asm("mad.wide.s32 %0, %1, %2, %3;"
-      : "=l"(address.vector)
-      : "r"(row), "n"(kBytes), "l"(in_first_row));
-  return address;
-#else
-  const long long before = static_cast<long long>(row) * kBytes;
-  return {first_row + before, in_first_row + before};
-#endif
+  return {below<RowsOf<K>::kBytes>(first_row, row),
+          below<RowsOf<K>::kBytes>(first_row + bytes_of<K>(column), row)};
 }
 
 template <class K, int kVector>
@@ -212,12 +198,14 @@ __device__ __forceinline__ void accumulate(Accumulator<kVector>& total,
 // What is absent is pooled as nothing, not skipped: a predicate that lives from the load to the
 // addition would take one of the seven that a thread has, so that the loads of a round of eight rows
 // could not all be in flight before the first addition. The weight of what is absent must be finite.
+// `beside` is a vector of the same row that is loaded already, if there is one.
 template <class K, int kVector, class Memory = FromGlobal>
-__device__ __forceinline__ Stored<K, kVector> load_if(bool present, const RowAddress& address) {
+__device__ __forceinline__ Stored<K, kVector> load_if(bool present, const RowAddress& address,
+                                                      const Stored<K, kVector>* beside = nullptr) {
   static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
   Stored<K, kVector> stored;
   stored.template clear<K::kPooling == Pooling::kMax>();
-  stored.template load_if<Memory>(present, address);
+  stored.template load_if<Memory>(present, address, beside);
   return stored;
 }
 
@@ -230,7 +218,7 @@ __device__ __forceinline__ Stored<K, kVector> load_stored(const FeatureArguments
 
 // Pools one round of rows: all loads are in flight before the first is waited for. A thread has
 // kChunks vectors of every row, at columns kStride apart from `column` on; those beyond the row and
-// those of kNoRow are absent.
+// those of kNoRow are absent. What totals of columns beyond the row become is undefined.
 template <class K, int kVector, int kChunks, int kStride, int kRows>
 __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
                                            const int (&rows)[kRows], const float (&weights)[kRows],
@@ -242,7 +230,7 @@ __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const bool present = rows[r] != kNoRow && column + c * kStride < K::kDim;
-      stored[r][c] = load_if<K, kVector>(present, address);
+      stored[r][c] = load_if<K, kVector>(present, address, c ? &stored[r][0] : nullptr);
       address.vector += bytes_of<K>(kStride);
     }
   }

@@ -6,22 +6,32 @@
 
 namespace gnarl {
 
-// Codes, and what they stand for.
+// Codes, and what those of a word stand for.
 struct Int8 {
   static constexpr int kBits = 8;
-  static __device__ __forceinline__ float value(unsigned code) { return static_cast<float>(code); }
+
+  // The code is made the end of 2^23's fraction: conversion instructions are slower.
+  static __device__ __forceinline__ float value(unsigned word, int k) {
+    const unsigned bits = __byte_perm(word, 0x4b000000u, 0x7650u + k);
+    return __int_as_float(static_cast<int>(bits)) - 0x1p23f;
+  }
 };
 
 struct Int4 {
   static constexpr int kBits = 4;
-  static __device__ __forceinline__ float value(unsigned code) { return static_cast<float>(code); }
+
+  static __device__ __forceinline__ float value(unsigned word, int k) {
+    return Int8::value((k % 2 ? word >> 4 : word) & 0x0f0f0f0fu, k / 2);
+  }
 };
 
-// e4m3: with exponent and fraction where those of a float are, it has 2^-120 of its value.
-struct Fp8 {
+struct E4M3 {
   static constexpr int kBits = 8;
-  static __device__ __forceinline__ float value(unsigned code) {
-    return __int_as_float(static_cast<int>((code & 0x80u) << 24 | (code & 0x7fu) << 20)) * 0x1p120f;
+
+  // With exponent and fraction where those of a float begin, it has 2^-120 of its value.
+  static __device__ __forceinline__ float value(unsigned word, int k) {
+    const int high = static_cast<int>(__byte_perm(word, 0, 0x0444u + (k << 12)));
+    return __int_as_float(high >> 4 & 0x87f00000) * 0x1p120f;
   }
 };
 
@@ -31,13 +41,26 @@ struct Rowwise {};
 
 using Int8Rowwise = Rowwise<Int8>;
 using Int4Rowwise = Rowwise<Int4>;
-using Fp8Rowwise = Rowwise<Fp8>;
+using Fp8Rowwise = Rowwise<E4M3>;
 
-// A vector of a row.
+// Where a row begins, and a vector of it.
 struct RowAddress {
   const unsigned char* row;
   const unsigned char* vector;
 };
+
+// So many rows of kRowBytes after `begin`.
+template <int kRowBytes>
+__device__ __forceinline__ const unsigned char* below(const unsigned char* begin, int rows) {
+#ifdef __CUDA_ARCH__
+  // In one instruction; compilers, left to themselves, add the column to every row's address.
+  const unsigned char* address;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(rows), "n"(kRowBytes), "l"(begin));
+  return address;
+#else
+  return begin + static_cast<long long>(rows) * kRowBytes;
+#endif
+}
 
 // Memory that rows are loaded from.
 struct FromGlobal {
@@ -77,8 +100,11 @@ struct Rows {
       }
     }
 
+    // Stays as it is where it is not present. `beside`: a vector of the same row that is loaded
+    // already, or null.
     template <class Memory>
-    __device__ __forceinline__ void load_if(bool present, const RowAddress& address) {
+    __device__ __forceinline__ void load_if(bool present, const RowAddress& address,
+                                            const Vector*) {
       Memory::template load_if<kVector>(
           present, reinterpret_cast<const Table*>(address.vector), elements);
     }
@@ -93,17 +119,17 @@ struct Rows<Rowwise<Code>, kDim> {
 
   template <int kVector>
   struct Vector {
-    static constexpr int kOctets = kVector * kBits / 8;
-    static_assert(kOctets > 0, "a vector must be whole bytes");
+    static constexpr int kBytes = kVector * kBits / 8;
+    static_assert(kBytes > 0, "a vector must be whole bytes");
+    using CodeWord = typename Word<(kBytes < 4 ? kBytes : 4)>::Type;
+    static constexpr int kCodes = 8 * sizeof(CodeWord) / kBits;  // of a word
 
-    Pack<unsigned char, kOctets> codes;
+    Pack<CodeWord, kVector / kCodes> codes;
     Pack<float, 2> scale_and_bias;
 
     __device__ __forceinline__ float value(int k) const {
-      constexpr int kPerOctet = 8 / kBits;
-      const unsigned octet = codes.elements[k / kPerOctet];
-      const unsigned code = octet >> k % kPerOctet * kBits & ((1u << kBits) - 1);
-      return fmaf(scale_and_bias.elements[0], Code::value(code), scale_and_bias.elements[1]);
+      const float value = Code::value(codes.elements[k / kCodes], k % kCodes);
+      return fmaf(scale_and_bias.elements[0], value, scale_and_bias.elements[1]);
     }
 
     template <bool kMaximum>
@@ -114,10 +140,16 @@ struct Rows<Rowwise<Code>, kDim> {
     }
 
     template <class Memory>
-    __device__ __forceinline__ void load_if(bool present, const RowAddress& address) {
-      Memory::template load_if<kOctets>(present, address.vector, codes);
-      Memory::template load_if<2>(
-          present, reinterpret_cast<const float*>(address.row + kScale), scale_and_bias);
+    __device__ __forceinline__ void load_if(bool present, const RowAddress& address,
+                                            const Vector* beside) {
+      Memory::template load_if<kVector / kCodes>(
+          present, reinterpret_cast<const CodeWord*>(address.vector), codes);
+      if (beside) {
+        scale_and_bias = beside->scale_and_bias;
+      } else {
+        Memory::template load_if<2>(
+            present, reinterpret_cast<const float*>(address.row + kScale), scale_and_bias);
+      }
     }
   };
 };

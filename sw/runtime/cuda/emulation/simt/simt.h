@@ -213,6 +213,16 @@ GNARL_INLINE unsigned __brev(unsigned x) {
     return __builtin_bswap32(x);
 }
 
+// Bytes of x, 0 to 3, and of y, 4 to 7, that the selector's four lowest digits name.
+GNARL_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+    unsigned result = 0;
+    for (int to = 0; to < 4; ++to) {
+        result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * to & 7) & 0xff) << 8 * to;
+    }
+    return result;
+}
+
 GNARL_INLINE int __float_as_int(float x) { return gnarl_bits<int>(x); }
 GNARL_INLINE unsigned __float_as_uint(float x) { return gnarl_bits<unsigned>(x); }
 GNARL_INLINE float __int_as_float(int x) { return gnarl_bits<float>(x); }

@@ -299,7 +299,12 @@ def test_tensors_that_are_not_the_programs() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "text"),
     [
-        ("padding_idx", 3, "padding_idx = 3: must be None, no template skips indices"),
+        (
+            "padding_idx",
+            3,
+            "padding_idx = 3: must be None, bags are pooled whole: leave such indices out of the "
+            "input",
+        ),
         ("max_norm", 1.0, "max_norm = 1.0: must be None, lookups do not change tables"),
         (
             "scale_grad_by_freq",
@@ -327,7 +332,9 @@ def test_other_bags_that_have_no_place() -> None:
         fused_bags(bags)
     with refused("weighted: no such bag: b"):
         fused_bags({"a": torch.nn.EmbeddingBag(10, 4)}, weighted=["b"])
-    with refused("feature a: weighted = True: must be false with pooling max"):
+    with refused(
+        "feature a: weighted = True: must be false with pooling max, weights are factors of sums"
+    ):
         fused_bags({"a": torch.nn.EmbeddingBag(10, 4, mode="max")}, weighted=["a"])
 
 
