@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.workload import Operand
+from sw.workloads.tensor.operands import Operand
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor

@@ -81,7 +81,7 @@ GROUPS = (
     Group(
         "sam",
         "models",
-        ("sw/golden/sam.py", "sw/runtime/sam/model"),
+        ("sw/golden/tensor.py", "sw/runtime/sam/model"),
         whole=("tests/sw/runtime/sam/test_model.py", "tests/sw/runtime/sam/test_model_blocks.py"),
     ),
     Group(

@@ -1,64 +1,13 @@
-"""What can be wrong with a statement before anything is built: sizes, and orders of loops."""
+"""What can be wrong with a statement before anything is built: widths of indices, and orders of
+loops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.workloads.tensor.expression import Access, Statement
+from sw.workloads.tensor.expression import Access, Statement, stored_indices
 from sw.workloads.tensor.storage import TensorFormat
-
-
-def stored_indices(access: Access, format: TensorFormat) -> tuple[str, ...]:
-    """The index variable of each level, outermost first."""
-    return tuple(access.indices[mode] for mode in format.modes)
-
-
-def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """Size of every index variable, in loop order.
-
-    ``shapes`` has the size of each mode of every operand; the result's is needed only where an
-    index is in no operand. Raises ``WorkloadError``: a tensor that the expression does not
-    have or that is missing, another order, an index of two sizes, one without a size.
-    """
-    result = statement.result
-    used = (*statement.operands, result)
-    names = [access.tensor for access in used]
-    for tensor in shapes:
-        if tensor not in names:
-            there = ", ".join(dict.fromkeys(names))
-            raise WorkloadError(f"tensor {tensor} is not in the expression; it has {there}")
-    sizes: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for access in used:
-        shape = shapes.get(access.tensor)
-        if shape is None:
-            if access is result:
-                continue
-            raise WorkloadError(
-                f"expression, column {access.column}: tensor {access.tensor} is not given"
-            )
-        if len(shape) != len(access.indices):
-            raise WorkloadError(
-                f"expression, column {access.column}: tensor {access.tensor} has "
-                f"{len(shape)} dimensions, but {access} {len(access.indices)}; "
-                "they must be the same"
-            )
-        for mode, (index, size) in enumerate(zip(access.indices, shape, strict=True)):
-            place = f"mode {mode} of {access.tensor}"
-            if sizes.setdefault(index, int(size)) != size:
-                raise WorkloadError(
-                    f"expression, column {access.column}: index {index} has size {size} in "
-                    f"{place}, but {sizes[index]} in {first[index]}; it must have one size"
-                )
-            first.setdefault(index, place)
-    for index in result.indices:
-        if index not in sizes:
-            raise WorkloadError(
-                f"expression, column {result.column}: index {index} of {result} is in no operand, "
-                f"so its size is not known; give the shape of {result.tensor}"
-            )
-    return {index: sizes[index] for index in statement.order}
 
 
 def require_index_bits(bits: int, index: str, size: int) -> None:

@@ -14,11 +14,12 @@ from sw.compiler.passes import Pass, PassError, Trace, text_of
 from sw.compiler.sam import passes
 from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.sections import SAM_SCHEMA, encode, tensors
+from sw.compiler.sam.sections import SAM_SCHEMA, encode
 from sw.compiler.sam.verify import verify
 from sw.compiler.sam.workload import SamWorkload
 from sw.program.program import Program
 from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.program_tensors import statement_tensors
 
 PASSES = (
     Pass("lower", "from the statement to loops, joins and sums over streams"),
@@ -57,7 +58,7 @@ def compile(
     return Program.of_one_launch(
         config,
         workload.name,
-        *tensors(workload.statement, config.format),
+        *statement_tensors(workload.statement, config.format),
         statistics={"blocks": len(graph.blocks), "streams": len(graph.readers)},
         sections={
             "plan": encode(graph, workload.text),

@@ -17,7 +17,7 @@ from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from hw.sam.graph import Graph
 from sw.compiler.passes import Trace
 from sw.compiler.sam.builder import GraphBuilder, Stream
-from sw.compiler.sam.check import check_order, stored_indices
+from sw.compiler.sam.check import check_order
 from sw.compiler.sam.dumps import graph_texts
 from sw.compiler.sam.iteration import (
     All,
@@ -34,7 +34,14 @@ from sw.compiler.sam.iteration import (
 from sw.compiler.sam.nest import Loop, Nest, Walker
 from sw.compiler.sam.parallelize import parallelize
 from sw.compiler.sam.passes import clean
-from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
+from sw.workloads.tensor.expression import (
+    Access,
+    Call,
+    Constant,
+    Expression,
+    Statement,
+    stored_indices,
+)
 
 
 def lower(statement: Statement, skip: bool = True, log: Trace | None = None) -> Graph:

@@ -19,9 +19,9 @@ from hw.sam.unit import WRITERS
 from sw.compiler.sam.verify import verify
 from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
-from sw.program.tensor_spec import Dense, Sparse, TensorSpec
-from sw.workloads.tensor.expression import Access, Statement
+from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.program_tensors import statement_tensors
 from sw.workloads.text_file import is_number, parse_json
 
 
@@ -44,31 +44,6 @@ def statement_of(sections: Sections) -> Statement:
 def _decode(octets: bytes) -> tuple[Graph, Statement]:
     plan = parse_json(octets.decode(), "plan")
     return Graph.from_dict(plan["graph"]), parse(plan["statement"])
-
-
-def tensors(
-    statement: Statement, format: str
-) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """The operands, and the result. A size is the index that it is the size of.
-
-    A result with an index that no operand has is an operand, too, for its size.
-    """
-    operands = {access.tensor: access for access in statement.operands}
-    known = {index for access in operands.values() for index in access.indices}
-    result = statement.result
-    if not known.issuperset(result.indices):
-        operands[result.tensor] = result
-    return (
-        tuple(_spec(statement, access, format) for access in operands.values()),
-        (_spec(statement, result, format),),
-    )
-
-
-def _spec(statement: Statement, access: Access, format: str) -> TensorSpec:
-    stored = statement.formats[access.tensor]
-    dense = all(level == DENSE for level in stored.levels)
-    storage = Dense() if dense else Sparse(stored.levels, stored.modes)
-    return TensorSpec(access.tensor, tuple(access.indices), format, storage)
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
@@ -98,7 +73,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
                 "section 'plan': its statement does not match the expression of config"
             )
         _check_tensors(graph, statement)
-        if tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
+        if statement_tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
             raise ProgramError("section 'plan': its tensors do not match the program's")
 
 

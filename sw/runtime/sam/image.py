@@ -16,19 +16,19 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from hw.sam.memory_map import settings_rows
 from hw.sam.unit import settings_of
-from sw.compiler.sam.check import check_shapes, require_index_bits
+from sw.compiler.sam.check import require_index_bits
 from sw.compiler.sam.sections import graph_of, statement_of
-from sw.compiler.sam.workload import Operand
 from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
-from sw.program.tensor_spec import Array, Dense
+from sw.program.tensor_spec import Array
 from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
-from sw.runtime.sam.sources import named_operand
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import entry_name
-from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.operands import bind_operands
+from sw.workloads.tensor.program_tensors import result_array
+from sw.workloads.tensor.shapes import check_shapes
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
@@ -98,18 +98,8 @@ class Operands:
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
-    """The operands as tensors, from what ``workload.operand`` takes, by name.
-
-    Those that may grow have the sizes that others give. Raises ``WorkloadError`` for tensors that
-    are missing or unknown, of another order, or of sizes that contradict each other.
-    """
-    if not isinstance(inputs, Mapping):
-        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
-    statement = statement_of(program.launches[0].sections)
-    found = {name: named_operand(name, source) for name, source in inputs.items()}
-    shapes = _grown_shapes(statement, found)
-    check_shapes(statement, shapes)
-    return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+    """See ``bind_operands``."""
+    return {**bind_operands(statement_of(program.launches[0].sections), inputs)}
 
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:
@@ -181,14 +171,9 @@ def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> d
 
 
 def as_output(operands: Operands, coordinates: np.ndarray, values: np.ndarray) -> dict[str, Array]:
-    """Entries as the launch's output, by its name: an array if stored dense, else a tensor."""
+    """Entries as the launch's output, by its name."""
     spec = operands.launch.outputs[0]
-    shape = tuple(operands.sizes[str(index)] for index in spec.shape)
-    if not isinstance(spec.storage, Dense):
-        return {spec.name: Tensor(shape, coordinates, values)}
-    dense = np.zeros(shape, values.dtype)
-    dense[tuple(coordinates.T)] = values if shape else values.sum(initial=0)
-    return {spec.name: dense}
+    return {spec.name: result_array(spec, operands.sizes, coordinates, values)}
 
 
 def result(
@@ -216,27 +201,6 @@ def result(
     places = np.arange(1, len(words) + 1, dtype=np.float64)
     tensor = restore(Storage(format, shape, tuple(levels), places))
     return tensor.coordinates, words[tensor.values.astype(np.int64) - 1]
-
-
-def _grown_shapes(
-    statement: Statement, operands: Mapping[str, Operand]
-) -> dict[str, tuple[int, ...]]:
-    """Shapes by name; those that may grow have the sizes that other operands give."""
-    sizes: dict[str, int] = {}
-    for may_grow in (False, True):
-        for access in statement.operands:
-            entry = operands.get(access.tensor)
-            if entry is None or entry.grows != may_grow:
-                continue
-            for index, size in zip(access.indices, entry.tensor.shape, strict=False):
-                known = sizes.get(index, 0)
-                sizes[index] = max(known, size) if may_grow else known or size
-    shapes = {name: entry.tensor.shape for name, entry in operands.items()}
-    for access in statement.operands:
-        entry = operands.get(access.tensor)
-        if entry is not None and entry.grows and len(access.indices) == entry.tensor.order:
-            shapes[access.tensor] = tuple(sizes[index] for index in access.indices)
-    return shapes
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:

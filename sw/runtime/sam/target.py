@@ -16,7 +16,7 @@ from sw.compiler.sam.dumps import listing
 from sw.compiler.sam.examples import EXAMPLES, write_operands
 from sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
 from sw.compiler.sam.workload import SamWorkload
-from sw.golden import sam as golden_model
+from sw.golden import tensor as golden_model
 from sw.golden.words import typed
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted

@@ -81,3 +81,8 @@ def accesses(expression: Expression) -> Iterator[Access]:
         case Call(_, arguments):
             for argument in arguments:
                 yield from accesses(argument)
+
+
+def stored_indices(access: Access, format: TensorFormat) -> tuple[str, ...]:
+    """The index variable of each level, outermost first."""
+    return tuple(access.indices[mode] for mode in format.modes)

@@ -8,11 +8,11 @@ import numpy as np
 
 from hw.sam.block_types import BITVECTOR_BITS
 from hw.sam.graph import Graph
-from sw.compiler.sam.check import check_shapes
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.verify import verify
 from sw.runtime.sam.model.streams import ModelRun, run_graph
 from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
+from sw.workloads.tensor.shapes import check_shapes
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,

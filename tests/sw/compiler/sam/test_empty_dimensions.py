@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.golden.sam import evaluate, reference
+from sw.golden.tensor import evaluate, reference
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
 from tests.sw.compiler.sam.machine import meaning, on_model

@@ -14,7 +14,7 @@ from hw.sam.config import SamConfig
 from sw.compiler.sam.compile import compile
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.workload import SamWorkload
-from sw.golden.sam import evaluate
+from sw.golden.tensor import evaluate
 from sw.golden.words import from_words
 from sw.runtime.sam.image import bind, operands, result, result_rows
 from sw.runtime.sam.model.interpreter import interpret, machine_run

@@ -1,4 +1,4 @@
-"""Operands of SAM from files."""
+"""Operands of statements from files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.sam.sources import load_tensors
+from sw.workloads.tensor.operands import load_operands
 from sw.workloads.tensor.storage import TensorFormat
 
 HEADER = "%%MatrixMarket matrix"
@@ -28,7 +28,7 @@ def test_a_matrix_of_one_column_is_a_vector(
 ) -> None:
     path = tmp_path / "c.mtx"
     path.write_text(f"{HEADER} {text}")
-    operand = load_tensors({"c": str(path)}, {"c": VECTOR})["c"]
+    operand = load_operands({"c": str(path)}, {"c": VECTOR})["c"]
     assert operand.tensor.shape == (4,)
     assert not operand.grows
     assert operand.tensor.coordinates.tolist() == [[at] for at in coordinates]
@@ -45,4 +45,4 @@ def test_other_matrices_stay_what_they_are(
 ) -> None:
     path = tmp_path / "c.mtx"
     path.write_text(f"{HEADER} coordinate real general\n{sizes}\n")
-    assert load_tensors({"c": str(path)}, {"c": format})["c"].tensor.shape == shape
+    assert load_operands({"c": str(path)}, {"c": format})["c"].tensor.shape == shape

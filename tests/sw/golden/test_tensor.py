@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError
-from sw.golden.sam import evaluate, reference
+from sw.golden.tensor import evaluate, reference
 from sw.golden.words import from_words, to_words
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor

@@ -1,0 +1,126 @@
+"""Operands of statements: from files, and from what else people have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.shapes import check_shapes
+from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.tensor_files import load_tensor
+
+_EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
+"""Of files that say how large a tensor is; others say which coordinates it has."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor to compute with. ``grows``: its sizes are the least possible ones only.
+
+    Files without a shape, such as .tns, say no more than what their largest coordinates are.
+    """
+
+    tensor: Tensor
+    grows: bool = False
+
+
+def operand(source: Any) -> Operand:
+    """An operand from what ``Tensor.from_any`` takes, or as it is."""
+    return source if isinstance(source, Operand) else Operand(Tensor.from_any(source))
+
+
+def named_operand(name: str, source: Any) -> Operand:
+    """What ``operand`` makes of ``source``; errors name the tensor."""
+    try:
+        return operand(source)
+    except WorkloadError as error:
+        raise WorkloadError(f"tensor {name}: {error}") from error
+
+
+def load_operands(
+    paths: Mapping[str, str], formats: Mapping[str, TensorFormat]
+) -> dict[str, Operand]:
+    """Operands from files, by name; a folder has each stored as ``formats`` say.
+
+    A Matrix Market file of one column is a vector where ``formats`` say that it has one dimension.
+
+    Raises ``WorkloadError`` naming the file and line.
+    """
+    found = {}
+    for name, path in paths.items():
+        suffix = Path(path).suffix.lower()
+        if Path(path).is_dir():
+            modes = formats[name].modes if name in formats else None
+            tensor = load_tensor(path, name, modes)
+        else:
+            tensor = load_tensor(path)
+            is_vector = name in formats and formats[name].order == 1
+            if suffix == ".mtx" and is_vector and tensor.shape[1] == 1:
+                tensor = Tensor(tensor.shape[:1], tensor.coordinates[:, :1], tensor.values)
+        found[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
+    return found
+
+
+def all_operands(
+    place: str,
+    statement: Statement,
+    own: Mapping[str, Operand] | None,
+    paths: Mapping[str, str],
+) -> dict[str, Operand]:
+    """A statement's operands by name: those of files, in place of a workload's ``own``.
+
+    Raises ``WorkloadError`` naming those that are in neither, after ``place``.
+    """
+    found = {**(own or {}), **load_operands(paths, statement.formats)}
+    operands = dict.fromkeys(access.tensor for access in statement.operands)
+    missing = [name for name in operands if name not in found]
+    if missing:
+        are = "tensor {} is" if len(missing) == 1 else "tensors {} are"
+        raise WorkloadError(
+            f"{place}: {are.format(', '.join(missing))} not given: --tensor NAME=PATH gives one"
+        )
+    return found
+
+
+def bind_operands(
+    statement: Statement, inputs: Any, sizes: Mapping[str, int] = {}
+) -> dict[str, Tensor]:
+    """The operands as tensors, from what ``operand`` takes, by name.
+
+    Those that may grow have the sizes that others give, or ``sizes`` of indices that are known.
+    Raises ``WorkloadError`` for tensors that are missing or unknown, of another order, or of sizes
+    that contradict each other.
+    """
+    if not isinstance(inputs, Mapping):
+        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
+    found = {name: named_operand(name, source) for name, source in inputs.items()}
+    shapes = grown_shapes(statement, found, sizes)
+    check_shapes(statement, shapes)
+    return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+
+
+def grown_shapes(
+    statement: Statement, operands: Mapping[str, Operand], known: Mapping[str, int] = {}
+) -> dict[str, tuple[int, ...]]:
+    """Shapes by name; those that may grow have the sizes that other operands give, or ``known``
+    ones of indices."""
+    sizes = dict(known)
+    for may_grow in (False, True):
+        for access in statement.operands:
+            entry = operands.get(access.tensor)
+            if entry is None or entry.grows != may_grow:
+                continue
+            for index, size in zip(access.indices, entry.tensor.shape, strict=False):
+                given = sizes.get(index, 0)
+                sizes[index] = max(given, size) if may_grow else given or size
+    shapes = {name: entry.tensor.shape for name, entry in operands.items()}
+    for access in statement.operands:
+        entry = operands.get(access.tensor)
+        if entry is not None and entry.grows and len(access.indices) == entry.tensor.order:
+            shapes[access.tensor] = tuple(sizes[index] for index in access.indices)
+    return shapes

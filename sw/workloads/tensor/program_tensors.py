@@ -1,0 +1,56 @@
+"""The tensors of a statement as inputs and outputs of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.sam.block_types import DENSE
+from sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
+from sw.workloads.tensor.expression import Access, Statement
+from sw.workloads.tensor.tensor import Tensor
+
+
+def statement_tensors(
+    statement: Statement, format: str, sizes: Mapping[str, int] = {}
+) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """The operands, and the result. A size is that of ``sizes``, or the index that it is the size
+    of.
+
+    A result with an index that no operand has is an operand, too, for its size.
+    """
+    operands = {access.tensor: access for access in statement.operands}
+    known = {index for access in operands.values() for index in access.indices}
+    result = statement.result
+    if not known.issuperset(result.indices):
+        operands[result.tensor] = result
+    return (
+        tuple(_spec(statement, access, format, sizes) for access in operands.values()),
+        (_spec(statement, result, format, sizes),),
+    )
+
+
+def result_array(
+    spec: TensorSpec, sizes: Mapping[str, int], coordinates: np.ndarray, values: np.ndarray
+) -> Array:
+    """Entries as the output that ``spec`` describes: an array if stored dense, else a tensor.
+
+    ``sizes`` has those that the spec leaves open; coordinates are int64 [n, order].
+    """
+    shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
+    if not isinstance(spec.storage, Dense):
+        return Tensor(shape, coordinates, values)
+    dense = np.zeros(shape, values.dtype)
+    dense[tuple(coordinates.T)] = values if shape else values.sum(initial=0)
+    return dense
+
+
+def _spec(
+    statement: Statement, access: Access, format: str, sizes: Mapping[str, int]
+) -> TensorSpec:
+    stored = statement.formats[access.tensor]
+    dense = all(level == DENSE for level in stored.levels)
+    storage = Dense() if dense else Sparse(stored.levels, stored.modes)
+    shape = tuple(sizes.get(index, index) for index in access.indices)
+    return TensorSpec(access.tensor, shape, format, storage)
