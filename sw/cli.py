@@ -126,6 +126,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @main.command("compile", cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False)
+@tensors_option
 @output_option("-o", "--output", help="The program file to write.")
 @output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
 @folder_option(
@@ -144,6 +145,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 def compile_(
     config: str,
     workload: str | None,
+    tensors: dict[str, str],
     output: Path | None,
     dot: Path | None,
     dump: Path | None,
@@ -155,8 +157,9 @@ def compile_(
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
-    WORKLOAD is a file; for sam, an expression; for cuda, a model's folder or .py file. It may be
-    left out where CONFIG names one.
+    WORKLOAD is a file; for sam, an expression; for cuda, a model's folder or .py file, or an
+    expression, whose kernel is made for the sizes of its tensors. It may be left out where CONFIG
+    names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
@@ -195,7 +198,7 @@ def compile_(
     )
     device = Device(configuration, stages=ConsoleStages(_stderr()))
     try:
-        program = device.compile(target.source(source, {}), seed=seed, trace=trace, **options)
+        program = device.compile(target.source(source, tensors), seed=seed, trace=trace, **options)
     except StoppedError:
         return
     if stop_after is not None:  # a pass that this workload does not need
@@ -278,8 +281,8 @@ def run(
     """Run a workload, or a program file with --values, and compare with the golden model.
 
     WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; for cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It
-    may be left out where CONFIG names one.
+    operands; for cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file; or
+    an expression. It may be left out where CONFIG names one.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
@@ -287,6 +290,8 @@ def run(
     --tensor c=c.tns -o x.npz
 
     Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
+
+    Example: gnarl run cuda_sm90 "X(i,j)=B(i,k)*C(k,j) -f=B:ds" --tensor B=b.mtx --tensor C=c.npy
     """
     from sw.runtime.output_files import check_output_path
     from sw.runtime.session import run_once

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse
 
+from sw.golden.float32_sums import UNDERFLOW, common_step, gamma
 from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
 from sw.workloads.embedding.rowwise import RowwiseTable
 
@@ -25,11 +26,6 @@ Table = np.ndarray | RowwiseTable
 # What is worked on at a time: look-ups, and elements of tables.
 _LOOKUPS = 1 << 20
 _ELEMENTS = 1 << 22
-
-_UNIT = 2.0**-24
-"""Half the distance from 1 to the next float32."""
-_UNDERFLOW = 2.0**-150
-"""The largest error of a float32 product or fused operation beyond the relative one."""
 
 
 def embedding_bags(
@@ -95,13 +91,13 @@ def bound(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) -
     magnitudes = _sums(table, inputs, absolute=True)
     roundings = np.maximum(terms - 1, 0) if inputs.weights is None else terms
     # Besides, what the float64 sums here are off, generously.
-    factors = (_gamma(roundings) + terms * 2.0**-52 * (terms > 1)) * (1 + terms * 2.0**-50)
+    factors = (gamma(roundings) + terms * 2.0**-52 * (terms > 1)) * (1 + terms * 2.0**-50)
     with np.errstate(invalid="ignore"):
         radii = np.where(magnitudes == 0, 0.0, factors[:, None] * magnitudes)
     # Partial sums may overflow where the whole does not.
     radii[magnitudes + radii >= np.finfo(np.float32).max] = np.inf
     if inputs.weights is not None:
-        radii += (2 * terms * _UNDERFLOW)[:, None]
+        radii += (2 * terms * UNDERFLOW)[:, None]
     exact = radii == 0
     with np.errstate(all="ignore"):
         ends = [
@@ -135,7 +131,7 @@ def exact_in_any_order(table: Table, inputs: FeatureInputs, pooling: str) -> boo
     # The smallest g that would do, which float32 has too; is it one?
     fraction, exponent = np.frexp(total)
     step = 2.0 ** max(int(exponent - (fraction == 0.5) - 24), -149)
-    scale = _step(given) / step
+    scale = common_step(given) / step
     return all(
         np.array_equal(multiples, np.rint(multiples))
         for multiples in (rows.astype(np.float64) * scale for *_, rows, _ in _pieces(table, inputs))
@@ -209,20 +205,3 @@ def _used_rows(table: Table, indices: np.ndarray) -> tuple[np.ndarray, np.ndarra
         return table[:], indices
     used, at = np.unique(indices, return_inverse=True)
     return table[used], at
-
-
-def _gamma(roundings: np.ndarray) -> np.ndarray:
-    error = roundings * _UNIT
-    with np.errstate(divide="ignore"):
-        return np.where(error < 1, error / np.maximum(1 - error, 0), np.inf)
-
-
-def _step(numbers: np.ndarray) -> float:
-    """The largest power of two that all of them, finite float32, are multiples of."""
-    bits = np.abs(numbers[numbers != 0]).view(np.uint32)
-    if not len(bits):
-        return 1.0
-    exponents = np.maximum(bits >> 23, 1).astype(np.int64)
-    fractions = np.where(bits >> 23, bits & 0x7FFFFF | 0x800000, bits & 0x7FFFFF).astype(np.int64)
-    lowest = np.log2(fractions & -fractions).astype(np.int64)
-    return 2.0 ** int((exponents + lowest).min() - 150)

@@ -95,7 +95,11 @@ GROUPS = (
             "tests/acceptance/test_cuda_bad_input.py",
         ),
     ),
-    Group("cuda", "models", ("sw/golden/embedding.py",)),
+    Group(
+        "cuda",
+        "models",
+        ("sw/golden/embedding.py", "sw/golden/float32_sums.py", "sw/golden/tensor_bounds.py"),
+    ),
     Group("lib", "RTL", ("hw/lib",)),
     Group(
         "lib",

@@ -17,6 +17,7 @@ from hw.lib.configuration import (
 from hw.lib.errors import ConfigError, Violation, quoted
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
+from sw.workloads.embedding.model import TABLE_TYPES
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
@@ -35,6 +36,9 @@ class CudaConfig(TargetConfig):
         best.
     checked
         whether kernels check every index, and stop at the first that is out of range.
+    format
+        of the tensors of expressions, a name of ``TABLE_TYPES``; sums are in float32. Models say
+        what their features have.
     """
 
     target: ClassVar[str] = "cuda"
@@ -43,6 +47,7 @@ class CudaConfig(TargetConfig):
     block_threads: int = 128
     blocks_per_sm: int = 0
     checked: bool = False
+    format: str = "float32"
 
     @property
     def occupancies(self) -> tuple[int, ...]:
@@ -61,6 +66,7 @@ class CudaConfig(TargetConfig):
         if not found:
             most = maximum_blocks(self.arch, self.block_threads)
             found += number_violations(self, [("blocks_per_sm", 0, most)])
+        found += choice_violations(self, "format", tuple(TABLE_TYPES))
         return found + flag_violations(self, ["checked"])
 
 

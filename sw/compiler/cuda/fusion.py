@@ -68,7 +68,7 @@ SHARED_MEMORY = "gnarl_shared_memory"
 MAXIMUM_CODES = 65_535
 
 
-_CXX_TYPES = {
+CXX_TYPES = {
     "float32": "float",
     "float16": "gnarl::Float16",
     "bfloat16": "gnarl::BFloat16",
@@ -76,6 +76,8 @@ _CXX_TYPES = {
     "int4_rowwise": "gnarl::Int4Rowwise",
     "fp8_rowwise": "gnarl::Fp8Rowwise",
 }
+"""Of elements, by name."""
+
 _CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 
 
@@ -113,8 +115,8 @@ class _Code:
     def instantiation(self) -> str:
         kind = self.feature.kind
         arguments = [
-            _CXX_TYPES[kind.table_type],
-            _CXX_TYPES[kind.output_type],
+            CXX_TYPES[kind.table_type],
+            CXX_TYPES[kind.output_type],
             _CXX_POOLING[kind.pooling],
             "true" if kind.weighted else "false",
             str(kind.dim),

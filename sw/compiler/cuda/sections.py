@@ -1,7 +1,8 @@
-"""What a program of the CUDA target consists of: a model, its schedules, and the fused kernel.
+"""What a program of the CUDA target consists of: a model or an expression, schedules, the kernel.
 
-A file is data: what runs is generated from the model and the schedules of its section ``plan``. The
-other sections let people read what that is, and must agree with it.
+A file is data: what runs is generated from what its section ``plan`` has: the model, or the
+expression and the sizes of its indices, and schedules. The other sections let people read what that
+is, and must agree with it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.fusion import MAXIMUM_CODES
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.tensor.compile import ExpressionProgram, from_plan, to_plan
+from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
+from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Ragged, TensorSpec
 from sw.program.unique_keys import unique_keys
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.refusals import refuse_first
+from sw.workloads.tensor.program_tensors import statement_tensors
 
 _PLAN = "section 'plan'"
 
@@ -33,6 +38,9 @@ _KEPT = 16
 """Decoded programs."""
 
 Specs = tuple[TensorSpec, ...]
+
+CudaProgram = EmbeddingProgram | ExpressionProgram
+"""A model, or an expression, and the kernel that computes it."""
 
 
 def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
@@ -63,36 +71,57 @@ def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
     return tuple(inputs), tuple(outputs)
 
 
-def encode(program: EmbeddingProgram, config: CudaConfig) -> Program:
+def encode(program: CudaProgram, config: CudaConfig) -> Program:
     """Raises ``WorkloadError`` as ``tensors`` does."""
-    model, schedules, kernel = program.model, program.schedules, program.kernel
-    plan = {
-        "model": {"name": model.name, "features": [asdict(f) for f in model.features]},
-        "schedules": json.loads(schedule_file.to_text(schedules)),
-    }
+    codes: tuple[int, ...] = ()
+    statistics = {"block_threads": config.block_threads, "shared_bytes": 0}
+    if isinstance(program, EmbeddingProgram):
+        name, plan, specs = program.model.name, _model_plan(program), tensors(program.model)
+    else:
+        expression = program.expression
+        name, plan = expression.name, to_plan(program)
+        specs = statement_tensors(expression.statement, config.format, expression.sizes)
+    if isinstance(program, SampledProductProgram):
+        source = program.source
+    else:
+        fused = program.embedding if isinstance(program, PooledSumProgram) else program
+        source, codes = fused.kernel.source, fused.kernel.code_of_feature
+        statistics = _statistics(fused)
     return Program.of_one_launch(
         config,
-        model.name,
-        *tensors(model),
-        statistics={
-            "features": len(model.features),
-            "schedules": len(schedules.schedules),
-            "codes": max(kernel.code_of_feature) + 1,
-            "block_threads": schedules.block_threads,
-            "blocks_per_sm": schedules.blocks_per_sm,
-            "shared_bytes": kernel.shared_bytes,
-            "source_bytes": len(kernel.source.encode()),
-        },
+        name,
+        *specs,
+        statistics={**statistics, "source_bytes": len(source.encode())},
         sections={
             "plan": _octets(json.dumps(plan, sort_keys=True)),
-            "source": _octets(kernel.source),
-            "codes": np.array(kernel.code_of_feature, np.int32),
+            "source": _octets(source),
+            "codes": np.array(codes, np.int32),
         },
         schema=CUDA_SCHEMA,
     )
 
 
-def decode(launch: Launch) -> EmbeddingProgram:
+def _model_plan(program: EmbeddingProgram) -> dict[str, Any]:
+    model = program.model
+    return {
+        "model": {"name": model.name, "features": [asdict(f) for f in model.features]},
+        "schedules": json.loads(schedule_file.to_text(program.schedules)),
+    }
+
+
+def _statistics(program: EmbeddingProgram) -> dict[str, int]:
+    kernel, schedules = program.kernel, program.schedules
+    return {
+        "features": len(program.model.features),
+        "schedules": len(schedules.schedules),
+        "codes": max(kernel.code_of_feature) + 1,
+        "block_threads": schedules.block_threads,
+        "blocks_per_sm": schedules.blocks_per_sm,
+        "shared_bytes": kernel.shared_bytes,
+    }
+
+
+def decode(launch: Launch) -> CudaProgram:
     """Inverse of ``encode``; equal plans give the same object, as long as it is among the last.
 
     The kernel is generated from the plan. Raises ``ProgramError`` for a plan that is not as
@@ -107,9 +136,11 @@ def decode(launch: Launch) -> EmbeddingProgram:
 
 
 @lru_cache(_KEPT)
-def _decoded(config: CudaConfig, plan: bytes) -> EmbeddingProgram:
+def _decoded(config: CudaConfig, plan: bytes) -> CudaProgram:
     with damaged_as(ProgramError, _PLAN):
         fields = json.loads(plan, object_pairs_hook=unique_keys)
+        if "statement" in fields:
+            return from_plan(fields, config, _PLAN)
         model = _model(fields["model"])
         text = json.dumps(fields["schedules"])
         return build_program(model, schedule_file.from_text(text, model, config, _PLAN))
@@ -135,13 +166,13 @@ def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
     program = decode(launch)
     (expected,) = encode(program, CudaConfig.from_dict(launch.config)).launches
     if (launch.inputs, launch.outputs) != (expected.inputs, expected.outputs):
-        raise ProgramError(f"tensors: must be those of the features in {_PLAN}")
-    if sizes["features"] != len(program.model.features):
-        raise ProgramError(
-            f"codes has {sizes['features']} features: must be {len(program.model.features)}, as "
-            f"{_PLAN}"
-        )
+        what = "features" if isinstance(program, EmbeddingProgram) else "expression"
+        raise ProgramError(f"tensors: must be those of the {what} in {_PLAN}")
     codes, expected_codes = launch.sections["codes"], expected.sections["codes"]
+    if len(codes) != len(expected_codes):
+        raise ProgramError(
+            f"codes has {len(codes)} features: must be {len(expected_codes)}, as {_PLAN}"
+        )
     refuse_first(
         codes != expected_codes,
         lambda at: f"codes[{at}] = {codes[at]}: must be {expected_codes[at]}, as {_PLAN}",
@@ -152,12 +183,12 @@ def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
             raise ProgramError(
                 f"statistics.{name} is {launch.statistics.get(name)}: must be {value}, as {_PLAN}"
             )
-    _check_source(launch.sections["source"].tobytes(), program.kernel.source)
+    _check_source(launch.sections["source"].tobytes(), expected.sections["source"].tobytes())
 
 
-def _check_source(given: bytes, generated: str) -> None:
+def _check_source(given: bytes, generated: bytes) -> None:
     """Raises ``ProgramError`` naming the first line that is not the one generated."""
-    lines, expected = given.split(b"\n"), generated.encode().split(b"\n")
+    lines, expected = given.split(b"\n"), generated.split(b"\n")
     for number, (line, wanted) in enumerate(zip_longest(lines, expected), 1):
         if line != wanted:
             found = "missing" if line is None else short(ascii(line.decode(errors="replace")))

@@ -10,6 +10,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from hw.lib.formats import FLOAT_FORMATS
+from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.sections import decode
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
@@ -29,16 +30,18 @@ Inputs = tuple[Sequence[np.ndarray], Batch] | Mapping[str, np.ndarray]
 names that ``load_values`` reads."""
 
 
-def model_of(program: Program) -> EmbeddingModel:
-    """What was compiled."""
-    return decode(program.launches[0]).model
+def embedding_of(program: Program) -> EmbeddingProgram:
+    """What a model was compiled to."""
+    compiled = decode(program.launches[0])
+    assert isinstance(compiled, EmbeddingProgram)
+    return compiled
 
 
 def refuse_tensors(tensors: Mapping[str, str]) -> None:
     """Raises ``WorkloadError`` for the command line's ``--tensor NAME=PATH``."""
     for name in tensors:
         raise WorkloadError(
-            f"--tensor {name}: not supported by target cuda: --values gives tables and inputs"
+            f"--tensor {name}: not supported for models: --values gives tables and inputs"
         )
 
 
@@ -55,7 +58,7 @@ def inputs(
     Raises ``WorkloadError`` for option ``batch`` where the file has a batch of its own.
     """
     refuse_tensors(tensors)
-    model, size = model_of(program), options.get("batch")
+    model, size = embedding_of(program).model, options.get("batch")
     tables = synthesise_tables(model, seed)
     if values is None:
         return tables, synthesise_batch(model, DEFAULT_BATCH if size is None else size, seed)
@@ -74,7 +77,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     Tables of the features' types are not copied. Raises ``WorkloadError`` for what is not the
     model's; whether indices are in range is left to the machine.
     """
-    model = model_of(program)
+    model = embedding_of(program).model
     if isinstance(inputs, Mapping):
         found = values_of({name: np.asarray(array) for name, array in inputs.items()}, model)
         for number, feature in enumerate(model.features):
@@ -115,7 +118,7 @@ def unbind(
     program: Program, tensors: Mapping[str, Array]
 ) -> tuple[EmbeddingModel, Sequence[np.ndarray], Batch]:
     """The model, tables and batch that ``bind`` made ``tensors`` of."""
-    model = model_of(program)
+    model = embedding_of(program).model
     arrays: Mapping[str, Any] = tensors
     names = [feature.name for feature in model.features]
     tables = [arrays[f"{name}.table"] for name in names]

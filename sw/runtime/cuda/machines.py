@@ -9,11 +9,14 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.schedule import MAPPINGS
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
 from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
 from sw.runtime.cuda.gpu.gpus import require_gpu
+from sw.runtime.cuda.grid import map_batch
 from sw.runtime.cuda.task_map import Mapping, TaskMap
 from sw.runtime.machine import Finished
 from sw.runtime.stages import Stages
@@ -43,6 +46,23 @@ class EmbeddingJob:
     @property
     def mapping(self) -> Mapping:
         return "device" if self.on_device else self.grid
+
+    def outputs(self, buffers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """By name, from the buffers of output types."""
+        return self.program.split(buffers)
+
+
+def chosen_grid(
+    program: EmbeddingProgram, batch: Batch, mapping: str | None
+) -> tuple[TaskMap, bool]:
+    """``grid`` and ``on_device`` of a job, by a name of ``MAPPINGS``; by default the first.
+
+    Raises ``WorkloadError`` for other names.
+    """
+    mapping = mapping or MAPPINGS[0]
+    if mapping not in MAPPINGS:
+        raise WorkloadError(f"mapping = {mapping!r}: must be one of {', '.join(MAPPINGS)}")
+    return map_batch(program, batch, mapping), mapping == "device"
 
 
 class _EmbeddingMachine(Generic[EmbeddingT]):
@@ -99,7 +119,7 @@ class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
         self._run = self._embedding.run(self._job.batch, self._job.mapping)
 
     def read(self) -> Finished:
-        outputs = self._job.program.split(self._run.outputs)
+        outputs = self._job.outputs(self._run.outputs)
         return Finished(outputs, None, asdict(self._run.statistics))
 
 
@@ -124,7 +144,7 @@ class GpuMachine(_EmbeddingMachine[GpuEmbedding]):
         self._run = self._embedding.collect(self._staged)
 
     def read(self) -> Finished:
-        outputs = self._job.program.split(self._run.outputs)
+        outputs = self._job.outputs(self._run.outputs)
         counters = {
             "blocks": len(self._job.grid.tasks),
             "kernel_ns": round(1e6 * self._run.kernel_ms),

@@ -6,35 +6,38 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError, WorkloadError
-from sw.compiler.cuda.compile import PASSES, compile
+from hw.lib.errors import ConfigError
+from sw.compiler.cuda.compile import PASSES, CudaWorkload, compile
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import MAPPINGS
+from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.sections import CUDA_SCHEMA, decode
 from sw.compiler.passes import Trace
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.cuda.figures import figures
 from sw.runtime.cuda.gpu.gpus import gpus
-from sw.runtime.cuda.grid import map_batch
-from sw.runtime.cuda.inputs import bind, given, inputs, refuse_tensors, unbind
-from sw.runtime.cuda.machines import EmbeddingJob, EmulationMachine, GpuMachine
+from sw.runtime.cuda.inputs import refuse_tensors
+from sw.runtime.cuda.job_machine import CudaJob, JobMachine
+from sw.runtime.cuda.kind import Kind
+from sw.runtime.cuda.model_kind import ModelKind
 from sw.runtime.cuda.options import OPTIONS
-from sw.runtime.cuda.picture import draw_grid
+from sw.runtime.cuda.tensor.kind import TensorKind
+from sw.runtime.cuda.tensor.sources import expression_workload, is_expression, load_expression
 from sw.runtime.cuda.tuning import tune
-from sw.runtime.cuda.verify import golden, reference, verify
 from sw.runtime.machine import Machine
+from sw.runtime.report import Figures
 from sw.runtime.result import Result
 from sw.runtime.stages import Stages
 from sw.runtime.target import Example, Target
+from sw.runtime.vanished import Given
 from sw.runtime.verify import Verification
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import load_model, write_example
+from sw.workloads.tensor.workload import TensorWorkload
 
 
-class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
-    """See ``sw.runtime.target.Target``."""
+class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
+    """See ``sw.runtime.target.Target``. Models and expressions are kinds of their own."""
 
     name = "cuda"
     configuration = CudaConfig
@@ -44,10 +47,6 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
     passes = PASSES
     schema = CUDA_SCHEMA
 
-    inputs = staticmethod(inputs)
-    bind = staticmethod(bind)
-    given = staticmethod(given)
-    figures = staticmethod(figures)
     tune = staticmethod(tune)
 
     def examples(self, folder: Path) -> list[Example]:
@@ -55,18 +54,23 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
         path = write_example(folder)
         return [Example(path.name, str(path))]
 
-    def source(self, text: str, tensors: Mapping[str, str]) -> Path:
-        """A model's folder or Python file."""
+    def source(self, text: str, tensors: Mapping[str, str]) -> Path | TensorWorkload:
+        """A model's folder or Python file, or an expression with operands from files by name."""
+        if is_expression(text):
+            return load_expression(text, tensors)
         refuse_tensors(tensors)
         return Path(text)
 
-    def workload(self, source: Any, seed: int = 0) -> EmbeddingModel:
-        """The model in a folder or Python file, or as it is."""
-        return source if isinstance(source, EmbeddingModel) else load_model(source)
+    def workload(self, source: Any, seed: int = 0) -> CudaWorkload:
+        """The model in a folder or Python file, or as it is; or an expression, see
+        ``sw.runtime.cuda.tensor.sources``."""
+        if isinstance(source, EmbeddingModel):
+            return source
+        return expression_workload(source) or load_model(source)
 
     def compile(
         self,
-        workload: EmbeddingModel,
+        workload: CudaWorkload,
         config: CudaConfig,
         *,
         seed: int = 0,
@@ -76,20 +80,30 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
         return compile(workload, config, seed=seed, trace=trace, **options)
 
     def listing(self, program: Program) -> Iterator[str]:
-        """The fused kernel's CUDA C++."""
-        yield from decode(program.launches[0]).kernel.source.splitlines()
+        """The kernel's CUDA C++."""
+        yield from program.launches[0].sections["source"].tobytes().decode().splitlines()
+
+    def inputs(
+        self,
+        program: Program,
+        workload: CudaWorkload | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+        options: Mapping[str, Any],
+    ) -> Any:
+        return _kind(program).inputs(program, workload, values, tensors, seed, options)
+
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+        return _kind(program).bind(program, inputs)
+
+    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+        return _kind(program).given(program, inputs)
 
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
-    ) -> EmbeddingJob:
-        """``mapping``: one of ``MAPPINGS``."""
-        mapping = options.get("mapping") or MAPPINGS[0]
-        if mapping not in MAPPINGS:
-            raise WorkloadError(f"mapping = {mapping!r}: must be one of {', '.join(MAPPINGS)}")
-        compiled = decode(launch)
-        _, tables, batch = unbind(program, tensors)
-        grid = map_batch(compiled, batch, mapping)
-        return EmbeddingJob(compiled, tables, batch, grid, mapping == "device")
+    ) -> CudaJob:
+        return _kind(program).job(program, launch, tensors, **options)
 
     def default_backend(self) -> str:
         """``cuda`` if there is a GPU."""
@@ -102,34 +116,42 @@ class CudaTarget(Target[CudaConfig, EmbeddingModel, EmbeddingJob]):
         *,
         waves: Path | None,
         stages: Stages,
-    ) -> Machine[EmbeddingJob]:
+    ) -> Machine[CudaJob]:
         if waves is not None:
             raise ConfigError(["waves: not supported by target cuda: must be left out"])
-        if backend == "emulation":
-            return EmulationMachine(stages)
         config: Any = hardware.config
-        return GpuMachine(config, stages)
+        return JobMachine(config, backend, stages)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        return golden(*unbind(program, tensors))
+        return _kind(program).golden(program, tensors)
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        return reference(*unbind(program, tensors))
+        return _kind(program).reference(program, tensors)
 
     def verify(
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
-        """Within a bound where sums depend on their order, see ``sw.runtime.cuda.verify``."""
-        return verify(*unbind(program, tensors), outputs)
+        """Within a bound where sums depend on their order."""
+        return _kind(program).verify(program, tensors, outputs)
 
-    def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:
+    def figures(self, program: Program, result: Result[CudaJob]) -> Figures:
+        return _kind(program).figures(program, result)
+
+    def draw(self, program: Program, result: Result[CudaJob], title: str, path: Path) -> None:
         """What each block of the grid does."""
-        job = result.launches[0].job
-        title = f"{title}, {job.batch.size:,} samples"
-        draw_grid(job.program, job.batch, job.grid, title, path)
+        _kind(program).draw(program, result, title, path)
 
     def note(self, backend: str) -> str:
         return "no GPU was used" if backend == "emulation" else ""
+
+
+_MODELS, _EXPRESSIONS = ModelKind(), TensorKind()
+
+
+def _kind(program: Program) -> Kind[Any]:
+    """What a program was compiled from."""
+    is_model = isinstance(decode(program.launches[0]), EmbeddingProgram)
+    return _MODELS if is_model else _EXPRESSIONS
 
 
 TARGET = CudaTarget()

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.schedule import STRATEGIES
 from sw.compiler.cuda.tune import measures
@@ -40,7 +41,9 @@ def tune(
     """
     config = require_cuda(hardware.name, hardware.config)
     with stages("load"):
-        model: EmbeddingModel = hardware.target.workload(source)
+        model = hardware.target.workload(source)
+        if not isinstance(model, EmbeddingModel):
+            raise WorkloadError(f"{model.name}: expressions are not tuned: must be a model")
     with stages("synthesise") as advance:
         history = []
         for batch in past_batches(model, batches, seed):

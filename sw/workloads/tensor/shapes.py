@@ -8,12 +8,15 @@ from hw.lib.errors import WorkloadError
 from sw.workloads.tensor.expression import Statement
 
 
-def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+def check_shapes(
+    statement: Statement, shapes: Mapping[str, Sequence[int]], *, complete: bool = True
+) -> dict[str, int]:
     """Size of every index variable, in loop order.
 
     ``shapes`` has the size of each mode of every operand; the result's is needed only where an
-    index is in no operand. Raises ``WorkloadError``: a tensor that the expression does not
-    have or that is missing, another order, an index of two sizes, one without a size.
+    index is in no operand. Those that are not ``complete`` may lack tensors, and give the sizes
+    that they have. Raises ``WorkloadError``: a tensor that the expression does not have or that is
+    missing, another order, an index of two sizes, one without a size.
     """
     result = statement.result
     used = (*statement.operands, result)
@@ -27,7 +30,7 @@ def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> d
     for access in used:
         shape = shapes.get(access.tensor)
         if shape is None:
-            if access is result:
+            if access is result or not complete:
                 continue
             raise WorkloadError(
                 f"expression, column {access.column}: tensor {access.tensor} is not given"
@@ -47,9 +50,9 @@ def check_shapes(statement: Statement, shapes: Mapping[str, Sequence[int]]) -> d
                 )
             first.setdefault(index, place)
     for index in result.indices:
-        if index not in sizes:
+        if index not in sizes and complete:
             raise WorkloadError(
                 f"expression, column {result.column}: index {index} of {result} is in no operand, "
                 f"so its size is not known; give the shape of {result.tensor}"
             )
-    return {index: sizes[index] for index in statement.order}
+    return {index: sizes[index] for index in statement.order if index in sizes}

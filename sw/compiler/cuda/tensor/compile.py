@@ -1,0 +1,92 @@
+"""From an expression to the program of its kernel, and from a program's plan back to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hw.lib.errors import ProgramError, WorkloadError
+from sw.compiler.cuda import schedule_file
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.program import EmbeddingProgram, build_program
+from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from sw.compiler.cuda.tensor.patterns import Pattern, SampledProduct, match
+from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram, bags, pooled_model
+from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_program
+from sw.compiler.passes import Trace, text_of
+from sw.workloads.embedding.model import Batch, EmbeddingModel
+from sw.workloads.tensor.operands import grown_shapes
+from sw.workloads.tensor.shapes import check_shapes
+from sw.workloads.tensor.workload import TensorWorkload, read_expression
+
+ExpressionProgram = PooledSumProgram | SampledProductProgram
+
+Embed = Callable[[EmbeddingModel, Sequence[Batch]], EmbeddingProgram]
+"""Compiles a model, for batches like these, where there are any."""
+
+
+def compile_expression(
+    workload: TensorWorkload, config: CudaConfig, embed: Embed, trace: Trace
+) -> ExpressionProgram:
+    """The kernel that computes the expression, for the sizes of the workload's operands.
+
+    Raises ``WorkloadError`` for expressions that no template computes, and for sizes that are not
+    there or not supported.
+    """
+    statement, operands = workload.statement, workload.inputs or {}
+    pattern = match(statement)
+    trace.after("match", lambda: {"txt": text_of(_described(pattern))})
+    known = check_shapes(statement, grown_shapes(statement, operands), complete=False)
+    sizes = {index: known[index] for index in pattern.sized if index in known}
+    expression = KernelExpression(workload.name, workload.text, statement, sizes, config.format)
+    if isinstance(pattern, SampledProduct):
+        program = sampled_program(expression, pattern, config.arch, config.block_threads)
+        trace.after("fuse", lambda: {"cu": program.source})
+        return program
+    model = pooled_model(expression, pattern)
+    tensors = {name: operand.tensor for name, operand in operands.items()}
+    there = all(term.matrix.tensor in tensors for term in pattern.terms)
+    batches = [bags(expression, pattern, tensors)] if there else []
+    return PooledSumProgram(expression, pattern, embed(model, batches))
+
+
+def to_plan(program: ExpressionProgram) -> dict[str, Any]:
+    """What the program follows from, in JSON's types."""
+    expression = program.expression
+    plan = {"statement": expression.text, "sizes": dict(expression.sizes)}
+    if isinstance(program, PooledSumProgram):
+        plan["schedules"] = json.loads(schedule_file.to_text(program.embedding.schedules))
+    return plan
+
+
+def from_plan(plan: dict[str, Any], config: CudaConfig, place: str) -> ExpressionProgram:
+    """Inverse of ``to_plan``. Raises ``GnarlError``, after ``place``, for what is not as that
+    writes it."""
+    try:
+        return _from_plan(plan, config, place)
+    except WorkloadError as error:
+        text = str(error)
+        raise ProgramError(text if text.startswith(place) else f"{place}: {text}") from error
+
+
+def _from_plan(plan: dict[str, Any], config: CudaConfig, place: str) -> ExpressionProgram:
+    read = read_expression(plan["statement"])
+    pattern, sizes = match(read.statement), plan["sizes"]
+    if set(sizes) != set(pattern.sized) or any(type(size) is not int for size in sizes.values()):
+        raise ProgramError(f"{place}: sizes: must be those of {', '.join(pattern.sized)}")
+    expression = KernelExpression(read.name, read.text, read.statement, sizes, config.format)
+    if isinstance(pattern, SampledProduct):
+        return sampled_program(expression, pattern, config.arch, config.block_threads)
+    model = pooled_model(expression, pattern)
+    schedules = schedule_file.from_text(json.dumps(plan["schedules"]), model, config, place)
+    return PooledSumProgram(expression, pattern, build_program(model, schedules))
+
+
+def _described(pattern: Pattern) -> Iterator[str]:
+    if isinstance(pattern, SampledProduct):
+        yield f"sampled product: {pattern.left}*{pattern.right} at the entries of {pattern.samples}"
+        return
+    yield f"pooled sum: table of the rows of {', '.join(map(str, pattern.tables))}"
+    for term in pattern.terms:
+        yield f"  rows of {term.table} at the entries of {term.matrix}"

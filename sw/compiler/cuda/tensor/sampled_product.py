@@ -1,0 +1,118 @@
+"""Products of dense matrices where a sparse one has entries: the kernel, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sw.compiler.cuda.fusion import CXX_TYPES
+from sw.compiler.cuda.templates.template import MAXIMUM_VECTOR_BYTES
+from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from sw.compiler.cuda.tensor.patterns import SampledProduct
+from sw.workloads.embedding.model import MAXIMUM_DIM, TABLE_TYPES
+from sw.workloads.tensor.tensor import Tensor
+
+KERNEL = "gnarl_sampled_product"
+"""Name of the kernel: (rows, columns, samples, left, right, output, entries)."""
+
+_UNROLL = 4
+"""Entries of a group of lanes in flight: eight loads."""
+
+
+@dataclass(frozen=True)
+class SampledProductProgram:
+    """A sampled product, and the kernel for it.
+
+    dim
+        size of the index that is summed over.
+    arch, block_threads
+        as the configuration has them.
+    """
+
+    expression: KernelExpression
+    pattern: SampledProduct
+    dim: int
+    arch: str
+    block_threads: int
+
+    @property
+    def vector(self) -> int:
+        """Elements of a load: as many as divide ``dim``, up to 16 bytes."""
+        most = MAXIMUM_VECTOR_BYTES // TABLE_TYPES[self.expression.format].itemsize
+        return int(np.gcd(self.dim, most))
+
+    @property
+    def lanes(self) -> int:
+        """Of an entry: a power of two, enough for one load each where a warp has so many."""
+        return min(32, 1 << (self.dim // self.vector - 1).bit_length())
+
+    def blocks(self, entries: int) -> int:
+        """Of a launch; at least 1."""
+        return max(1, -(-entries * self.lanes // (self.block_threads * _UNROLL)))
+
+    @property
+    def source(self) -> str:
+        """CUDA C++."""
+        type = CXX_TYPES[self.expression.format]
+        parameters = (self.dim, self.block_threads, self.vector, self.lanes, _UNROLL)
+        return "\n".join(
+            [
+                f"// {self.expression.statement.result} by entries. Generated.",
+                '#include "gnarl/sampled_product.cuh"',
+                "",
+                f"using Code = gnarl::SampledProduct<{type}, {type}, "
+                f"{', '.join(map(str, parameters))}>;",
+                "",
+                f'extern "C" __global__ void __launch_bounds__({self.block_threads})',
+                f"{KERNEL}(const int* rows, const int* columns, const float* samples,",
+                f"    const {type}* left, const {type}* right, {type}* output,",
+                "    long long entries) {",
+                "  Code::run(rows, columns, samples, left, right, output, entries);",
+                "}",
+                "",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class SampledOperands:
+    """Arrays of a launch.
+
+    coordinates
+        int32 [2, entries]: rows of ``left``, and of ``right``.
+    samples
+        float32 [entries].
+    left, right
+        [rows, dim], of the expression's format.
+    """
+
+    coordinates: np.ndarray
+    samples: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+def sampled_program(
+    expression: KernelExpression, pattern: SampledProduct, arch: str, block_threads: int
+) -> SampledProductProgram:
+    """Raises ``WorkloadError`` for a size that is not known or not supported."""
+    inner = expression.stored_indices(pattern.left)[1]
+    dim = expression.require_size(pattern.left, inner, MAXIMUM_DIM)
+    return SampledProductProgram(expression, pattern, dim, arch, block_threads)
+
+
+def sampled_operands(
+    program: SampledProductProgram, tensors: Mapping[str, Tensor]
+) -> SampledOperands:
+    """All ``tensors`` have values of the format."""
+    expression, pattern = program.expression, program.pattern
+    samples = tensors[pattern.samples.tensor]
+    coordinates = expression.coordinates(pattern.samples, samples)
+    return SampledOperands(
+        coordinates.T.astype(np.int32, order="C"),
+        samples.values.astype(np.float32),
+        expression.rows(pattern.left, tensors[pattern.left.tensor]),
+        expression.rows(pattern.right, tensors[pattern.right.tensor]),
+    )

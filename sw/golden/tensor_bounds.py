@@ -1,0 +1,81 @@
+"""How far sums of products in float32 may be off what a statement means.
+
+Source: Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition, 2002), chapters 3
+and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sw.golden.float32_sums import UNDERFLOW, common_step, gamma
+from sw.golden.tensor import reference
+from sw.workloads.tensor.expression import Access, Call, Expression, Statement
+from sw.workloads.tensor.tensor import Tensor
+
+
+def sum_interval(
+    statement: Statement, tensors: Mapping[str, Tensor]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coordinates of the result, as ``reference`` has them, and float64 [n] the least and the
+    greatest that a float32 sum there may be before it is rounded to an output's type.
+
+    The statement is a sum of products of tensors, whose values are exact in float32. It holds for
+    sums in any order, products being rounded or fused with an addition, with gradual underflow. Of
+    n terms of up to m factors each takes part in at most n - 1 additions and m - 1 products, so
+    that the sum is within γ_k Σ|t| of the exact one, with k = n + m - 2 (Higham, section 4.2,
+    equation 4.4). Both ends are the exact sum where every order gives it: where all terms are
+    multiples of a number g and no magnitudes add up to more than 2^24 g.
+    """
+    terms = [list(_factors(term)) for term in _terms(statement.expression)]
+    coordinates, sums = reference(statement, tensors)
+    _, magnitudes = reference(statement, _mapped(tensors, np.abs))
+    _, counts = reference(statement, _mapped(tensors, np.ones_like))
+    steps, largest = (
+        {name: found(tensor.values) for name, tensor in tensors.items()}
+        for found in (_step, lambda values: max(1.0, np.abs(values).max(initial=0.0)))
+    )
+    step = min(math.prod(steps[factor.tensor] for factor in term) for term in terms)
+    if magnitudes.max(initial=0.0) <= 2.0**24 * step and step >= 2.0**-149:
+        return coordinates, sums, sums
+    factors = max(map(len, terms))
+    scale = max(math.prod(largest[factor.tensor] for factor in term) for term in terms)
+    # Besides, what the float64 sums here are off, generously.
+    relative = gamma(counts + factors - 2) + counts * factors * 2.0**-52
+    radii = relative * (1 + counts * 2.0**-50) * magnitudes + 2 * counts * UNDERFLOW * scale
+    # Partial sums may overflow where the whole does not.
+    radii[magnitudes + radii >= np.finfo(np.float32).max] = np.inf
+    return coordinates, *(np.nextafter(sums + s * radii, s * np.inf) for s in (-1.0, 1.0))
+
+
+def _step(values: np.ndarray) -> float:
+    return common_step(values.astype(np.float32))
+
+
+def _mapped(
+    tensors: Mapping[str, Tensor], function: Callable[..., np.ndarray]
+) -> dict[str, Tensor]:
+    return {name: replace(one, values=function(one.values)) for name, one in tensors.items()}
+
+
+def _terms(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.function == "add":
+        for part in expression.arguments:
+            yield from _terms(part)
+    else:
+        yield expression
+
+
+def _factors(expression: Expression) -> Iterator[Access]:
+    match expression:
+        case Access():
+            yield expression
+        case Call("mul", arguments):
+            for part in arguments:
+                yield from _factors(part)
+        case _:
+            raise ValueError(f"{expression}: must be a sum of products of tensors")

@@ -1,0 +1,66 @@
+"""Runs sampled products on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import numpy as np
+
+from sw.compiler.cuda.nvrtc import compile_kernel
+from sw.compiler.cuda.templates.template import INCLUDE
+from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledOperands, SampledProductProgram
+from sw.runtime.cuda.gpu.driver import (
+    Context,
+    DeviceMemory,
+    Event,
+    Stream,
+    call,
+    free_with,
+    load,
+    store,
+)
+from sw.runtime.cuda.gpu.gpus import require_gpu
+from sw.runtime.cuda.memory_layout import places
+
+_TYPES = (*(ctypes.c_void_p,) * 6, ctypes.c_longlong)
+"""Of the kernel's parameters."""
+
+
+class GpuSampledProduct:
+    """The kernel of a program, on a device. Raises ``GpuError`` where there is no such GPU."""
+
+    def __init__(self, program: SampledProductProgram, device: int = 0) -> None:
+        require_gpu(program.arch, device)
+        self._program = program
+        self._context = Context(device)
+        self._stream = Stream(self._context)
+        compiled = compile_kernel(program.source, program.arch, include=[INCLUDE], kernel=KERNEL)
+        image = np.frombuffer(compiled.cubin, np.uint8)
+        with self._context:
+            module = call("cuModuleLoadData", image.ctypes.data)
+            free_with(self, self._context, "cuModuleUnload", module)
+            self._function = call("cuModuleGetFunction", module, KERNEL.encode())
+
+    def run(self, operands: SampledOperands) -> tuple[np.ndarray, Mapping[str, int]]:
+        """Values of the entries, [entries]; blocks, and the kernel's nanoseconds by events."""
+        entries, type = len(operands.samples), operands.left.dtype
+        arrays = [*operands.coordinates, operands.samples, operands.left, operands.right]
+        begins, size = places([*(array.nbytes for array in arrays), entries * type.itemsize])
+        memory = DeviceMemory(self._context, size)
+        addresses = (memory.address + begins).tolist()
+        begin, end = Event(self._context), Event(self._context)
+        blocks = self._program.blocks(entries)
+        with self._context:
+            for address, array in zip(addresses, arrays, strict=False):
+                store(address, array)
+            begin.record(self._stream.handle)
+            call(
+                "cuLaunchKernel",
+                *(self._function, blocks, 1, 1, self._program.block_threads, 1, 1, 0),
+                *(self._stream.handle, ((*addresses, entries), _TYPES), 0),
+            )
+            end.record(self._stream.handle)
+            end.synchronise()
+            values = load(addresses[-1], (entries,), type)
+            return values, {"blocks": blocks, "kernel_ns": round(1e6 * end.ms_since(begin))}

@@ -1,0 +1,59 @@
+"""What differs between kinds of workloads: models of embedding layers, and expressions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic
+
+from sw.program.program import Launch, Program
+from sw.program.tensor_spec import Array
+from sw.runtime.machine import JobT
+from sw.runtime.report import Figures
+from sw.runtime.result import Result
+from sw.runtime.vanished import Given
+from sw.runtime.verify import Verification
+
+
+class Kind(ABC, Generic[JobT]):
+    """Methods are those of ``sw.runtime.target.Target``."""
+
+    @abstractmethod
+    def inputs(
+        self,
+        program: Program,
+        workload: Any,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+        options: Mapping[str, Any],
+    ) -> Any: ...
+
+    @abstractmethod
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]: ...
+
+    @abstractmethod
+    def given(self, program: Program, inputs: Any) -> Iterator[Given]: ...
+
+    @abstractmethod
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> JobT: ...
+
+    @abstractmethod
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]: ...
+
+    @abstractmethod
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]: ...
+
+    @abstractmethod
+    def verify(
+        self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> Verification: ...
+
+    @abstractmethod
+    def figures(self, program: Program, result: Result[JobT]) -> Figures: ...
+
+    @abstractmethod
+    def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None: ...

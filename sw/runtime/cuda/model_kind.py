@@ -1,0 +1,54 @@
+"""Models of embedding layers as workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sw.program.program import Launch, Program
+from sw.program.tensor_spec import Array
+from sw.runtime.cuda.figures import figures
+from sw.runtime.cuda.inputs import bind, embedding_of, given, inputs, unbind
+from sw.runtime.cuda.kind import Kind
+from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
+from sw.runtime.cuda.picture import draw_grid
+from sw.runtime.cuda.verify import golden, reference, verify
+from sw.runtime.result import Result
+from sw.runtime.verify import Verification
+
+
+class ModelKind(Kind[EmbeddingJob]):
+    """See ``Kind``."""
+
+    inputs = staticmethod(inputs)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
+    figures = staticmethod(figures)
+
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> EmbeddingJob:
+        """``mapping``: one of ``MAPPINGS``."""
+        _, tables, batch = unbind(program, tensors)
+        compiled = embedding_of(program)
+        grid = chosen_grid(compiled, batch, options.get("mapping"))
+        return EmbeddingJob(compiled, tables, batch, *grid)
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return golden(*unbind(program, tensors))
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return reference(*unbind(program, tensors))
+
+    def verify(
+        self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> Verification:
+        """Within a bound where sums depend on their order, see ``sw.runtime.cuda.verify``."""
+        return verify(*unbind(program, tensors), outputs)
+
+    def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:
+        """What each block of the grid does."""
+        job = result.launches[0].job
+        title = f"{title}, {job.batch.size:,} samples"
+        draw_grid(job.program, job.batch, job.grid, title, path)

@@ -1,0 +1,1 @@
+"""Expressions of tensors on a GPU, or on its emulation."""

@@ -1,0 +1,178 @@
+"""Expressions as workloads: operands as arrays of kernels, and what results must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.program import EmbeddingProgram
+from sw.compiler.cuda.sections import decode
+from sw.compiler.cuda.tensor.compile import ExpressionProgram
+from sw.compiler.cuda.tensor.pooled_sum import bags, stacked_table
+from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_operands
+from sw.golden.words import from_words, named_words
+from sw.program.program import Launch, Program
+from sw.program.tensor_spec import Array
+from sw.runtime.cuda.figures import figures as embedding_figures
+from sw.runtime.cuda.job_machine import CudaJob
+from sw.runtime.cuda.kind import Kind
+from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
+from sw.runtime.cuda.picture import draw_grid
+from sw.runtime.cuda.tensor import verification
+from sw.runtime.cuda.tensor.sampled_product import SampledProductJob
+from sw.runtime.report import Chart, Figures
+from sw.runtime.result import Result
+from sw.runtime.vanished import Given, elements
+from sw.runtime.verify import Verification, entry_name
+from sw.workloads.embedding.model import MAXIMUM_BATCH
+from sw.workloads.tensor.operands import Operand, all_operands, bind_operands
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.workload import TensorWorkload
+
+
+@dataclass(frozen=True)
+class PooledSumJob(EmbeddingJob):
+    """``modes``: the dimension of the result that each level of it stores."""
+
+    modes: tuple[int, ...]
+
+    def outputs(self, buffers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        found = super().outputs(buffers)
+        is_vector = len(self.modes) == 1
+        return {
+            name: (array[:, 0] if is_vector else array).transpose(np.argsort(self.modes))
+            for name, array in found.items()
+        }
+
+
+class TensorKind(Kind[CudaJob]):
+    """See ``Kind``."""
+
+    def inputs(
+        self,
+        program: Program,
+        workload: TensorWorkload | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+        options: Mapping[str, Any],
+    ) -> dict[str, Operand]:
+        """The operands, from files in place of the workload's own.
+
+        Raises ``WorkloadError`` naming those that are in neither, and what models have only.
+        """
+        if values is not None:
+            raise WorkloadError(
+                "--values: not supported for expressions: --tensor NAME=PATH gives their tensors"
+            )
+        if options.get("batch") is not None:
+            raise WorkloadError(
+                f"--batch {options['batch']}: not supported for expressions, whose operands have "
+                "rows of their own: must be left out"
+            )
+        own = workload.inputs if workload is not None else None
+        return all_operands(program.workload, _compiled(program).expression.statement, own, tensors)
+
+    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+        """See ``bind_operands``."""
+        expression = _compiled(program).expression
+        return {**bind_operands(expression.statement, inputs, expression.sizes)}
+
+    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+        tensors = self.bind(program, inputs)
+        return (elements(spec, tensors[spec.name]) for spec in program.inputs)
+
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> CudaJob:
+        """``mapping``: one of ``MAPPINGS``, of pooled sums only. Raises ``WorkloadError`` for
+        values that the format does not hold, and for more rows than a batch has."""
+        compiled, mapping = _compiled(program), options.get("mapping")
+        statement, operands = compiled.expression.statement, _operands(compiled, tensors)
+        if isinstance(compiled, SampledProductProgram):
+            if mapping is not None:
+                raise WorkloadError(
+                    f"mapping = {mapping!r}: not supported for sampled products, whose entries "
+                    "are dealt evenly: must be left out"
+                )
+            return _sampled_job(compiled, operands)
+        batch = bags(compiled.expression, compiled.pattern, operands)
+        if batch.size > MAXIMUM_BATCH:
+            raise WorkloadError(
+                f"{program.workload}: the result has {batch.size:,} rows: must be at most "
+                f"{MAXIMUM_BATCH:,}"
+            )
+        table = stacked_table(compiled.expression, compiled.pattern, operands)
+        grid = chosen_grid(compiled.embedding, batch, mapping)
+        modes = statement.formats[statement.result.tensor].modes
+        return PooledSumJob(compiled.embedding, [table], batch, *grid, modes)
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        """The bits that the result must have where sums do not depend on their order, but for
+        signs of zeros."""
+        compiled = _compiled(program)
+        return verification.golden(program, compiled.expression, _operands(compiled, tensors))
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        compiled = _compiled(program)
+        return verification.reference(program, compiled.expression, _operands(compiled, tensors))
+
+    def verify(
+        self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> Verification:
+        """See ``sw.runtime.cuda.tensor.verification``."""
+        compiled = _compiled(program)
+        operands = _operands(compiled, tensors)
+        return verification.verify(program, compiled.expression, operands, outputs)
+
+    def figures(self, program: Program, result: Result[Any]) -> Figures:
+        """Operations are products that are added."""
+        job = result.launches[0].job
+        if isinstance(job, EmbeddingJob):
+            return embedding_figures(program, result)
+        operations = job.operands.samples.size * job.program.dim
+        launch = Chart("Launch", list(result.counters.items()), 0)
+        statistics = {**program.statistics, "entries": job.operands.samples.size}
+        return Figures(operations, statistics=statistics, charts=[launch])
+
+    def draw(self, program: Program, result: Result[Any], title: str, path: Path) -> None:
+        """What each block of the grid does, of pooled sums."""
+        job = result.launches[0].job
+        if not isinstance(job, EmbeddingJob):
+            raise WorkloadError("--timeline: not supported for sampled products")
+        draw_grid(job.program, job.batch, job.grid, f"{title}, {job.batch.size:,} rows", path)
+
+
+def _compiled(program: Program) -> ExpressionProgram:
+    compiled = decode(program.launches[0])
+    assert not isinstance(compiled, EmbeddingProgram)
+    return compiled
+
+
+def _operands(compiled: ExpressionProgram, tensors: Mapping[str, Array]) -> dict[str, Tensor]:
+    """With values of the expression's format, as float64. Raises ``WorkloadError`` naming the first
+    entry that it does not hold."""
+    format = compiled.expression.format
+    return {name: _of_format(name, Tensor.from_any(tensors[name]), format) for name in tensors}
+
+
+def _of_format(name: str, tensor: Tensor, format: str) -> Tensor:
+    words = named_words(tensor.values, format, lambda at: entry_name(name, tensor.coordinates[at]))
+    return replace(tensor, values=from_words(words, format))
+
+
+def _sampled_job(
+    compiled: SampledProductProgram, operands: Mapping[str, Tensor]
+) -> SampledProductJob:
+    statement, samples = compiled.expression.statement, compiled.pattern.samples
+    # The result has the entries of the samples, and perhaps its indices in another order.
+    modes = [samples.indices.index(index) for index in statement.result.indices]
+    tensor = operands[samples.tensor]
+    shape = tuple(tensor.shape[mode] for mode in modes)
+    arrays = sampled_operands(compiled, operands)
+    return SampledProductJob(compiled, arrays, tensor.coordinates[:, modes], shape)

@@ -1,0 +1,100 @@
+"""What an expression's result must be: the golden model that all targets share.
+
+Products and sums are in float32, as the golden model of statements does them, and are rounded to
+the format at last. Kernels add in an order of their own: results must be within the bound of
+``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from sw.golden import tensor as golden_model
+from sw.golden.tensor_bounds import sum_interval
+from sw.golden.words import typed
+from sw.program.program import Program
+from sw.program.tensor_spec import Array
+from sw.runtime.verify import Verification, compare, difference, entry_name
+from sw.workloads.embedding.model import TABLE_TYPES
+from sw.workloads.tensor.program_tensors import result_array
+from sw.workloads.tensor.shapes import check_shapes
+from sw.workloads.tensor.tensor import Tensor
+
+_SUMS = "float32"
+
+
+def golden(
+    program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
+) -> dict[str, Array]:
+    """The result by name; operands have values of the expression's format."""
+    coordinates, words = golden_model.evaluate(expression.statement, operands, _SUMS)
+    return _result(program, expression, operands, coordinates, _rounded(expression, words))
+
+
+def reference(
+    program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
+) -> dict[str, Array]:
+    """The same in float64."""
+    entries = golden_model.reference(expression.statement, operands)
+    return _result(program, expression, operands, *entries)
+
+
+def verify(
+    program: Program,
+    expression: KernelExpression,
+    operands: Mapping[str, Tensor],
+    outputs: Mapping[str, Array],
+) -> Verification:
+    """Compares a result, which has the golden model's entries, with it and with float64."""
+    arguments = (program, expression, operands)
+    wanted = golden(*arguments)
+    found = compare(program.outputs, outputs, wanted, reference(*arguments))
+    if found.bit_exact:
+        return found
+    coordinates, *ends = sum_interval(expression.statement, operands)
+    low, high = (_result(*arguments, coordinates, _rounded(expression, end)) for end in ends)
+    (name,) = outputs
+    got, right, least, most = (
+        _elements(each[name]).astype(np.float64) for each in (outputs, wanted, low, high)
+    )
+    same = (got == right) | (np.isnan(got) & np.isnan(right))
+    wrong = ~(same | (least <= got) & (got <= most))
+    first = ""
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        array = outputs[name]
+        place = (
+            np.unravel_index(at, array.shape)
+            if isinstance(array, np.ndarray)
+            else array.coordinates[at]
+        )
+        first = f"{entry_name(name, np.array(place))}: {got[at]!r}, must be "
+        first += repr(least[at]) if least[at] == most[at] else f"{least[at]!r} to {most[at]!r}"
+    return Verification(False, difference(int(wrong.sum()), len(wrong), first), found.max_rel_error)
+
+
+def _rounded(expression: KernelExpression, sums: np.ndarray) -> np.ndarray:
+    """Sums as results: from words of float32, or from float64."""
+    with np.errstate(over="ignore"):
+        numbers = typed(sums, _SUMS) if sums.dtype == np.uint32 else sums.astype(np.float32)
+        return numbers.astype(TABLE_TYPES[expression.format])
+
+
+def _result(
+    program: Program,
+    expression: KernelExpression,
+    operands: Mapping[str, Tensor],
+    coordinates: np.ndarray,
+    values: np.ndarray,
+) -> dict[str, Array]:
+    (spec,) = program.outputs
+    shapes = {name: tensor.shape for name, tensor in operands.items()}
+    sizes = check_shapes(expression.statement, shapes)
+    return {spec.name: result_array(spec, sizes, coordinates, values)}
+
+
+def _elements(array: Array) -> np.ndarray:
+    return array.reshape(-1) if isinstance(array, np.ndarray) else array.values
