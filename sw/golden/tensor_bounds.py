@@ -7,7 +7,7 @@ and 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,25 +35,34 @@ def sum_interval(
     coordinates, sums = reference(statement, tensors)
     _, magnitudes = reference(statement, _mapped(tensors, np.abs))
     _, counts = reference(statement, _mapped(tensors, np.ones_like))
-    steps, largest = (
-        {name: found(tensor.values) for name, tensor in tensors.items()}
-        for found in (_step, lambda values: max(1.0, np.abs(values).max(initial=0.0)))
-    )
-    step = min(math.prod(steps[factor.tensor] for factor in term) for term in terms)
-    if magnitudes.max(initial=0.0) <= 2.0**24 * step and step >= 2.0**-149:
+    step = min(_product(term, tensors, _step) for term in terms)
+    largest = max(_product(term, tensors, _largest) for term in terms)
+    limit = float(np.finfo(np.float32).max)
+    most = magnitudes.max(initial=0.0)
+    if most <= min(2.0**24 * step, limit) and largest <= limit and step >= 2.0**-149:
         return coordinates, sums, sums
     factors = max(map(len, terms))
-    scale = max(math.prod(largest[factor.tensor] for factor in term) for term in terms)
     # Besides, what the float64 sums here are off, generously.
     relative = gamma(counts + factors - 2) + counts * factors * 2.0**-52
-    radii = relative * (1 + counts * 2.0**-50) * magnitudes + 2 * counts * UNDERFLOW * scale
-    # Partial sums may overflow where the whole does not.
-    radii[magnitudes + radii >= np.finfo(np.float32).max] = np.inf
+    radii = relative * (1 + counts * 2.0**-50) * magnitudes + 2 * counts * UNDERFLOW * largest
+    # Partial sums and products may overflow where the whole does not.
+    radii[(magnitudes + radii >= limit) | (largest > limit)] = np.inf
     return coordinates, *(np.nextafter(sums + s * radii, s * np.inf) for s in (-1.0, 1.0))
 
 
 def _step(values: np.ndarray) -> float:
     return common_step(values.astype(np.float32))
+
+
+def _largest(values: np.ndarray) -> float:
+    """Magnitude, at least 1: of a product's parts none is larger than the product of these."""
+    return float(np.abs(values).max(initial=1.0))
+
+
+def _product(
+    term: Sequence[Access], tensors: Mapping[str, Tensor], of: Callable[[np.ndarray], float]
+) -> float:
+    return math.prod(of(tensors[factor.tensor].values) for factor in term)
 
 
 def _mapped(

@@ -38,13 +38,14 @@ class KernelExpression:
         or more than ``most``."""
         if index not in self.sizes:
             raise WorkloadError(
-                f"size of index {index}: is not known, and the kernel is made for it: "
-                f"--tensor {access.tensor}=PATH gives it"
+                f"expression, column {access.column}: the size of index {index} is not known, and "
+                f"the kernel is made for it: --tensor {access.tensor}=PATH gives it"
             )
         size = self.sizes[index]
         if not 1 <= size <= most:
             raise WorkloadError(
-                f"index {index} has size {size:,} in {access}: must be from 1 to {most:,}"
+                f"expression, column {access.column}: index {index} of {access} has size {size:,}: "
+                f"must be from 1 to {most:,}"
             )
         return size
 
@@ -52,7 +53,8 @@ class KernelExpression:
         """A dense tensor as it is stored: [outer, inner], of the format's type, aligned to 16
         bytes; [outer, 1] for vectors. Values must be those of the format."""
         stored = tensor.to_dense().transpose(self.statement.formats[access.tensor].modes)
-        return stored.reshape(len(stored), -1).astype(TABLE_TYPES[self.format], order="C")
+        rows = stored if stored.ndim == 2 else stored[:, np.newaxis]
+        return rows.astype(TABLE_TYPES[self.format], order="C")
 
     def coordinates(self, access: Access, tensor: Tensor) -> np.ndarray:
         """Of a matrix's entries, as its levels have them: int64 [entries, 2]."""

@@ -24,10 +24,7 @@ from sw.workloads.tensor.expression import (
 )
 from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
-_FORMS = (
-    "must be X(i,j)=B(i,k)*C(k,j), with any number of such products, x(i)=B(i,k)*c(k), or "
-    "X(i,j)=B(i,j)*C(i,k)*D(j,k)"
-)
+_FORMS = "must be a sum of products B(i,k)*C(k,j) or B(i,k)*c(k), or one B(i,j)*C(i,k)*D(j,k)"
 _SIGNS = {"sub": "-", "neg": "-"}
 
 _SPARSE = ("ds", "ss")
@@ -95,23 +92,21 @@ def match(statement: Statement) -> Pattern:
 def _pooled_term(statement: Statement, factors: Sequence[Access]) -> PooledTerm:
     result = statement.result
     if len(factors) != 2:
-        product = "*".join(map(str, factors))
-        _refuse(factors[0], f"a term of {len(factors)} factors, {product}", _FORMS)
+        _refuse(factors[0], f"term {'*'.join(map(str, factors))}", _FORMS)
     if len(result.indices) not in (1, 2):
-        _refuse(result, f"a result of {len(result.indices)} indices", _FORMS)
+        _refuse(result, f"a result of {len(result.indices)} dimensions", _FORMS)
     row, *columns = stored_indices(result, statement.formats[result.tensor])
     with_row = [factor for factor in factors if row in factor.indices]
     if len(with_row) != 1:
-        which = "both factors" if with_row else "no factor"
-        _refuse(factors[0], f"{'*'.join(map(str, factors))} with index {row} in {which}", _FORMS)
+        _refuse(factors[0], f"{factors[0]}*{factors[1]} for {result}", _FORMS)
     (matrix,) = with_row
     table = factors[0] if matrix is factors[1] else factors[1]
     inner = [index for index in matrix.indices if index != row]
     if len(inner) != 1 or set(table.indices) != {*inner, *columns} or inner[0] in columns:
-        _refuse(factors[0], f"{matrix}*{table} in a result {result}", _FORMS)
-    _require_format(statement, result, (row, *columns), None, "dense pooled rows")
+        _refuse(factors[0], f"{matrix}*{table} for {result}", _FORMS)
+    _require_format(statement, result, (row, *columns), None, "dense rows")
     _require_format(statement, matrix, (row, *inner), _SPARSE, "rows of entries")
-    _require_format(statement, table, (*inner, *columns), None, "dense rows of a table")
+    _require_format(statement, table, (*inner, *columns), None, "dense rows")
     if statement.order[0] != row:
         _refuse_order(statement, f"begin with {row}")
     return PooledTerm(matrix, table)
@@ -121,8 +116,7 @@ def _sampled_product(statement: Statement, factors: Sequence[Access]) -> Sampled
     result = statement.result
     sampling = [factor for factor in factors if set(factor.indices) == set(result.indices)]
     if len(result.indices) != 2 or len(sampling) != 1:
-        product = "*".join(map(str, factors))
-        _refuse(factors[0], f"the product {product} in a result {result}", _FORMS)
+        _refuse(factors[0], f"{'*'.join(map(str, factors))} for {result}", _FORMS)
     (samples,) = sampling
     row, column = stored_indices(result, statement.formats[result.tensor])
     left, right = (factor for factor in factors if factor is not samples)
@@ -135,7 +129,7 @@ def _sampled_product(statement: Statement, factors: Sequence[Access]) -> Sampled
     levels = statement.formats[samples.tensor].letters
     _require_format(statement, result, (row, column), (levels,), f"the entries of {samples.tensor}")
     for access, outer in ((left, row), (right, column)):
-        _require_format(statement, access, (outer, *inner), None, "dense rows of a table")
+        _require_format(statement, access, (outer, *inner), None, "dense rows")
     if statement.order != (row, column, *inner):
         _refuse_order(statement, f"be {','.join((row, column, *inner))}")
     return SampledProduct(samples, left, right)
@@ -164,7 +158,7 @@ def _require_format(
     _refuse(
         access,
         f"{access} in format {format}",
-        f"must be {wanted}, {what} by {','.join(indices)}",
+        f"must be {what}, {indices[0]} outermost: {wanted}",
     )
 
 

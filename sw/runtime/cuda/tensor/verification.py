@@ -62,18 +62,23 @@ def verify(
     )
     same = (got == right) | (np.isnan(got) & np.isnan(right))
     wrong = ~(same | (least <= got) & (got <= most))
-    first = ""
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        array = outputs[name]
-        place = (
-            np.unravel_index(at, array.shape)
-            if isinstance(array, np.ndarray)
-            else array.coordinates[at]
-        )
-        first = f"{entry_name(name, np.array(place))}: {got[at]!r}, must be "
-        first += repr(least[at]) if least[at] == most[at] else f"{least[at]!r} to {most[at]!r}"
-    return Verification(False, difference(int(wrong.sum()), len(wrong), first), found.max_rel_error)
+    if not wrong.any():
+        return found
+    at = int(np.argmax(wrong))
+    allowed = dict.fromkeys([float(least[at]), float(most[at])])
+    first = (
+        f"{entry_name(name, _place(outputs[name], at))}: {float(got[at])!r}, "
+        f"must be {' to '.join(map(repr, allowed))}"
+    )
+    text = difference(int(wrong.sum()), len(wrong), first)
+    return Verification(False, text, found.max_rel_error)
+
+
+def _place(array: Array, at: int) -> np.ndarray:
+    """Coordinates of an element, by its number among those of ``_elements``."""
+    if isinstance(array, np.ndarray):
+        return np.array(np.unravel_index(at, array.shape))
+    return array.coordinates[at]
 
 
 def _rounded(expression: KernelExpression, sums: np.ndarray) -> np.ndarray:
