@@ -200,7 +200,7 @@ def start_error(driver: object) -> str | None:
         ),
         (
             ["run", CONFIG, "x", "--tensor", "B=b.mtx", "--backend", "emulation"],
-            "gnarl: --tensor B: not supported by target cuda: --values gives tables and inputs",
+            "gnarl: --tensor B: not supported for models: --values gives tables and inputs",
         ),
         (
             ["run", CONFIG, "x", "--waves", "w.fst", "--backend", "emulation"],

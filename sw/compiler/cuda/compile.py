@@ -23,7 +23,6 @@ from sw.workloads.tensor.workload import TensorWorkload
 CudaWorkload = EmbeddingModel | TensorWorkload
 
 PASSES = (
-    Pass("match", "what a template computes of an expression; models have no such pass"),
     Pass("group", "features of equal kind, rows and nearly equal bags, with their candidates"),
     Pass("schedule", "occupancy and a schedule for each feature, by the cost model or from a file"),
     Pass("fuse", "the kernel's source: a branch for each distinct pair of kind and schedule"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hw.lib.errors import ProgramError, WorkloadError
@@ -11,10 +11,10 @@ from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.compiler.cuda.tensor.patterns import Pattern, SampledProduct, match
+from sw.compiler.cuda.tensor.patterns import SampledProduct, match
 from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram, bags, pooled_model
 from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_program
-from sw.compiler.passes import Trace, text_of
+from sw.compiler.passes import Trace
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 from sw.workloads.tensor.operands import grown_shapes
 from sw.workloads.tensor.shapes import check_shapes
@@ -36,7 +36,6 @@ def compile_expression(
     """
     statement, operands = workload.statement, workload.inputs or {}
     pattern = match(statement)
-    trace.after("match", lambda: {"txt": text_of(_described(pattern))})
     known = check_shapes(statement, grown_shapes(statement, operands), complete=False)
     sizes = {index: known[index] for index in pattern.sized if index in known}
     expression = KernelExpression(workload.name, workload.text, statement, sizes, config.format)
@@ -81,12 +80,3 @@ def _from_plan(plan: dict[str, Any], config: CudaConfig, place: str) -> Expressi
     model = pooled_model(expression, pattern)
     schedules = schedule_file.from_text(json.dumps(plan["schedules"]), model, config, place)
     return PooledSumProgram(expression, pattern, build_program(model, schedules))
-
-
-def _described(pattern: Pattern) -> Iterator[str]:
-    if isinstance(pattern, SampledProduct):
-        yield f"sampled product: {pattern.left}*{pattern.right} at the entries of {pattern.samples}"
-        return
-    yield f"pooled sum: table of the rows of {', '.join(map(str, pattern.tables))}"
-    for term in pattern.terms:
-        yield f"  rows of {term.table} at the entries of {term.matrix}"

@@ -50,8 +50,13 @@ def test_every_size_of_block_is_allowed_on_every_architecture(
         ),
         ({"checked": 1}, "checked = 1: must be true or false"),
         (
+            {"format": "float64"},
+            "format = 'float64': must be one of float32, float16, bfloat16",
+        ),
+        (
             {"threads": 1},
-            "threads = 1: no such field; there are arch, block_threads, blocks_per_sm, checked",
+            "threads = 1: no such field; there are arch, block_threads, blocks_per_sm, checked, "
+            "format",
         ),
     ],
 )
