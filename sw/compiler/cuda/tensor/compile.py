@@ -73,7 +73,8 @@ def _from_plan(plan: dict[str, Any], config: CudaConfig, place: str) -> Expressi
     read = read_expression(plan["statement"])
     pattern, sizes = match(read.statement), plan["sizes"]
     if set(sizes) != set(pattern.sized) or any(type(size) is not int for size in sizes.values()):
-        raise ProgramError(f"{place}: sizes: must be those of {', '.join(pattern.sized)}")
+        indices = ", ".join(pattern.sized)
+        raise ProgramError(f"{place}: sizes: must be whole numbers, of {indices}")
     expression = KernelExpression(read.name, read.text, read.statement, sizes, config.format)
     if isinstance(pattern, SampledProduct):
         return sampled_program(expression, pattern, config.arch, config.block_threads)
