@@ -15,7 +15,16 @@ from sw.workloads.embedding.model import MAXIMUM_DIM, TABLE_TYPES
 from sw.workloads.tensor.tensor import Tensor
 
 KERNEL = "gnarl_sampled_product"
-"""Name of the kernel: (rows, columns, samples, left, right, output, entries)."""
+PARAMETERS = {
+    "rows": "const int*",
+    "columns": "const int*",
+    "samples": "const float*",
+    "left": "const Table*",
+    "right": "const Table*",
+    "output": "Table*",
+    "entries": "long long",
+}
+"""Of the kernel: names and types."""
 
 _UNROLL = 4
 """Entries of a group of lanes in flight: eight loads."""
@@ -55,21 +64,21 @@ class SampledProductProgram:
     @property
     def source(self) -> str:
         """CUDA C++."""
-        type = CXX_TYPES[self.expression.format]
-        parameters = (self.dim, self.block_threads, self.vector, self.lanes, _UNROLL)
+        numbers = (self.dim, self.block_threads, self.vector, self.lanes, _UNROLL)
+        parameters = [f"{type} {name}" for name, type in PARAMETERS.items()]
         return "\n".join(
             [
                 f"// {self.expression.statement.result} by entries. Generated.",
                 '#include "gnarl/sampled_product.cuh"',
                 "",
-                f"using Code = gnarl::SampledProduct<{type}, {type}, "
-                f"{', '.join(map(str, parameters))}>;",
+                f"using Table = {CXX_TYPES[self.expression.format]};",
+                f"using Code = gnarl::SampledProduct<Table, {', '.join(map(str, numbers))}>;",
                 "",
-                f'extern "C" __global__ void __launch_bounds__({self.block_threads})',
-                f"{KERNEL}(const int* rows, const int* columns, const float* samples,",
-                f"    const {type}* left, const {type}* right, {type}* output,",
-                "    long long entries) {",
-                "  Code::run(rows, columns, samples, left, right, output, entries);",
+                'extern "C" __global__ void '
+                f"__launch_bounds__({self.block_threads}, {self.blocks_per_sm})",
+                f"{KERNEL}(",
+                f"    {', '.join(parameters)}) {{",
+                f"  Code::run({', '.join(PARAMETERS)});",
                 "}",
                 "",
             ]

@@ -14,8 +14,7 @@ namespace gnarl {
 // kVector   elements of a load; divides kDim
 // kLanes    lanes of a group; a power of two, at most 32
 // kUnroll   entries of a group in flight, each with a load from either matrix
-template <class Table, class Output, int kDim, int kBlockThreads, int kVector, int kLanes,
-          int kUnroll>
+template <class Table, int kDim, int kBlockThreads, int kVector, int kLanes, int kUnroll>
 struct SampledProduct {
   static_assert(kDim % kVector == 0, "vectors must not straddle rows");
   static constexpr int kGroups = kBlockThreads / kLanes;
@@ -24,7 +23,7 @@ struct SampledProduct {
 
   static __device__ __forceinline__ void run(const int* rows, const int* columns,
                                              const float* samples, const Table* left,
-                                             const Table* right, Output* output,
+                                             const Table* right, Table* output,
                                              long long entries) {
     const int lane = threadIdx.x % kLanes;
     const int group = threadIdx.x / kLanes;
@@ -67,7 +66,7 @@ struct SampledProduct {
           totals[u] += __shfl_xor_sync(kFullWarp, totals[u], distance, kLanes);
         }
         const long long entry = first + u * kGroups + group;
-        if (lane == 0 && entry < entries) output[entry] = from_float<Output>(totals[u]);
+        if (lane == 0 && entry < entries) output[entry] = from_float<Table>(totals[u]);
       }
     }
   }
