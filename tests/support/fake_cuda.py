@@ -24,7 +24,6 @@ from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _ILLEGAL_ADDRESS = 700
-_PARAMETERS_OF = {**PARAMETERS_OF, sampled_product.KERNEL: sampled_product.PARAMETERS}
 
 Call = Callable[..., Any]
 
@@ -55,7 +54,11 @@ def live(what: str) -> int:
     return int(_driver().fake_count(what.encode()))
 
 
-PARAMETERS_OF = {KERNEL: PARAMETERS, MAP_KERNEL: MAP_PARAMETERS}
+PARAMETERS_OF = {
+    KERNEL: PARAMETERS,
+    MAP_KERNEL: MAP_PARAMETERS,
+    sampled_product.KERNEL: sampled_product.PARAMETERS,
+}
 """Of kernels whose parameters are not four of 64 bits, in the form of ``PARAMETERS``."""
 
 _kernels: list[EmulatedKernels] = []
@@ -81,7 +84,7 @@ def _install() -> None:
     nvrtc.compile_kernel = _compile  # type: ignore[assignment]
     nvrtc.nvrtc_version = lambda: (13, 0)  # type: ignore[assignment]
     _driver().fake_on_launch(_launched)
-    for kernel, parameters in _PARAMETERS_OF.items():
+    for kernel, parameters in PARAMETERS_OF.items():
         types = "".join("i" if type == "int" else "l" for type in parameters.values())
         _driver().fake_parameters(kernel.encode(), types.encode())
 
@@ -124,7 +127,7 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
 
 def _parameters(kernel: str) -> Sequence[str]:
     """Types of a kernel's parameters."""
-    return list(_PARAMETERS_OF[kernel].values()) if kernel in _PARAMETERS_OF else [""] * 4
+    return list(PARAMETERS_OF[kernel].values()) if kernel in PARAMETERS_OF else [""] * 4
 
 
 def _memory() -> list[GlobalArray]:

@@ -40,7 +40,7 @@ def compile_expression(
     sizes = {index: known[index] for index in pattern.sized if index in known}
     expression = KernelExpression(workload.name, workload.text, statement, sizes, config.format)
     if isinstance(pattern, SampledProduct):
-        program = sampled_program(expression, pattern, config.arch, config.block_threads)
+        program = sampled_program(expression, pattern, config)
         trace.after("fuse", lambda: {"cu": program.source})
         return program
     model = pooled_model(expression, pattern)
@@ -77,7 +77,7 @@ def _from_plan(plan: dict[str, Any], config: CudaConfig, place: str) -> Expressi
         raise ProgramError(f"{place}: sizes: must be whole numbers, of {indices}")
     expression = KernelExpression(read.name, read.text, read.statement, sizes, config.format)
     if isinstance(pattern, SampledProduct):
-        return sampled_program(expression, pattern, config.arch, config.block_threads)
+        return sampled_program(expression, pattern, config)
     model = pooled_model(expression, pattern)
     schedules = schedule_file.from_text(json.dumps(plan["schedules"]), model, config, place)
     return PooledSumProgram(expression, pattern, build_program(model, schedules))

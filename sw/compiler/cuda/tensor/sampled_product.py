@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.fusion import CXX_TYPES
 from sw.compiler.cuda.templates.template import MAXIMUM_VECTOR_BYTES
 from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
@@ -29,6 +30,9 @@ PARAMETERS = {
 _UNROLL = 4
 """Entries of a group of lanes in flight: eight loads."""
 
+_THREADS_PER_SM = 512
+"""With 128 registers each. Where ptxas is free to save registers it spreads loads over a round."""
+
 
 @dataclass(frozen=True)
 class SampledProductProgram:
@@ -38,6 +42,8 @@ class SampledProductProgram:
         size of the index that is summed over.
     arch, block_threads
         as the configuration has them.
+    blocks_per_sm
+        what leaves enough registers, so that all loads of a round are in flight.
     """
 
     expression: KernelExpression
@@ -45,6 +51,7 @@ class SampledProductProgram:
     dim: int
     arch: str
     block_threads: int
+    blocks_per_sm: int
 
     @property
     def vector(self) -> int:
@@ -77,7 +84,7 @@ class SampledProductProgram:
                 'extern "C" __global__ void '
                 f"__launch_bounds__({self.block_threads}, {self.blocks_per_sm})",
                 f"{KERNEL}(",
-                f"    {', '.join(parameters)}) {{",
+                "    " + ",\n    ".join(parameters) + ") {",
                 f"  Code::run({', '.join(PARAMETERS)});",
                 "}",
                 "",
@@ -104,12 +111,14 @@ class SampledOperands:
 
 
 def sampled_program(
-    expression: KernelExpression, pattern: SampledProduct, arch: str, block_threads: int
+    expression: KernelExpression, pattern: SampledProduct, config: CudaConfig
 ) -> SampledProductProgram:
     """Raises ``WorkloadError`` for a size that is not known or not supported."""
     inner = expression.stored_indices(pattern.left)[1]
     dim = expression.require_size(pattern.left, inner, MAXIMUM_DIM)
-    return SampledProductProgram(expression, pattern, dim, arch, block_threads)
+    threads = config.block_threads
+    blocks = config.blocks_per_sm or max(1, _THREADS_PER_SM // threads)
+    return SampledProductProgram(expression, pattern, dim, config.arch, threads, blocks)
 
 
 def sampled_operands(

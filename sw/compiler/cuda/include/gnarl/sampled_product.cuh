@@ -50,10 +50,11 @@ struct SampledProduct {
           one[u] = load_pack<kVector>(of_left[u] + column);
           other[u] = load_pack<kVector>(of_right[u] + column);
         }
+        // Elements outside: the first products need all loads, which so stay together.
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
+        for (int v = 0; v < kVector; ++v) {
 #pragma unroll
-          for (int v = 0; v < kVector; ++v) {
+          for (int u = 0; u < kUnroll; ++u) {
             totals[u] = fmaf(weights[u] * to_float(one[u].elements[v]),
                              to_float(other[u].elements[v]), totals[u]);
           }
