@@ -182,7 +182,7 @@ def test_a_source_that_is_not_what_the_plan_gives(tmp_path: Path) -> None:
         sections["source"] = np.frombuffer(source, np.uint8)
 
     found = refusal(tmp_path, sampled, other)
-    assert found.startswith("section 'source': line 4 is ")
+    assert found.startswith("section 'source': line 5 is ")
 
 
 def test_codes_of_a_sampled_product(tmp_path: Path) -> None:
