@@ -17,6 +17,7 @@ from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
 from sw.compiler.cuda.tensor.patterns import PooledSum
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
+    MAXIMUM_BATCH,
     MAXIMUM_DIM,
     MAXIMUM_ROWS,
     Batch,
@@ -83,8 +84,16 @@ def stacked_table(
 def bags(expression: KernelExpression, pattern: PooledSum, tensors: Mapping[str, Tensor]) -> Batch:
     """What the matrices look up: a sample for each of their rows, each term's entries in order.
 
-    Raises ``CapacityError`` for more entries than are counted. O(entries log entries).
+    Raises ``CapacityError`` for more rows than a batch has samples, and for more entries than are
+    counted. O(entries log entries + rows).
     """
+    first = pattern.terms[0].matrix
+    batch = tensors[first.tensor].shape[expression.statement.formats[first.tensor].modes[0]]
+    if batch > MAXIMUM_BATCH:
+        raise CapacityError(
+            f"expression, column {first.column}: {first} has {batch:,} rows: must be at most "
+            f"{MAXIMUM_BATCH:,}"
+        )
     sizes = _table_rows(expression, pattern)
     names = [table.tensor for table in pattern.tables]
     begins = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True))
@@ -101,8 +110,6 @@ def bags(expression: KernelExpression, pattern: PooledSum, tensors: Mapping[str,
         raise CapacityError(
             f"sparse matrices have {len(rows):,} entries: must be at most {np.iinfo(type).max:,}"
         )
-    first = pattern.terms[0].matrix
-    batch = tensors[first.tensor].shape[expression.statement.formats[first.tensor].modes[0]]
     order = np.argsort(rows, kind="stable")
     offsets = np.searchsorted(rows[order], np.arange(batch + 1)).astype(type)
     looked_up = FeatureInputs(

@@ -29,7 +29,6 @@ from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, entry_name
-from sw.workloads.embedding.model import MAXIMUM_BATCH
 from sw.workloads.tensor.operands import Operand, all_operands, bind_operands
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.workload import TensorWorkload
@@ -102,11 +101,6 @@ class TensorKind(Kind[CudaJob]):
                 )
             return _sampled_job(compiled, operands)
         batch = bags(compiled.expression, compiled.pattern, operands)
-        if batch.size > MAXIMUM_BATCH:
-            raise WorkloadError(
-                f"{program.workload}: the result has {batch.size:,} rows: must be at most "
-                f"{MAXIMUM_BATCH:,}"
-            )
         table = stacked_table(compiled.expression, compiled.pattern, operands)
         grid = chosen_grid(compiled.embedding, batch, mapping)
         modes = statement.formats[statement.result.tensor].modes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden.tensor import evaluate
 from sw.golden.words import typed
 from sw.program.program import Program
@@ -99,6 +100,17 @@ def assert_golden(text: str, operands: dict[str, np.ndarray], found: np.ndarray)
     golden = np.zeros(found.shape, np.float32)
     golden[tuple(coordinates.T)] = typed(words, "float32")
     np.testing.assert_array_equal(found, golden)
+
+
+def test_rows_that_are_much_longer_than_others() -> None:
+    """Their schedule is chosen by the matrix, which is there when the kernel is compiled."""
+    random = np.random.default_rng(3)
+    samples = matrix(random, (4, 6000), 0.001)
+    samples[1] = 0.5
+    operands = {"B": samples, "C": matrix(random, (6000, DIM), 0.9)}
+    result = device().run(device().compile((POOLED, operands)), operands)
+    np.testing.assert_array_equal(result.outputs["X"], samples @ operands["C"])
+    assert device().verify(result).bit_exact
 
 
 @settings(max_examples=12)
@@ -203,6 +215,15 @@ def test_one_device_runs_models_of_both_kinds_in_turn() -> None:
     for _ in range(2):
         assert device().verify(device().run(program(POOLED), operands)).bit_exact
         assert device().verify(device().run(program(SAMPLED), sampled)).bit_exact
+
+
+def test_more_rows_than_a_batch_has_samples() -> None:
+    operands = {"B": (np.array([[2**40, 0]]), [1.0], (2**40 + 1, INNER))}
+    text = "expression, column 8: B(i,k) has 1,099,511,627,777 rows: must be at most 1,048,576"
+    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+        device().run(program(POOLED), operands | {"C": np.ones((INNER, DIM))})
+    with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
+        device().compile((POOLED, operands | {"C": np.ones((INNER, DIM))}))
 
 
 def test_values_that_a_format_does_not_hold() -> None:
