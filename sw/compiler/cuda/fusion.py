@@ -78,7 +78,7 @@ CXX_TYPES = {
 }
 """Of elements, by name."""
 
-_CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
+CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Code:
         arguments = [
             CXX_TYPES[kind.table_type],
             CXX_TYPES[kind.output_type],
-            _CXX_POOLING[kind.pooling],
+            CXX_POOLING[kind.pooling],
             "true" if kind.weighted else "false",
             str(kind.dim),
         ]

@@ -10,6 +10,7 @@ from hw.lib.errors import WorkloadError
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig, require_cuda
 from sw.compiler.cuda.cost_model import choose_schedules
+from sw.compiler.cuda.optimizers import Optimizer
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.torch.embedding_bag_modules import (
@@ -30,6 +31,7 @@ from sw.runtime.cuda.torch.lookup import Lookup, check_table
 from sw.runtime.cuda.torch.operator import fused_embedding_bags
 from sw.runtime.cuda.torch.operator_program import OperatorProgram
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 
@@ -37,7 +39,8 @@ class FusedEmbeddingBags(torch.nn.Module):
     """Looks all features of a model up in one kernel.
 
     On a GPU that is the fused kernel, compiled when it is first needed; on the CPU it is PyTorch's
-    own operators. Gradients are dense, of tables and weights.
+    own operators. Gradients are of weights and, dense, of tables; with an optimizer the backward
+    pass takes its step instead, of the tables that require gradients.
 
     tables
         [rows, dim], one for each feature in order, or by name. Parameters stay the caller's own;
@@ -59,6 +62,10 @@ class FusedEmbeddingBags(torch.nn.Module):
         Features may share both.
     include_last_offset
         whether offsets are [batch + 1], or [batch] without the last.
+    optimizer
+        that is fused into the backward pass. Each table then has a buffer ``state`` beside
+        ``weight`` if the optimizer has states, and the module the buffer ``learning_rate``, float32
+        [], which starts as the optimizer's ``lr`` and may be written to at any time.
 
     Attributes: ``model``, ``schedules``. Its state has ``embedding_bags.<table>.weight``, as
     TorchRec has it, and tables given in order are called ``0``, ``1``, …; states of a
@@ -81,6 +88,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         table_of: Mapping[str, str] | None = None,
         key_of: Mapping[str, str] | None = None,
         include_last_offset: bool = True,
+        optimizer: Optimizer | None = None,
     ) -> None:
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
@@ -113,7 +121,10 @@ class FusedEmbeddingBags(torch.nn.Module):
             tuple(numbers[table_of.get(name, name)] for name in names),
             checked or settings.checked,
             emulated,
+            optimizer,
         )
+        if optimizer is not None:
+            self._add_states(optimizer)
         self._name_operator()
         self._inputs = _input_layout(self.model, key_of or {}, include_last_offset)
         self._dims = [feature.dim for feature in features]
@@ -217,6 +228,14 @@ class FusedEmbeddingBags(torch.nn.Module):
                 "differ from the attributes of ModuleDict"
             ) from None
 
+    def _add_states(self, optimizer: Optimizer) -> None:
+        for holder in self.embedding_bags.values():
+            table = holder.get_parameter("weight")
+            if (state := new_state(optimizer, table)) is not None:
+                holder.register_buffer("state", state)
+        rate = torch.tensor(optimizer.lr, dtype=torch.float32, device=table.device)
+        self.register_buffer("learning_rate", rate)
+
     def _pack(
         self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
     ) -> PackedInputs:
@@ -238,9 +257,12 @@ class FusedEmbeddingBags(torch.nn.Module):
             )
         # A graph that is exported runs in processes that do not know the handle.
         program = self._program if torch.compiler.is_exporting() else self._handle
-        return fused_embedding_bags(
-            self._tables(), inputs.values, inputs.offsets, inputs.weights, program
-        )
+        operands = (self._tables(), inputs.values, inputs.offsets, inputs.weights)
+        if self._operator.optimizer is None:
+            return fused_embedding_bags(*operands, program)
+        states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
+        rate = self.get_buffer("learning_rate")
+        return trained_embedding_bags(*operands, states, rate, program)
 
     def _without_tables(self, inputs: PackedInputs) -> bool:
         """Whether addresses do, for which the host need not go through all tables."""

@@ -13,9 +13,10 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.gradients import by_kernels, kernel_gradients, pytorch_gradients
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
-from sw.runtime.cuda.torch.pooling import add_table_gradient, pool, weights_gradient
+from sw.runtime.cuda.torch.pooling import pool
 
 
 @torch.library.custom_op("gnarl::fused_embedding_bags", mutates_args=())
@@ -86,29 +87,12 @@ def fused_embedding_bags_backward(
         for each table whether its gradient is.
     """
     lookup = Lookup(tables, values, offsets, weights, program)
-    totals = [
-        torch.zeros(table.shape, dtype=torch.float32, device=table.device) if want else None
-        for table, want in zip(tables, wanted, strict=True)
-    ]
-    weight_parts = []
-    columns = lookup.of_features(gradients)
-    for gradient, (feature, number, inputs) in zip(columns, lookup.features(), strict=True):
-        table, total = tables[number], totals[number]
-        if total is not None:
-            add_table_gradient(total, feature, gradient, table, *inputs)
-        if weights_wanted:
-            indices, bounds, _ = inputs
-            weight_parts.append(
-                weights_gradient(feature, gradient, table, indices, bounds)
-                if feature.weighted
-                else torch.zeros(len(indices), device=values.device)
-            )
-    found = [
-        total.to(table.dtype)
-        for total, table in zip(totals, tables, strict=True)
-        if total is not None
-    ]
-    return [*found, torch.cat(weight_parts)] if weights_wanted else found
+    if by_kernels(lookup):
+        return kernel_gradients(lookup, gradients, wanted, weights_wanted)
+    types = [table.dtype for table, want in zip(tables, wanted, strict=True) if want]
+    found = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
+    of_tables = [one.to(type) for one, type in zip(found, types, strict=False)]
+    return [*of_tables, *found[len(types) :]]
 
 
 @fused_embedding_bags_backward.register_fake

@@ -16,6 +16,7 @@ from hw.lib.errors import GnarlError, ProgramError, damaged_as
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.demands import Bounds
+from sw.compiler.cuda.optimizers import Optimizer, optimizer_fields, optimizer_of
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
@@ -31,6 +32,8 @@ class OperatorProgram:
         whether every input is checked before it is used.
     emulated
         whether tensors of the CPU go through the emulation of a GPU.
+    optimizer
+        whose steps the backward pass takes, if any.
     """
 
     model: EmbeddingModel
@@ -38,6 +41,7 @@ class OperatorProgram:
     table_of_feature: tuple[int, ...]
     checked: bool = False
     emulated: bool = False
+    optimizer: Optimizer | None = None
 
     @cached_property
     def program(self) -> EmbeddingProgram:
@@ -81,6 +85,7 @@ class OperatorProgram:
             "schedules": json.loads(schedule_file.to_text(self.schedules)),
             "checked": self.checked,
             "emulated": self.emulated,
+            "optimizer": optimizer_fields(self.optimizer),
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -127,4 +132,5 @@ def _parsed(fields: dict[str, Any]) -> OperatorProgram:
         tables,
         fields["checked"],
         fields["emulated"],
+        optimizer_of(fields["optimizer"]),
     )

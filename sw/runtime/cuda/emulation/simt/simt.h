@@ -233,6 +233,7 @@ GNARL_INLINE float __fadd_rn(float a, float b) { return a + b; }
 GNARL_INLINE float __fsub_rn(float a, float b) { return a - b; }
 GNARL_INLINE float __fmul_rn(float a, float b) { return a * b; }
 GNARL_INLINE float __fdiv_rn(float a, float b) { return a / b; }
+GNARL_INLINE float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
 GNARL_INLINE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 #define GNARL_LEAST(T)                                     \

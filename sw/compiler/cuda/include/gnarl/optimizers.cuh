@@ -1,0 +1,159 @@
+// What is done with the gradient of a row: it is stored, or an optimizer's step is taken.
+//
+// An optimizer is a struct with a function that all lanes of a team call:
+//
+//   template <class C>
+//   static __device__ void step(const LaneTeam<C::kLanes>& team, const RowOfTable<C>& row,
+//                               const RowVectors<C>& gradient, const float* learning_rate);
+//
+// Arithmetic is in float32, every operation rounded once and the order of all of them fixed.
+#pragma once
+
+#include "gnarl/lookup_gradients.cuh"
+
+namespace gnarl {
+
+// Tables whose rows are handled alike: elements of kVector go to each of kLanes lanes in turn, at
+// most kChunks times. They are the tables [kBegin, kEnd) in the order of keys.
+template <class TableType, int kVector_, int kLanes_, int kChunks_, int kBegin_, int kEnd_>
+struct TableClass {
+  using Table = TableType;
+  static constexpr int kVector = kVector_;
+  static constexpr int kLanes = kLanes_;
+  static constexpr int kChunks = kChunks_;
+  static constexpr int kBegin = kBegin_;
+  static constexpr int kEnd = kEnd_;
+};
+
+// A lane's part of a row.
+template <class C>
+struct RowVectors {
+  float values[C::kChunks][C::kVector];
+};
+
+// Calls function(chunk, column) for each vector that a lane has of a row.
+template <class C, class Function>
+__device__ __forceinline__ void for_vectors(int lane, int dim, const Function& function) {
+#pragma unroll
+  for (int chunk = 0; chunk < C::kChunks; ++chunk) {
+    const int column = (chunk * C::kLanes + lane) * C::kVector;
+    if (column < dim) function(chunk, column);
+  }
+}
+
+// Elements that the kernel itself may have written.
+template <int kVector, class T>
+__device__ __forceinline__ Accumulator<kVector> load_floats(const T* source) {
+  using Vector = Pack<T, kVector>;
+  Vector pack;
+  pack.word = *reinterpret_cast<const decltype(pack.word)*>(source);
+  Accumulator<kVector> found;
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) found.values[k] = to_float(pack.elements[k]);
+  return found;
+}
+
+// Where a row and its table's state are.
+template <class C>
+struct RowOfTable {
+  typename C::Table* elements;
+  float* state;  // of the table
+  long long number;
+  int dim;
+};
+
+// No optimizer: the gradient in place of the row.
+struct StoreGradient {
+  template <class C>
+  static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
+                                              const RowOfTable<C>& row,
+                                              const RowVectors<C>& gradient, const float*) {
+    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
+      store_floats(row.elements + column, gradient.values[chunk]);
+    });
+  }
+};
+
+// row -= learning_rate * gradient.
+struct Sgd {
+  template <class C>
+  static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
+                                              const RowOfTable<C>& row,
+                                              const RowVectors<C>& gradient,
+                                              const float* learning_rate) {
+    const float rate = __ldg(learning_rate);
+    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
+      auto next = load_floats<C::kVector>(row.elements + column);
+#pragma unroll
+      for (int k = 0; k < C::kVector; ++k) {
+        next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
+      }
+      store_floats(row.elements + column, next.values);
+    });
+  }
+};
+
+// state += gradient^2; row -= learning_rate * gradient / (sqrt(state) + eps). State: [rows, dim].
+template <class Eps>
+struct Adagrad {
+  template <class C>
+  static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
+                                              const RowOfTable<C>& row,
+                                              const RowVectors<C>& gradient,
+                                              const float* learning_rate) {
+    const float rate = __ldg(learning_rate);
+    float* states = row.state + row.number * row.dim;
+    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
+      auto next = load_floats<C::kVector>(row.elements + column);
+      auto state = load_floats<C::kVector>(states + column);
+#pragma unroll
+      for (int k = 0; k < C::kVector; ++k) {
+        const float value = gradient.values[chunk][k];
+        state.values[k] = __fadd_rn(state.values[k], __fmul_rn(value, value));
+        const float divisor = __fadd_rn(__fsqrt_rn(state.values[k]), Eps::kValue);
+        next.values[k] =
+            __fadd_rn(next.values[k], __fmul_rn(-rate, __fdiv_rn(value, divisor)));
+      }
+      store_floats(states + column, state.values);
+      store_floats(row.elements + column, next.values);
+    });
+  }
+};
+
+// state += mean of gradient^2; row -= learning_rate / (sqrt(state) + eps) * gradient. State:
+// [rows].
+template <class Eps>
+struct RowWiseAdagrad {
+  template <class C>
+  static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
+                                              const RowOfTable<C>& row,
+                                              const RowVectors<C>& gradient,
+                                              const float* learning_rate) {
+    float squares = 0.0f;
+    for_vectors<C>(team.lane, row.dim, [&](int chunk, int) {
+#pragma unroll
+      for (int k = 0; k < C::kVector; ++k) {
+        squares = fmaf(gradient.values[chunk][k], gradient.values[chunk][k], squares);
+      }
+    });
+    squares = team.sum(squares);
+    float state = 0.0f;
+    if (team.lane == 0) {
+      state = __fadd_rn(row.state[row.number], __fdiv_rn(squares, static_cast<float>(row.dim)));
+      row.state[row.number] = state;
+    }
+    state = __shfl_sync(team.mask, state, 0, C::kLanes);
+    const float divisor = __fadd_rn(__fsqrt_rn(state), Eps::kValue);
+    const float rate = __fdiv_rn(__ldg(learning_rate), divisor);
+    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
+      auto next = load_floats<C::kVector>(row.elements + column);
+#pragma unroll
+      for (int k = 0; k < C::kVector; ++k) {
+        next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
+      }
+      store_floats(row.elements + column, next.values);
+    });
+  }
+};
+
+}  // namespace gnarl

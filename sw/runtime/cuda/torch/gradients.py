@@ -1,0 +1,133 @@
+"""Gradients of lookups: by backward kernels on a GPU and in the emulation, by PyTorch's own
+operators for other tensors of the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from sw.compiler.cuda.backward import BackwardProgram
+from sw.runtime.cuda.torch import pooling
+from sw.runtime.cuda.torch.backward import (
+    BackwardInputs,
+    Launch,
+    TrainedTables,
+    side_by_side,
+    train_tables,
+    weights_gradient,
+)
+from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.keyed_inputs import type_name
+from sw.runtime.cuda.torch.lookup import Lookup
+from sw.runtime.cuda.torch.operator_program import operator_program
+
+Tensors = Sequence[torch.Tensor]
+
+
+def by_kernels(lookup: Lookup) -> bool:
+    """Whether backward kernels are what computes a lookup's gradients."""
+    return lookup.values.device.type == "cuda" or lookup.compiled.emulated
+
+
+def kernel_gradients(
+    lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
+) -> list[torch.Tensor]:
+    """As ``gnarl::fused_embedding_bags_backward``, by kernels."""
+    program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
+    found = {
+        number: torch.zeros_like(table)
+        for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
+        if want
+    }
+    launch = _launch(lookup, program, [*lookup.tables, *found.values()])
+    inputs = _inputs(lookup, program, gradients)
+    train_tables(program, launch, inputs, TrainedTables(_of_order(program, lookup, found)))
+    of_tables = list(found.values())
+    return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
+
+
+def take_step_by_kernels(
+    lookup: Lookup,
+    gradients: Tensors,
+    wanted: Sequence[bool],
+    states: Tensors,
+    learning_rate: torch.Tensor,
+) -> None:
+    """As ``gnarl::step_embedding_bags``, by kernels."""
+    program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
+    launch = _launch(lookup, program, [*lookup.tables, *states])
+    trained = TrainedTables(
+        _of_order(program, lookup, dict(enumerate(lookup.tables))),
+        _of_order(program, lookup, dict(enumerate(states))) if states else None,
+        learning_rate,
+    )
+    train_tables(program, launch, _inputs(lookup, program, gradients), trained)
+
+
+def pytorch_gradients(
+    lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
+) -> list[torch.Tensor]:
+    """As ``gnarl::fused_embedding_bags_backward``, by PyTorch's operators; all are float32."""
+    totals = [
+        torch.zeros(table.shape, dtype=torch.float32) if want else None
+        for table, want in zip(lookup.tables, wanted, strict=True)
+    ]
+    weight_parts = []
+    columns = lookup.of_features(gradients)
+    for gradient, (feature, number, inputs) in zip(columns, lookup.features(), strict=True):
+        table, total = lookup.tables[number], totals[number]
+        if total is not None:
+            pooling.add_table_gradient(total, feature, gradient, table, *inputs)
+        if weights_wanted:
+            indices, bounds, _ = inputs
+            weight_parts.append(
+                pooling.weights_gradient(feature, gradient, table, indices, bounds)
+                if feature.weighted
+                else torch.zeros(len(indices))
+            )
+    found = [total for total in totals if total is not None]
+    return [*found, torch.cat(weight_parts)] if weights_wanted else found
+
+
+@lru_cache(maxsize=64)
+def _program(
+    text: str, trained: tuple[bool, ...], index_type: str, stores: bool
+) -> BackwardProgram:
+    """``stores``: gradients, rather than taking the optimizer's step."""
+    compiled = operator_program(text)
+    optimizer = None if stores else compiled.optimizer
+    tables = compiled.table_of_feature
+    return BackwardProgram(compiled.model, tables, trained, index_type, optimizer)
+
+
+def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
+    """``memory``: what kernels have addresses of."""
+    device = lookup.values.device
+    if device.type == "cuda":
+        return on_gpu(program, lookup.compiled.schedules.arch, device.index)
+    return emulated(program, memory)
+
+
+def _inputs(lookup: Lookup, program: BackwardProgram, gradients: Tensors) -> BackwardInputs:
+    return BackwardInputs(
+        lookup.values.contiguous(),
+        lookup.offsets.contiguous(),
+        None if lookup.weights is None else lookup.weights.contiguous(),
+        side_by_side(program, gradients),
+        _addresses(tuple(table.data_ptr() for table in lookup.tables), lookup.values.device),
+    )
+
+
+def _of_order(
+    program: BackwardProgram, lookup: Lookup, tensors: Mapping[int, torch.Tensor]
+) -> torch.Tensor:
+    """Addresses by ``program.order``; ``tensors``: by the tables' numbers."""
+    addresses = tuple(tensors[number].data_ptr() for number in program.order)
+    return _addresses(addresses, lookup.values.device)
+
+
+@lru_cache(maxsize=256)
+def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
+    """Kept, so that nothing is copied while a CUDA graph is being captured."""
+    return torch.tensor(addresses, dtype=torch.int64, device=device)

@@ -1,0 +1,147 @@
+"""The registered operators of lookups whose tables an optimizer trains in the backward pass:
+``gnarl::trained_embedding_bags`` and ``gnarl::step_embedding_bags``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.cuda.optimizers import Adagrad, Optimizer, RowWiseAdagrad
+from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.gradients import by_kernels, pytorch_gradients, take_step_by_kernels
+from sw.runtime.cuda.torch.keyed_inputs import type_name
+from sw.runtime.cuda.torch.lookup import Lookup
+from sw.runtime.cuda.torch.operator import fused_embedding_bags, fused_embedding_bags_backward
+
+
+def new_state(optimizer: Optimizer, table: torch.Tensor) -> torch.Tensor | None:
+    """What the optimizer keeps of a table, float32 zeroes; ``None``: nothing."""
+    if isinstance(optimizer, Adagrad):
+        return torch.zeros(table.shape, dtype=torch.float32, device=table.device)
+    if isinstance(optimizer, RowWiseAdagrad):
+        return torch.zeros(len(table), dtype=torch.float32, device=table.device)
+    return None
+
+
+@torch.library.custom_op("gnarl::trained_embedding_bags", mutates_args=())
+def trained_embedding_bags(
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    states: Sequence[torch.Tensor],
+    learning_rate: torch.Tensor,
+    program: str,
+) -> list[torch.Tensor]:
+    """As ``gnarl::fused_embedding_bags``, but tables that require gradients are given none: the
+    backward pass takes the optimizer's step of them.
+
+    states
+        of each table, as ``new_state`` makes them; empty for optimizers without.
+    learning_rate
+        float32 [].
+    """
+    return fused_embedding_bags(tables, values, offsets, weights, program)
+
+
+@trained_embedding_bags.register_fake
+def _fake(*arguments: Any) -> list[torch.Tensor]:
+    tables, values, offsets, weights, _, _, program = arguments
+    return Lookup(tables, values, offsets, weights, program).new_outputs()
+
+
+# It returns nothing, since PyTorch's compilers take no operators that write to lists of tensors and
+# return others.
+@torch.library.custom_op("gnarl::step_embedding_bags", mutates_args=("tables", "states"))
+def step_embedding_bags(
+    gradients: Sequence[torch.Tensor],
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    states: Sequence[torch.Tensor],
+    learning_rate: torch.Tensor,
+    program: str,
+    wanted: Sequence[bool],
+) -> None:
+    """Takes the optimizer's step of the wanted tables.
+
+    gradients
+        of the outputs, [batch, width] each; other arguments are the operator's.
+
+    Raises ``WorkloadError`` for states that are not the tables'.
+    """
+    lookup = Lookup(tables, values, offsets, weights, program)
+    optimizer = lookup.compiled.optimizer
+    if optimizer is None:
+        raise WorkloadError("program: has no optimizer: must have one")
+    _check_states(optimizer, tables, states, learning_rate)
+    if by_kernels(lookup):
+        take_step_by_kernels(lookup, gradients, wanted, states, learning_rate)
+        return
+    found = iter(pytorch_gradients(lookup, gradients, wanted, False))
+    for number, want in enumerate(wanted):
+        if want:
+            state = states[number] if states else None
+            _take_step(optimizer, tables[number], next(found), state, learning_rate)
+
+
+def _check_states(
+    optimizer: Optimizer,
+    tables: Sequence[torch.Tensor],
+    states: Sequence[torch.Tensor],
+    learning_rate: torch.Tensor,
+) -> None:
+    named = {"learning rate": (learning_rate, torch.Size())}
+    for number, (table, state) in enumerate(zip(tables, states, strict=bool(states))):
+        shape = table.shape if isinstance(optimizer, Adagrad) else table.shape[:1]
+        named[f"state of table {number}"] = (state, shape)
+    for name, (tensor, shape) in named.items():
+        right = tensor.dtype == torch.float32 and tensor.shape == shape
+        if not right or tensor.device != tables[0].device:
+            raise WorkloadError(
+                f"{name}: is {type_name(tensor.dtype)} {list(tensor.shape)} on {tensor.device}: "
+                f"must be float32 {list(shape)} on {tables[0].device}"
+            )
+
+
+def _take_step(
+    optimizer: Optimizer,
+    table: torch.Tensor,
+    gradient: torch.Tensor,
+    state: torch.Tensor | None,
+    learning_rate: torch.Tensor,
+) -> None:
+    """``gradient``: float32, in the shape of the table."""
+    step = gradient * learning_rate
+    if state is not None and isinstance(optimizer, Adagrad):
+        state += gradient.square()
+        step /= state.sqrt() + optimizer.eps
+    elif state is not None and isinstance(optimizer, RowWiseAdagrad):
+        state += gradient.square().mean(1)
+        step /= (state.sqrt() + optimizer.eps)[:, None]
+    table.copy_(table.float() - step)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
+    tables, values, offsets, weights, states, learning_rate, program = inputs
+    ctx.save_for_backward(values, offsets, weights, learning_rate, *tables, *states)
+    ctx.tables = len(tables)
+    ctx.program = program
+
+
+def _step(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
+    values, offsets, weights, learning_rate, *rest = ctx.saved_tensors
+    tables, states = rest[: ctx.tables], rest[ctx.tables :]
+    wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
+    inputs = (gradients, tables, values, offsets, weights)
+    of_weights = None
+    if weights_wanted:
+        none = [False] * len(tables)
+        (of_weights,) = fused_embedding_bags_backward(*inputs, ctx.program, none, True)
+    step_embedding_bags(*inputs, states, learning_rate, ctx.program, list(wanted))
+    return [None] * len(tables), None, None, of_weights, [None] * len(states), None, None
+
+
+trained_embedding_bags.register_autograd(_step, setup_context=_save)
