@@ -16,7 +16,6 @@ from sw.runtime.cuda.torch.backward import (
     train_tables,
     weights_gradient,
 )
-from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.lookup import Lookup
@@ -103,6 +102,8 @@ def _program(
 
 def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
     """``memory``: what kernels have addresses of."""
+    from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
+
     device = lookup.values.device
     if device.type == "cuda":
         return on_gpu(program, lookup.compiled.schedules.arch, device.index)

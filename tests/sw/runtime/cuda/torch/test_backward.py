@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from sw.compiler.cuda.backward import BackwardProgram  # noqa: E402
 from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
-from sw.workloads.embedding.model import EmbeddingModel, Feature  # noqa: E402
+from sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.backward_kernels import (  # noqa: E402
     Example,
     Trained,
@@ -174,12 +173,6 @@ def test_indices_that_no_table_has_change_nothing() -> None:
     one = one_feature(5, [3, -1, 4, 5, 2**40, 3])
     (table,) = by_kernels(one, trained=[True]).tables
     assert torch.equal(table[:, 0], torch.tensor([0.0, 0, 0, -2, -1]))
-
-
-@pytest.mark.parametrize("rows", [2**31 - 2, 2**31 - 1])
-def test_keys_are_as_wide_as_rows_are_many(rows: int) -> None:
-    program = BackwardProgram(EmbeddingModel("m", (Feature("f", rows, 4),)), (0,), (True,))
-    assert program.key_type == ("int32" if rows == 2**31 - 2 else "int64")
 
 
 @pytest.mark.parametrize("seed", range(6))
