@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sw.compiler.cuda import backward_kernels
 from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
 from sw.compiler.cuda.tensor import sampled_product
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
@@ -58,6 +59,7 @@ PARAMETERS_OF = {
     KERNEL: PARAMETERS,
     MAP_KERNEL: MAP_PARAMETERS,
     sampled_product.KERNEL: sampled_product.PARAMETERS,
+    **backward_kernels.PARAMETERS,
 }
 """Of kernels whose parameters are not four of 64 bits, in the form of ``PARAMETERS``."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,7 @@ class LoadedModule:
         with context:
             self._module = call("cuModuleLoadData", image.ctypes.data)
             free_with(self, context, "cuModuleUnload", self._module)
-        self._function = cache(
-            lambda kernel: call("cuModuleGetFunction", self._module, kernel.encode())
-        )
+        self._functions: dict[str, Any] = {}
 
     def launch(
         self, kernel: str, grid: int, block: int, arguments: Sequence[np.integer], stream: int
@@ -37,8 +34,11 @@ class LoadedModule:
         types = tuple(_TYPES[type(argument)] for argument in arguments)
         values = tuple(map(int, arguments))
         with self._context:
+            if kernel not in self._functions:
+                function = call("cuModuleGetFunction", self._module, kernel.encode())
+                self._functions[kernel] = function
             call(
                 "cuLaunchKernel",
-                *(self._function(kernel), grid, 1, 1, block, 1, 1, 0, stream),
+                *(self._functions[kernel], grid, 1, 1, block, 1, 1, 0, stream),
                 *((values, types), 0),
             )
