@@ -51,7 +51,11 @@ def choose_uniform(
 
 def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
     kind = template("warp_per_sample")
-    return (each for each in kind.candidates(feature, block_threads) if each["rows"] == 1)
+    return (
+        each
+        for each in kind.candidates(feature, block_threads)
+        if each["rows"] == each["samples_per_warp"] == 1
+    )
 
 
 def _choose_uniform(

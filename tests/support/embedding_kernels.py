@@ -51,8 +51,12 @@ class Case:
 
 
 def case(name: str, feature: Feature | None = None, /, **parameters: int) -> Case:
-    """A schedule of template ``name`` for a feature of 20 rows of 32, unless another is given."""
-    return Case(feature or Feature("f", 20, 32), Schedule.of(name, **parameters))
+    """A schedule of template ``name`` for a feature of 20 rows of 32, unless another is given.
+
+    Parameters that are left out have their first value.
+    """
+    defaults = {parameter.name: parameter.values[0] for parameter in template(name).parameters}
+    return Case(feature or Feature("f", 20, 32), Schedule.of(name, **(defaults | parameters)))
 
 
 def every_case(

@@ -1,4 +1,4 @@
-"""Some lanes of a warp for each sample, for rows that need only a few."""
+"""Some lanes of a warp for each sample, or a few in turn, for rows that need only a few."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class SubWarpPerSample(Template):
 
     As ``warp_per_sample``, with several samples in a warp; it goes through as many rounds as the
     longest of their bags needs. As many rows lie side by side as a sample's lanes have room for.
+    Of several samples in turn, the next one's offsets and indices are on their way as there.
     See ``gnarl/sub_warp_per_sample.cuh``.
     """
 
@@ -30,6 +31,7 @@ class SubWarpPerSample(Template):
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("threads", (2, 4, 8, 16), "lanes of a sample; rows lie side by side in them"),
         Parameter("unroll", (1, 2, 4, 8), "such rows in flight one after the other"),
+        Parameter("samples_in_turn", (1, 2, 4), "consecutive samples of these lanes"),
     )
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:
@@ -42,7 +44,7 @@ class SubWarpPerSample(Template):
         return ""
 
     def block_count(self, schedule: Schedule, feature: Feature, block_threads: int) -> BlockCount:
-        return BlockCount("samples", 1, block_threads // schedule["threads"])
+        return BlockCount("samples", 1, self._samples(schedule, block_threads))
 
     def work(
         self,
@@ -57,11 +59,17 @@ class SubWarpPerSample(Template):
         lanes = 1 << (feature.dim // vector - 1).bit_length()
         rows = max(1, threads // lanes)
         group = LaneGroup(feature, threads, vector, rows, schedule["unroll"])
-        samples = mean_samples(block_threads // threads, batch)
+        samples = mean_samples(self._samples(schedule, block_threads), batch)
+        turns = max(1, math.ceil(samples * threads / block_threads))
         warps = math.ceil(samples * threads / WARP_THREADS)
         return Work(
-            warp_loads=group.passes * group.rounds(longest),
+            warp_loads=turns * group.passes * group.rounds(longest),
             instructions=warps * group.warp_instructions(longest),
             sectors=samples * sample_sectors(feature, batch, values),
             barriers=0,
         )
+
+    @staticmethod
+    def _samples(schedule: Schedule, block_threads: int) -> int:
+        """Of a block."""
+        return block_threads // schedule["threads"] * schedule["samples_in_turn"]

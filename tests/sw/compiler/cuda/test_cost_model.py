@@ -307,7 +307,11 @@ def test_the_uniform_schedule_is_not_slowed_down_on_purpose():
     cost = {
         (unroll, blocks): rank(
             given.features[0],
-            [Schedule.of("warp_per_sample", vector=4, rows=1, unroll=unroll)],
+            [
+                Schedule.of(
+                    "warp_per_sample", vector=4, rows=1, unroll=unroll, samples_per_warp=1
+                )
+            ],
             from_factors(LONG),
             "sm_90",
             128,

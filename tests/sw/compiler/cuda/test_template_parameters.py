@@ -29,6 +29,7 @@ PARAMETERS = {
         "vector": (1, 2, 4, 8),
         "threads": (2, 4, 8, 16),
         "unroll": (1, 2, 4, 8),
+        "samples_in_turn": (1, 2, 4),
     },
     "table_in_shared": {
         "capacity": (4, 8, 16, 32, 64, 96, 160, 224),
@@ -40,6 +41,7 @@ PARAMETERS = {
         "vector": (1, 2, 4, 8),
         "rows": (1, 2, 4, 8, 16, 32),
         "unroll": (1, 2, 4, 8),
+        "samples_per_warp": (1, 2, 4, 8),
     },
 }
 

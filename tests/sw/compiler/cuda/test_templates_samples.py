@@ -26,8 +26,9 @@ NAMES = ("one_hot", "warp_per_sample", "sub_warp_per_sample", "block_samples")
 ONE_OF_EACH = (
     case("one_hot", vector=4, samples_per_thread=2),
     case("warp_per_sample", vector=4, rows=1, unroll=4),
-    case("warp_per_sample", vector=2, rows=2, unroll=4),
+    case("warp_per_sample", vector=2, rows=2, unroll=4, samples_per_warp=4),
     case("sub_warp_per_sample", vector=4, threads=16, unroll=2),
+    case("sub_warp_per_sample", vector=4, threads=8, unroll=2, samples_in_turn=4),
     case("block_samples", vector=4, samples=2, unroll=2, stage=0),
     case("block_samples", vector=4, samples=2, unroll=2, stage=1),
     case("block_samples", vector=4, samples=2, unroll=2, stage=2),

@@ -1,4 +1,4 @@
-// A group of lanes of a warp that pools one bag at a time: what warp_per_sample.cuh and
+// A group of lanes of a warp that pools one bag after the other: what warp_per_sample.cuh and
 // sub_warp_per_sample.cuh have in common.
 //
 // The group's lanes fetch indices side by side and hand them out by shuffles. All groups of a warp
@@ -52,11 +52,49 @@ struct LaneGroup {
     return result;
   }
 
-  // Pools the bag and stores output[sample]; a sample beyond the batch must have an empty bag.
-  // All lanes of the warp must call it, with a bag for each group; `longest` is the greatest of
-  // their lengths.
+  // Pools and stores kSamples samples from `first` on, those that the batch has. The next one's
+  // first indices are on their way while one is pooled, and the offsets of the one after that. All
+  // lanes of the warp must call it, with a sample for each group.
+  template <int kSamples>
+  static __device__ __forceinline__ void pool_samples(const FeatureArguments& feature, int first) {
+    const Index begin = offset(feature, first);
+    Index end = offset(feature, first + 1);
+    Index ahead = kSamples > 1 ? offset(feature, first + 2) : 0;
+    Bag bag{begin, static_cast<int>(end - begin)};
+    Fetch fetched = fetch(feature, bag, 0);
+#pragma unroll 1
+    for (int s = 0; s < kSamples; ++s) {
+      const Bag now = bag;
+      const Fetch held = fetched;
+      if constexpr (kSamples > 1) {
+        bag = {end, s + 1 < kSamples ? static_cast<int>(ahead - end) : 0};
+        end = ahead;
+        ahead = offset(feature, first + s + 3);
+        fetched = fetch(feature, bag, 0);
+      }
+      pool(feature, first + s, now, longest(now.length), held);
+    }
+  }
+
+ private:
+  // Samples beyond the batch have empty bags.
+  static __device__ __forceinline__ Index offset(const FeatureArguments& feature, int sample) {
+    return __ldg(feature.offsets + min(sample, feature.batch));
+  }
+
+  // Of the warp's groups.
+  static __device__ __forceinline__ int longest(int length) {
+#pragma unroll
+    for (int distance = kThreads; distance < kWarpThreads; distance *= 2) {
+      length = max(length, __shfl_xor_sync(kFullWarp, length, distance));
+    }
+    return length;
+  }
+
+  // Pools the bag and stores output[sample]. `longest`: the greatest length of the warp's bags;
+  // `fetched`: the bag's first indices.
   static __device__ __forceinline__ void pool(const FeatureArguments& feature, int sample,
-                                              const Bag& bag, int longest) {
+                                              const Bag& bag, int longest, const Fetch& fetched) {
     const int thread = threadIdx.x % kThreads;
     const int row_of_lane = thread / kLanes;
 #pragma unroll 1
@@ -65,7 +103,7 @@ struct LaneGroup {
       Accumulator<kVector> totals[kPassChunks];
 #pragma unroll
       for (int c = 0; c < kPassChunks; ++c) totals[c] = identity<K, kVector>();
-      Fetch next = fetch(feature, bag, 0);
+      Fetch next = pass == 0 ? fetched : fetch(feature, bag, 0);
 #pragma unroll 1
       for (int first = 0; first < longest; first += kFetched) {
         const Fetch held = next;

@@ -35,7 +35,7 @@ MODEL = EmbeddingModel(
 )
 BATCHES = [synthesise_batch(MODEL, size, 0, number) for number, size in enumerate((40, 70))]
 THREAD_EACH = Schedule.of("one_hot", vector=4, samples_per_thread=1)
-WARP_EACH = Schedule.of("warp_per_sample", vector=4, rows=1, unroll=1)
+WARP_EACH = Schedule.of("warp_per_sample", vector=4, rows=1, unroll=1, samples_per_warp=1)
 LOCAL = LocalJob(
     feature=0,
     candidates=(THREAD_EACH, WARP_EACH, THREAD_EACH),
