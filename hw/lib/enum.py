@@ -1,17 +1,23 @@
 """Enumerations that are whole numbers in Python and have a width in hardware.
 
-Use: ``class Opcode(IntEnum, metaclass=EnumType, shape=4)``.
+Use: ``class Opcode(IntEnum, metaclass=EnumType, shape=4)``. Where Amaranth is not installed, as on
+a machine that makes no hardware, they are whole numbers alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import EnumMeta, IntEnum
+from typing import TYPE_CHECKING, Any
 
-from amaranth.lib.enum import EnumType
+try:
+    from amaranth.lib.enum import EnumType
+except ImportError:
 
-if TYPE_CHECKING:  # Amaranth's IntEnum is this one with the metaclass EnumType
-    from enum import IntEnum
+    class EnumType(EnumMeta):  # type: ignore[no-redef]
+        def __new__(cls, *arguments: Any, shape: int, **options: Any) -> EnumType:
+            return super().__new__(cls, *arguments, **options)
 else:
-    from amaranth.lib.enum import IntEnum
+    if not TYPE_CHECKING:  # Amaranth's IntEnum is Python's with the metaclass EnumType
+        from amaranth.lib.enum import IntEnum
 
 __all__ = ["EnumType", "IntEnum"]

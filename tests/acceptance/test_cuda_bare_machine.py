@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.bare_machine import packages, python
 from tests.support.embedding_files import write_model
+from tests.support.sam_files import write_mtx
 
 TUNING = ("--strategy", "cost-model", "--batches", "1")
 EMULATED = ("--backend", "emulation", "--json")
@@ -63,6 +65,14 @@ def test_schedules_are_tuned_and_run(site: Path, tmp_path: Path) -> None:
     run(site, tmp_path, "-m", "sw", "tune", *command, "-o", "a.json", *TUNING)
     found = run(site, tmp_path, "-m", "sw", "run", *command, "--schedules", "a.json", *EMULATED)
     assert json.loads(found)["matches"]
+
+
+def test_an_expression_is_run(site: Path, tmp_path: Path) -> None:
+    write_mtx(tmp_path / "b.mtx", np.array([[0, 1.5, 2], [1, 0, 3]]))
+    np.save(tmp_path / "c.npy", np.arange(6).reshape(3, 2) / 4)
+    command = ["run", "cuda_sm90", "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd", *EMULATED]
+    tensors = ["--tensor", "B=b.mtx", "--tensor", "C=c.npy"]
+    assert json.loads(run(site, tmp_path, "-m", "sw", *command, *tensors))["matches"]
 
 
 def test_numba_that_is_too_old(tmp_path: Path) -> None:

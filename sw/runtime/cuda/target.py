@@ -21,6 +21,7 @@ from sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.model_kind import ModelKind
 from sw.runtime.cuda.options import OPTIONS
+from sw.runtime.cuda.tensor.kind import TensorKind
 from sw.runtime.cuda.tensor.sources import expression_workload, is_expression, load_expression
 from sw.runtime.cuda.tuning import tune
 from sw.runtime.machine import Machine
@@ -144,14 +145,13 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
         return "no GPU was used" if backend == "emulation" else ""
 
 
+_MODELS, _EXPRESSIONS = ModelKind(), TensorKind()
+
+
 def _kind(program: Program) -> Kind[Any]:
     """What a program was compiled from."""
-    if isinstance(decode(program.launches[0]), EmbeddingProgram):
-        return ModelKind()
-    # Its golden model needs Amaranth, which models do without.
-    from sw.runtime.cuda.tensor.kind import TensorKind
-
-    return TensorKind()
+    is_model = isinstance(decode(program.launches[0]), EmbeddingProgram)
+    return _MODELS if is_model else _EXPRESSIONS
 
 
 TARGET = CudaTarget()
