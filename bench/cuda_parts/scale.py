@@ -25,7 +25,7 @@ MLPERF_BYTES = 8 << 30
 105 GB."""
 PAPER = {f"{FEATURES}_features": 4.2, "mlperf": 1.0}
 
-_QUICK_FEATURES, _QUICK_BYTES = 100, 10 << 20
+_QUICK_FEATURES, _QUICK_BYTES, _QUICK_BATCHES = 20, 1 << 20, 1
 _FEWER = 8
 """Batches are so many times fewer than of other models, for these take as much memory more."""
 _KERNELS = (OURS, UNIFORM, TORCHREC, TORCH)
@@ -34,7 +34,9 @@ _KERNELS = (OURS, UNIFORM, TORCHREC, TORCH)
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures both; whether all went well. The features are those of the first model."""
     base, options = models(request)[0], request.options
-    features, most = (_QUICK_FEATURES, _QUICK_BYTES) if request.quick else (FEATURES, MLPERF_BYTES)
+    features, most, batches = FEATURES, MLPERF_BYTES, max(1, options["batches"] // _FEWER)
+    if request.quick:
+        features, most, batches = _QUICK_FEATURES, _QUICK_BYTES, _QUICK_BATCHES
 
     def jobs(results: Results, gpu: GpuInfo) -> list[Job]:
         sources: tuple[ModelSource, ...] = (
@@ -46,7 +48,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
                 BENCH,
                 source,
                 VARYING,
-                max(1, options["batches"] // _FEWER),
+                batches,
                 request.seed,
                 options["schedules"],
                 _KERNELS[1:],
