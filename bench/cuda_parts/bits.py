@@ -38,6 +38,7 @@ from sw.workloads.embedding.model import (
     Feature,
     PoolingFactors,
 )
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
 
 BENCH = "cuda.bits"
 
@@ -104,10 +105,7 @@ def measure(job: Job) -> dict[str, Any]:
     program = program_of(job.template, config)
     model = program.model
     random = np.random.default_rng(job.seed)
-    tables = [
-        random.normal(0, 3, (each.rows, each.dim)).astype(TABLE_TYPES[each.table_type])
-        for each in model.features
-    ]
+    tables = [_table(feature, random) for feature in model.features]
     on_gpu, emulated = GpuEmbedding(program, tables), EmulatedEmbedding(program, tables)
     same, elements = True, 0
     for number, size in enumerate(SIZES):
@@ -116,6 +114,13 @@ def measure(job: Job) -> dict[str, Any]:
         same = same and equal(found, list(emulated.run(batch).outputs.values()))
         elements += sum(each.size for each in found)
     return {"kinds": len(model.features), "elements": elements, "equal": same}
+
+
+def _table(feature: Feature, random: np.random.Generator) -> np.ndarray:
+    numbers = random.normal(0, 3, (feature.rows, feature.dim))
+    if feature.rowwise:
+        return quantise(numbers, feature.table_type)
+    return numbers.astype(feature.table_dtype)
 
 
 def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
@@ -148,7 +153,7 @@ def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
 
 def _features() -> Iterator[list[Feature]]:
     """For each kind a feature of each dimension: which is first goes by turns."""
-    kinds = product(POOLINGS, TABLE_TYPES, TABLE_TYPES, (False, True))
+    kinds = product(POOLINGS, (*TABLE_TYPES, *ROWWISE_FORMATS), TABLE_TYPES, (False, True))
     turns = zip(cycle(INDEX_TYPES), cycle(_FACTORS), strict=False)
     for at, ((pooling, table, output, weighted), (index, factors)) in enumerate(
         zip(kinds, turns, strict=False)
@@ -157,9 +162,12 @@ def _features() -> Iterator[list[Feature]]:
             continue
         name = f"{pooling} of {table} to {output}{', weighted' * weighted}"
         first = at % len(_DIMS)
+        dims = (*_DIMS[first:], *_DIMS[:first])
+        if table in ROWWISE_FORMATS:  # which may hold two codes in a byte
+            dims = tuple(dim + dim % 2 for dim in dims)
         yield [
             Feature(name, _ROWS, dim, pooling, table, output, index, weighted, factors)
-            for dim in (*_DIMS[first:], *_DIMS[:first])
+            for dim in dims
         ]
 
 

@@ -11,7 +11,7 @@ from bench.lib.records import load
 from tests.support.cuda_bench import write_model
 from tests.support.fake_cuda import fake_gpus
 
-PARTS = ("kernels", "scale", "end_to_end")
+PARTS = ("kernels", "bits", "scale", "end_to_end")
 
 
 def run(folder: str, *arguments: str) -> tuple[int, str]:

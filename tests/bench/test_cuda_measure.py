@@ -18,6 +18,7 @@ from bench.lib.results import Results
 from hw.lib.errors import GnarlError
 from sw.compiler.cuda.templates import templates
 from sw.workloads.embedding.model import POOLINGS, TABLE_TYPES
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.cuda_bench import GPU, write_model
 from tests.support.fake_cuda import fake_gpus
 
@@ -171,7 +172,7 @@ def test_bits_are_of_every_pooling_and_type(name: str):
         weights = (False,) if pooling == "max" else (False, True)
         assert types == {
             (table, output, weighted)
-            for table in TABLE_TYPES
+            for table in (*TABLE_TYPES, *ROWWISE_FORMATS)
             for output in TABLE_TYPES
             for weighted in weights
         }
@@ -183,8 +184,8 @@ def test_bits_are_compared(tmp_path: Path):
     with fake_gpus(tmp_path) as call:
         values = call(bits.measure, job)
     assert values["equal"] is True
-    assert values["kinds"] == 45
-    assert values["elements"] > 45 * sum(bits.SIZES)
+    assert values["kinds"] == 90
+    assert values["elements"] > 90 * sum(bits.SIZES)
 
 
 # Tuning.
