@@ -15,7 +15,7 @@ from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
 
-_LOADS_ROW = re.compile(r"\bload_pack(_if)?<")
+_LOADS_ROW = re.compile(r"\bload_pack(_if)?[<(]")
 """A call of the one function that loads elements of tables from global memory."""
 _RUNS_CODE = re.compile(r"\bCode(\d+)::run\(")
 

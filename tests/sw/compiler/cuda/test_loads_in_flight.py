@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from sw.compiler.cuda.templates import templates
+from sw.workloads.embedding.model import TABLE_TYPES
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.embedding_kernels import Case, covering_cases, program_of
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
@@ -25,13 +29,13 @@ def rows_of_a_round(one: Case) -> int:
     return parameters.get("unroll") or parameters["samples_per_thread"]
 
 
+@pytest.mark.parametrize("types", [TABLE_TYPES, ROWWISE_FORMATS], ids=["plain", "quantised"])
 @pytest.mark.parametrize("name", sorted(templates().keys() - {IN_SHARED_MEMORY}))
-def test_all_rows_of_a_round_are_in_flight(name: str) -> None:
-    cases = [one for one in covering_cases(name, 128, triples=False) if rows_of_a_round(one) > 1]
-    cases = cases[::STEP]
-    program = program_of(cases)
-    found = row_loads(compile_with_lines(program), program.kernel.source)
-    for number, one in zip(program.kernel.code_of_feature, cases, strict=True):
-        loads = found[number]
+def test_all_rows_of_a_round_are_in_flight(name: str, types: Mapping[str, object]) -> None:
+    cases = covering_cases(name, 128, triples=False, table_types=tuple(types))
+    cases = [one for one in cases if rows_of_a_round(one) > 1][::STEP]
+    for one in cases:
+        program = program_of([one])
+        (loads,) = row_loads(compile_with_lines(program), program.kernel.source).values()
         assert not loads.splits, f"{one}: {loads.rounds}"
         assert loads.in_flight >= rows_of_a_round(one), one

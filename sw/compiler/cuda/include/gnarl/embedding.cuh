@@ -205,7 +205,14 @@ __device__ __forceinline__ Stored<K, kVector> load_if(bool present, const RowAdd
   static_assert(K::kDim % kVector == 0, "vectors must not straddle rows");
   Stored<K, kVector> stored;
   stored.template clear<K::kPooling == Pooling::kMax>();
-  stored.template load_if<Memory>(present, address, beside);
+  Memory::load_pack_if(present, address.vector, stored.elements);
+  if constexpr (Stored<K, kVector>::kHasScale) {
+    if (beside) {
+      stored.scale_and_bias = beside->scale_and_bias;
+    } else {
+      Memory::load_pack_if(present, address.row + RowsOf<K>::kScale, stored.scale_and_bias);
+    }
+  }
   return stored;
 }
 

@@ -156,40 +156,51 @@ __device__ __forceinline__ T load_once(const T* source) {
 #endif
 }
 
-// As load_pack where `present`; elsewhere the pack stays as it is. One instruction, under a predicate
-// that ends with it: compilers, left to themselves, load into other registers and move from there
-// what is present once it has come.
-template <int kVector, class T>
-__device__ __forceinline__ void load_pack_if(bool present, const T* source, Pack<T, kVector>& pack) {
+// Memory that is loaded from as by load_pack where `present`; elsewhere the pack stays as it is.
+struct FromGlobal {
+  // One instruction, under a predicate that ends with it: compilers, left to themselves, load into
+  // other registers and move from there what is present once it has come.
+  template <class T, int kVector>
+  static __device__ __forceinline__ void load_pack_if(bool present, const unsigned char* source,
+                                                      Pack<T, kVector>& pack) {
 #ifdef __CUDA_ARCH__
-  auto& word = pack.word;
-  if constexpr (sizeof(word) == 16) {
-    asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
-        : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w)
-        : "l"(source), "r"(static_cast<int>(present)));
-  } else if constexpr (sizeof(word) == 8) {
-    asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
-        : "+r"(word.x), "+r"(word.y)
-        : "l"(source), "r"(static_cast<int>(present)));
-  } else if constexpr (sizeof(word) == 4) {
-    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
-        : "+r"(word)
-        : "l"(source), "r"(static_cast<int>(present)));
-  } else if constexpr (sizeof(word) == 2) {
-    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
-        : "+h"(word)
-        : "l"(source), "r"(static_cast<int>(present)));
-  } else {
-    auto wide = static_cast<unsigned short>(word);
-    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u8 %0, [%1]; }"
-        : "+h"(wide)
-        : "l"(source), "r"(static_cast<int>(present)));
-    word = static_cast<unsigned char>(wide);
-  }
+    auto& word = pack.word;
+    if constexpr (sizeof(word) == 16) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+          : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w)
+          : "l"(source), "r"(static_cast<int>(present)));
+    } else if constexpr (sizeof(word) == 8) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+          : "+r"(word.x), "+r"(word.y)
+          : "l"(source), "r"(static_cast<int>(present)));
+    } else if constexpr (sizeof(word) == 4) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
+          : "+r"(word)
+          : "l"(source), "r"(static_cast<int>(present)));
+    } else if constexpr (sizeof(word) == 2) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
+          : "+h"(word)
+          : "l"(source), "r"(static_cast<int>(present)));
+    } else {
+      unsigned short loaded = word;
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u8 %0, [%1]; }"
+          : "+h"(loaded)
+          : "l"(source), "r"(static_cast<int>(present)));
+      word = static_cast<unsigned char>(loaded);
+    }
 #else
-  if (present) pack = load_pack<kVector>(source);
+    if (present) pack = load_pack<kVector>(reinterpret_cast<const T*>(source));
 #endif
-}
+  }
+};
+
+struct FromShared {
+  template <class T, int kVector>
+  static __device__ __forceinline__ void load_pack_if(bool present, const unsigned char* source,
+                                                      Pack<T, kVector>& pack) {
+    if (present) pack.word = *reinterpret_cast<const decltype(pack.word)*>(source);
+  }
+};
 
 // kVector elements in stores of kPart, to an address that is a multiple of their size. They stay
 // out of the first-level cache: nobody reads them soon.

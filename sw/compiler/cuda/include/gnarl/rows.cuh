@@ -62,23 +62,6 @@ __device__ __forceinline__ const unsigned char* below(const unsigned char* begin
 #endif
 }
 
-// Memory that rows are loaded from.
-struct FromGlobal {
-  template <int kVector, class T>
-  static __device__ __forceinline__ void load_if(bool present, const T* source,
-                                                 Pack<T, kVector>& pack) {
-    load_pack_if<kVector>(present, source, pack);
-  }
-};
-
-struct FromShared {
-  template <int kVector, class T>
-  static __device__ __forceinline__ void load_if(bool present, const T* source,
-                                                 Pack<T, kVector>& pack) {
-    if (present) pack.word = *reinterpret_cast<const decltype(pack.word)*>(source);
-  }
-};
-
 // Rows of kDim elements of a type.
 template <class Table, int kDim>
 struct Rows {
@@ -87,6 +70,8 @@ struct Rows {
 
   template <int kVector>
   struct Vector {
+    static constexpr bool kHasScale = false;
+
     Pack<Table, kVector> elements;
 
     __device__ __forceinline__ float value(int k) const { return to_float(elements.elements[k]); }
@@ -99,15 +84,6 @@ struct Rows {
         elements.elements[k] = kMaximum ? minus_infinity<Table>() : Table{};
       }
     }
-
-    // Stays as it is where it is not present. `beside`: a vector of the same row that is loaded
-    // already, or null.
-    template <class Memory>
-    __device__ __forceinline__ void load_if(bool present, const RowAddress& address,
-                                            const Vector*) {
-      Memory::template load_if<kVector>(
-          present, reinterpret_cast<const Table*>(address.vector), elements);
-    }
   };
 };
 
@@ -119,37 +95,25 @@ struct Rows<Rowwise<Code>, kDim> {
 
   template <int kVector>
   struct Vector {
+    static constexpr bool kHasScale = true;
     static constexpr int kBytes = kVector * kBits / 8;
     static_assert(kBytes > 0, "a vector must be whole bytes");
     using CodeWord = typename Word<(kBytes < 4 ? kBytes : 4)>::Type;
     static constexpr int kCodes = 8 * sizeof(CodeWord) / kBits;  // of a word
 
-    Pack<CodeWord, kVector / kCodes> codes;
+    Pack<CodeWord, kVector / kCodes> elements;
     Pack<float, 2> scale_and_bias;
 
     __device__ __forceinline__ float value(int k) const {
-      const float value = Code::value(codes.elements[k / kCodes], k % kCodes);
+      const float value = Code::value(elements.elements[k / kCodes], k % kCodes);
       return fmaf(scale_and_bias.elements[0], value, scale_and_bias.elements[1]);
     }
 
     template <bool kMaximum>
     __device__ __forceinline__ void clear() {
-      codes.word = {};
+      elements.word = {};
       scale_and_bias.elements[0] = 0.0f;
       scale_and_bias.elements[1] = kMaximum ? minus_infinity<float>() : 0.0f;
-    }
-
-    template <class Memory>
-    __device__ __forceinline__ void load_if(bool present, const RowAddress& address,
-                                            const Vector* beside) {
-      Memory::template load_if<kVector / kCodes>(
-          present, reinterpret_cast<const CodeWord*>(address.vector), codes);
-      if (beside) {
-        scale_and_bias = beside->scale_and_bias;
-      } else {
-        Memory::template load_if<2>(
-            present, reinterpret_cast<const float*>(address.row + kScale), scale_and_bias);
-      }
     }
   };
 };
