@@ -32,7 +32,9 @@ histories = [
     Feature("categories_viewed", 1024, 16, "max", factors=few),
     Feature("searched_words", 30_000, 32, "sum", "bfloat16", "bfloat16", factors=rare),
     Feature("clicked_words", 30_000, 32, "sum", "bfloat16", "bfloat16", factors=many),
-    Feature("friends", 50_000, 32, "mean", factors=PoolingFactors(50, 50, coverage=0.5)),
+    Feature(
+        "friends", 50_000, 32, "mean", "int8_rowwise", factors=PoolingFactors(50, 50, coverage=0.5)
+    ),
     Feature("pages", 8192, 128, index_type="int32", factors=rare),
     Feature("tags", 2000, 100, factors=few),
 ]
