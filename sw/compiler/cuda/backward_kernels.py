@@ -108,7 +108,7 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
         fields = (
             first_keys.get(table, "gnarl::kNoKey<Key>"),
             *(feature.rows, table, feature.dim, column),
-            _TABLE_TYPES[feature.table_type],
+            _TABLE_TYPES.get(feature.table_type, "gnarl::TableType::kOther"),
             CXX_POOLING[feature.pooling],
             str(feature.weighted).lower(),
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.optimizers import Adagrad, Optimizer, RowWiseAdagrad
+from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
 from sw.runtime.cuda.torch.extra import torch
 from sw.runtime.cuda.torch.gradients import by_kernels, pytorch_gradients, take_step_by_kernels
 from sw.runtime.cuda.torch.keyed_inputs import type_name
@@ -16,12 +16,16 @@ from sw.runtime.cuda.torch.operator import fused_embedding_bags, fused_embedding
 
 
 def new_state(optimizer: Optimizer, table: torch.Tensor) -> torch.Tensor | None:
-    """What the optimizer keeps of a table, float32 zeroes; ``None``: nothing."""
-    if isinstance(optimizer, Adagrad):
-        return torch.zeros(table.shape, dtype=torch.float32, device=table.device)
-    if isinstance(optimizer, RowWiseAdagrad):
-        return torch.zeros(len(table), dtype=torch.float32, device=table.device)
-    return None
+    """What the optimizer keeps of a table: float32 zeroes, none of them if the table requires no
+    gradients. ``None`` if it keeps nothing of any."""
+    if isinstance(optimizer, SGD):
+        return None
+    shape = _state_shape(optimizer, table) if table.requires_grad else (0,)
+    return torch.zeros(shape, dtype=torch.float32, device=table.device)
+
+
+def _state_shape(optimizer: Optimizer, table: torch.Tensor) -> torch.Size:
+    return table.shape if isinstance(optimizer, Adagrad) else table.shape[:1]
 
 
 @torch.library.custom_op("gnarl::trained_embedding_bags", mutates_args=())
@@ -70,40 +74,33 @@ def step_embedding_bags(
     gradients
         of the outputs, [batch, width] each; other arguments are the operator's.
 
-    Raises ``WorkloadError`` for states that are not the tables'.
+    Raises ``WorkloadError`` for states that are not those of wanted tables.
     """
     lookup = Lookup(tables, values, offsets, weights, program)
     optimizer = lookup.compiled.optimizer
     if optimizer is None:
         raise WorkloadError("program: has no optimizer: must have one")
-    _check_states(optimizer, tables, states, learning_rate)
+    _check("learning rate", learning_rate, torch.Size(), values.device)
+    for number, (table, state, want) in enumerate(zip(tables, states, wanted, strict=bool(states))):
+        if want:
+            shape = _state_shape(optimizer, table)
+            _check(f"state of table {number}", state, shape, values.device)
     if by_kernels(lookup):
         take_step_by_kernels(lookup, gradients, wanted, states, learning_rate)
         return
     found = iter(pytorch_gradients(lookup, gradients, wanted, False))
     for number, want in enumerate(wanted):
         if want:
-            state = states[number] if states else None
-            _take_step(optimizer, tables[number], next(found), state, learning_rate)
+            own = states[number] if states else None
+            _take_step(optimizer, tables[number], next(found), own, learning_rate)
 
 
-def _check_states(
-    optimizer: Optimizer,
-    tables: Sequence[torch.Tensor],
-    states: Sequence[torch.Tensor],
-    learning_rate: torch.Tensor,
-) -> None:
-    named = {"learning rate": (learning_rate, torch.Size())}
-    for number, (table, state) in enumerate(zip(tables, states, strict=bool(states))):
-        shape = table.shape if isinstance(optimizer, Adagrad) else table.shape[:1]
-        named[f"state of table {number}"] = (state, shape)
-    for name, (tensor, shape) in named.items():
-        right = tensor.dtype == torch.float32 and tensor.shape == shape
-        if not right or tensor.device != tables[0].device:
-            raise WorkloadError(
-                f"{name}: is {type_name(tensor.dtype)} {list(tensor.shape)} on {tensor.device}: "
-                f"must be float32 {list(shape)} on {tables[0].device}"
-            )
+def _check(name: str, tensor: torch.Tensor, shape: torch.Size, device: torch.device) -> None:
+    if tensor.dtype != torch.float32 or tensor.shape != shape or tensor.device != device:
+        raise WorkloadError(
+            f"{name}: is {type_name(tensor.dtype)} {list(tensor.shape)} on {tensor.device}: "
+            f"must be float32 {list(shape)} on {device}"
+        )
 
 
 def _take_step(

@@ -115,6 +115,7 @@ WIDE = (
     Feature("c", 9, 64, "max", "bfloat16"),
     Feature("d", 9, 128, weighted=True),
     Feature("e", 9, 512),
+    Feature("f", 9, 8, table_type="int8_rowwise"),
 )
 
 
@@ -129,6 +130,8 @@ def test_kernels_compile_and_spill_nothing(arch: str, optimizer: Optimizer | Non
     from sw.compiler.cuda.nvrtc import compile_kernel
 
     index_type, features = ("int32", WIDE[1:]) if arch == "sm_75" else ("int64", WIDE)
-    source = backward_source(program_of(*features, index_type=index_type, optimizer=optimizer))
+    trained = tuple(feature.rowwise is None for feature in features)
+    program = program_of(*features, trained=trained, index_type=index_type, optimizer=optimizer)
+    source = backward_source(program)
     log = compile_kernel(source, arch, include=[INCLUDE], kernel=SUM_LOOKUPS).log
     assert re.findall(r"(\d+) bytes spill stores", log) == ["0"] * len(PARAMETERS)

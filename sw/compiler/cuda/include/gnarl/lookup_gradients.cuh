@@ -9,7 +9,8 @@
 
 namespace gnarl {
 
-enum class TableType { kFloat32, kFloat16, kBFloat16 };
+// Of others no rows are loaded.
+enum class TableType { kFloat32, kFloat16, kBFloat16, kOther };
 
 // A feature of the model, as generated.
 template <class Key>

@@ -128,6 +128,22 @@ def test_tables_without_gradients_are_not_trained(emulated: bool) -> None:
     torch.testing.assert_close(module.embedding_bags["y"].weight.detach(), right)
 
 
+def test_tables_that_are_no_parameters_have_no_state() -> None:
+    one = one_batch()
+    tables = {"x": one.tables[0], "y": torch.nn.Parameter(one.tables[1].clone())}
+    options = {"table_of": TABLE_OF, "optimizer": Adagrad(0.5), "emulated": True}
+    module = fused(tables, one.model.features, **options)
+    assert module.embedding_bags["x"].state.shape == (0,)
+    train(module, one)
+    right = by_pytorch(one, Adagrad(0.5))
+    assert torch.equal(module.embedding_bags["x"].weight, one.tables[0])
+    torch.testing.assert_close(module.embedding_bags["y"].state, right.states[1])
+    module.embedding_bags["x"].weight.requires_grad_()
+    text = "state of table 0: is float32 [0] on cpu: must be float32 [6, 4] on cpu"
+    with pytest.raises(WorkloadError, match=f"^{re.escape(text)}$"):
+        train(module, one)
+
+
 def test_a_pass_whose_tables_have_changed_since_is_refused() -> None:
     one = one_batch()
     module = module_of(one, SGD(0.25))
