@@ -258,7 +258,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         # A graph that is exported runs in processes that do not know the handle.
         program = self._program if torch.compiler.is_exporting() else self._handle
         operands = (self._tables(), inputs.values, inputs.offsets, inputs.weights)
-        if self._operator.optimizer is None:
+        if self._operator.optimizer is None or not torch.is_grad_enabled():
             return fused_embedding_bags(*operands, program)
         states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
         rate = self.get_buffer("learning_rate")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from hw.lib.errors import GnarlError, WorkloadError
 from sw.compiler.cuda.backward import BackwardProgram
 from sw.runtime.cuda.torch import pooling
 from sw.runtime.cuda.torch.backward import (
@@ -22,6 +23,17 @@ from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 
 Tensors = Sequence[torch.Tensor]
+
+
+def check_weights(weights: torch.Tensor | None, program: str) -> None:
+    """Raises ``WorkloadError`` for weights that require gradients, but cannot have any."""
+    if weights is not None and weights.requires_grad:
+        for feature in operator_program(program).model.features:
+            if feature.rowwise and feature.weighted:
+                raise WorkloadError(
+                    f"feature {feature.name}: weights require gradients: not supported with "
+                    f"{feature.table_type} tables, which are for inference"
+                )
 
 
 def by_kernels(lookup: Lookup) -> bool:
@@ -131,4 +143,9 @@ def _of_order(
 @lru_cache(maxsize=256)
 def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
     """Kept, so that nothing is copied while a CUDA graph is being captured."""
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        raise GnarlError(
+            "input: a backward pass with tensors at new addresses cannot be captured in a CUDA "
+            "graph: must be an optimizer's, after one outside the graph"
+        )
     return torch.tensor(addresses, dtype=torch.int64, device=device)

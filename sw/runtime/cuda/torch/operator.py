@@ -13,9 +13,13 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError
 from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.gradients import by_kernels, kernel_gradients, pytorch_gradients
+from sw.runtime.cuda.torch.gradients import (
+    by_kernels,
+    check_weights,
+    kernel_gradients,
+    pytorch_gradients,
+)
 from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator_program import operator_program
 from sw.runtime.cuda.torch.pooling import pool
 
 
@@ -68,7 +72,12 @@ def _fake(*arguments: Any) -> list[torch.Tensor]:
     return Lookup(*arguments).new_outputs()
 
 
-@torch.library.custom_op("gnarl::fused_embedding_bags_backward", mutates_args=())
+# The kernels are given addresses of new gradients, which are copied from the host.
+@torch.library.custom_op(
+    "gnarl::fused_embedding_bags_backward",
+    mutates_args=(),
+    tags=(torch.Tag.cudagraph_unsafe,),
+)
 def fused_embedding_bags_backward(
     gradients: Sequence[torch.Tensor],
     tables: Sequence[torch.Tensor],
@@ -108,13 +117,7 @@ def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
     tables, values, offsets, weights, program = inputs
-    if weights is not None and weights.requires_grad:
-        for feature in operator_program(program).model.features:
-            if feature.rowwise and feature.weighted:
-                raise WorkloadError(
-                    f"feature {feature.name}: weights require gradients: not supported with "
-                    f"{feature.table_type} tables, which are for inference"
-                )
+    check_weights(weights, program)
     ctx.save_for_backward(values, offsets, weights, *tables)
     ctx.program = program
 

@@ -9,7 +9,12 @@ from typing import Any
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
 from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.gradients import by_kernels, pytorch_gradients, take_step_by_kernels
+from sw.runtime.cuda.torch.gradients import (
+    by_kernels,
+    check_weights,
+    pytorch_gradients,
+    take_step_by_kernels,
+)
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator import fused_embedding_bags, fused_embedding_bags_backward
@@ -123,6 +128,7 @@ def _take_step(
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
     tables, values, offsets, weights, states, learning_rate, program = inputs
+    check_weights(weights, program)
     ctx.save_for_backward(values, offsets, weights, learning_rate, *tables, *states)
     ctx.tables = len(tables)
     ctx.program = program

@@ -6,6 +6,7 @@ Kernels that are launched are the emulated ones, on the addresses that a GPU wou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ pytest.importorskip("cuda.bindings")
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
+from hw.lib.errors import GnarlError  # noqa: E402
 from sw.compiler.cuda.backward import BackwardProgram  # noqa: E402
 from sw.compiler.cuda.backward_kernels import (  # noqa: E402
     FIND_FIRST_MAXIMA,
@@ -31,7 +33,7 @@ from sw.compiler.cuda.backward_kernels import (  # noqa: E402
 from sw.compiler.cuda.optimizers import Adagrad  # noqa: E402
 from sw.compiler.cuda.templates.template import INCLUDE  # noqa: E402
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
-from sw.runtime.cuda.torch import backward_launch  # noqa: E402
+from sw.runtime.cuda.torch import backward_launch, gradients  # noqa: E402
 from sw.runtime.cuda.torch.backward import (  # noqa: E402
     Arguments,
     BackwardInputs,
@@ -93,6 +95,16 @@ def test_a_gpu_is_given_all_that_the_kernels_reach(monkeypatch: pytest.MonkeyPat
     for name in ("tables", "states", "weights"):
         for ours, theirs in zip(getattr(found, name), getattr(right, name), strict=True):
             assert torch.equal(ours, theirs)
+
+
+def test_new_addresses_are_not_captured_in_cuda_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    text = (
+        "input: a backward pass with tensors at new addresses cannot be captured in a CUDA graph: "
+        "must be an optimizer's, after one outside the graph"
+    )
+    with pytest.raises(GnarlError, match=f"^{re.escape(text)}$"):
+        gradients._addresses((16,), torch.device("cuda", 0))
 
 
 def test_the_host_looks_at_no_tensor() -> None:
