@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from hw.lib.errors import GnarlError, WorkloadError
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.backward import BackwardProgram
 from sw.runtime.cuda.torch import pooling
 from sw.runtime.cuda.torch.backward import (
@@ -144,7 +144,7 @@ def _of_order(
 def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
     """Kept, so that nothing is copied while a CUDA graph is being captured."""
     if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
-        raise GnarlError(
+        raise WorkloadError(
             "input: a backward pass with tensors at new addresses cannot be captured in a CUDA "
             "graph: must be an optimizer's, after one outside the graph"
         )
