@@ -131,7 +131,7 @@ def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
     schedules: list[Schedule] = []
     for variants in _features():
         for feature in variants:
-            if candidates := list(kind.candidates(feature, config.block_threads)):
+            if candidates := list(kind.candidates(feature, config.plain_block_threads)):
                 schedules.append(candidates[7 * len(features) % len(candidates)])
                 features.append(feature)
                 break
@@ -142,7 +142,7 @@ def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
         ScheduleSet(
             model=model.digest,
             arch=config.arch,
-            block_threads=config.block_threads,
+            block_threads=config.plain_block_threads,
             blocks_per_sm=_BLOCKS_PER_SM,
             schedules=different,
             of_feature=tuple(different.index(each) for each in schedules),

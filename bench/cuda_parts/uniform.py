@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import Choice, best_choice, group_costs, kernel_latency
-from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, group_features, schedule_set
+from sw.compiler.cuda.cost_model import Choice, best_of_sizes, group_costs, kernel_latency
+from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, block_sizes
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import EmbeddingModel, Feature
@@ -42,11 +42,8 @@ def choose_uniform(
         narrow_first = sorted(candidates_of(feature, block_threads), key=_vector)
         return {_but_vector(each): each for each in narrow_first}.values()
 
-    groups = group_features(model, config.block_threads, None, batch, widest)
-    best = best_choice(config, groups, _choose_uniform)
-    if best is None:
-        return None
-    return schedule_set(model, config, groups, best.of_group, best.blocks_per_sm, origin)
+    sizes = block_sizes(model, config, None, batch, widest)
+    return best_of_sizes(model, sizes, _choose_uniform, origin)
 
 
 def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:

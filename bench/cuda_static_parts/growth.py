@@ -86,7 +86,7 @@ def random_schedules(
         (feature, schedule)
         for feature in of_kind.values()
         for each in templates().values()
-        for schedule in each.candidates(feature, config.block_threads)
+        for schedule in each.candidates(feature, config.plain_block_threads)
     ]
     chosen = random.Random(seed).sample(pairs, min(codes, len(pairs)))
     features = tuple(replace(feature, name=f"f{at}") for at, (feature, _) in enumerate(chosen))
@@ -95,7 +95,7 @@ def random_schedules(
     return made, ScheduleSet(
         model=made.digest,
         arch=config.arch,
-        block_threads=config.block_threads,
+        block_threads=config.plain_block_threads,
         blocks_per_sm=BLOCKS_PER_SM,
         schedules=schedules,
         of_feature=tuple(schedules.index(schedule) for _, schedule in chosen),

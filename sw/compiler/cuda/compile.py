@@ -9,8 +9,8 @@ from pathlib import Path
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda import dumps, schedule_file
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_groups
-from sw.compiler.cuda.feature_groups import FeatureGroup, group_features
+from sw.compiler.cuda.cost_model import choose_for_sizes
+from sw.compiler.cuda.feature_groups import BlockSize, block_sizes
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.sections import encode
 from sw.compiler.cuda.tensor.compile import compile_expression
@@ -71,16 +71,15 @@ def _embed(
     """Schedules suit ``batches``, where there are any."""
 
     @cache
-    def groups() -> list[FeatureGroup]:
+    def sizes() -> list[BlockSize]:
         if not batches:
-            return group_features(model, config.block_threads)
+            return block_sizes(model, config)
         statistics = from_batches(model, batches)
-        size = max(batch.size for batch in batches)
-        return group_features(model, config.block_threads, statistics, size)
+        return block_sizes(model, config, statistics, max(batch.size for batch in batches))
 
-    trace.after("group", lambda: dumps.group_texts(model, groups()))
+    trace.after("group", lambda: dumps.group_texts(model, sizes()))
     if schedules is None:
-        chosen = choose_for_groups(model, config, groups())
+        chosen = choose_for_sizes(model, sizes())
     else:
         chosen = schedule_file.load(schedules, model, config)
     trace.after(

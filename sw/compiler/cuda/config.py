@@ -5,7 +5,7 @@ Source of the parameters: RecFlex, section IV.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hw.lib.configuration import (
@@ -22,6 +22,9 @@ from sw.workloads.embedding.model import TABLE_TYPES
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
 
+TRIED_BLOCK_THREADS = (64, 128, 256)
+"""Those that a choice is among."""
+
 
 @dataclass(frozen=True)
 class CudaConfig(TargetConfig):
@@ -30,7 +33,8 @@ class CudaConfig(TargetConfig):
     arch
         architecture, such as ``sm_90``; a name of ``ARCHITECTURES``.
     block_threads
-        threads of every block of the fused kernel.
+        threads of every block of the fused kernel, where no tuned schedules say; 0: what the cost
+        model, or the tuner, finds best.
     blocks_per_sm
         occupancy to bind the kernel to, where no tuned schedules say; 0: what the cost model finds
         best.
@@ -50,21 +54,39 @@ class CudaConfig(TargetConfig):
     format: str = "float32"
 
     @property
+    def plain_block_threads(self) -> int:
+        """Of kernels that there is nothing to choose for: ``block_threads``, or 128."""
+        return self.block_threads or 128
+
+    @property
+    def sized(self) -> tuple[CudaConfig, ...]:
+        """Configurations with the sizes of blocks that a choice is among: with ``block_threads``,
+        or with each worth trying."""
+        if self.block_threads:
+            return (self,)
+        return tuple(
+            replace(self, block_threads=threads)
+            for threads in TRIED_BLOCK_THREADS
+            if self.blocks_per_sm <= maximum_blocks(self.arch, threads)
+        )
+
+    @property
     def occupancies(self) -> tuple[int, ...]:
         """Blocks on a multiprocessor that a choice is among: ``blocks_per_sm``, or those worth
-        trying, most first."""
+        trying, most first. Of a configuration with a size of blocks."""
         if self.blocks_per_sm:
             return (self.blocks_per_sm,)
         return occupancies(self.arch, self.block_threads)
 
     def violations(self) -> list[Violation]:
         found = choice_violations(self, "arch", ARCHITECTURES)
-        if type(self.block_threads) is not int or self.block_threads not in BLOCK_THREADS:
-            allowed = ", ".join(map(str, BLOCK_THREADS))
+        known = (0, *BLOCK_THREADS)
+        if type(self.block_threads) is not int or self.block_threads not in known:
+            allowed = ", ".join(map(str, known))
             problem = f" = {quoted(self.block_threads)}: must be one of {allowed}"
             found.append(Violation("block_threads", problem))
         if not found:
-            most = maximum_blocks(self.arch, self.block_threads)
+            most = maximum_blocks(self.arch, self.block_threads or min(TRIED_BLOCK_THREADS))
             found += number_violations(self, [("blocks_per_sm", 0, most)])
         found += choice_violations(self, "format", tuple(TABLE_TYPES))
         return found + flag_violations(self, ["checked"])

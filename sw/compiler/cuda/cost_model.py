@@ -6,8 +6,10 @@ times of its blocks, over the blocks that the device runs at a time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from sw.compiler.cuda.block_estimates import block_times
 from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import FeatureGroup, group_features, schedule_set
+from sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup, block_sizes, schedule_set
 from sw.compiler.cuda.occupancy import register_limit, shared_limit
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.workloads.embedding.model import EmbeddingModel
@@ -37,6 +39,10 @@ class Costs:
 
     latency: np.ndarray
     longest: np.ndarray
+
+
+Chooser = Callable[[list[FeatureGroup], CudaConfig, int], "Choice | None"]
+"""The best schedules at an occupancy; ``None`` where a group has none that fits."""
 
 
 @dataclass(frozen=True)
@@ -60,36 +66,44 @@ def rank_group(group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm
 
 
 def choose_schedules(model: EmbeddingModel, config: CudaConfig) -> ScheduleSet:
-    """As ``choose_for_groups``, by what the features' factors say."""
-    return choose_for_groups(model, config, group_features(model, config.block_threads))
+    """As ``choose_for_sizes``, by what the features' factors say."""
+    return choose_for_sizes(model, block_sizes(model, config))
 
 
-def choose_for_groups(
-    model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup]
-) -> ScheduleSet:
-    """Schedules by estimates alone, for the groups that ``group_features`` made of the model.
+def choose_for_sizes(model: EmbeddingModel, sizes: Sequence[BlockSize]) -> ScheduleSet:
+    """Schedules by estimates alone, for the groups that ``block_sizes`` made of the model.
 
-    The occupancy is the configuration's, or that of the least latency. O(groups * candidates).
-    Raises ``WorkloadError`` as ``feature_candidates`` does, or if the configuration's occupancy
-    leaves a feature no schedule.
+    The occupancy is the configuration's, or that of the least latency; so is the size of blocks.
+    O(sizes * groups * candidates). Raises ``WorkloadError`` as ``feature_candidates`` does, or if
+    the configuration's occupancy leaves a feature no schedule.
     """
-    best = best_choice(config, groups, _choose)
-    if best is None:
-        raise _no_room(groups, config.arch, min(config.occupancies))
-    return schedule_set(
-        model, config, groups, best.of_group, best.blocks_per_sm, origin="cost model"
-    )
+    return best_of_sizes(model, sizes, _choose, "cost model") or _refuse(sizes[0])
 
 
-def best_choice(
-    config: CudaConfig,
-    groups: list[FeatureGroup],
-    choose: Callable[[list[FeatureGroup], CudaConfig, int], Choice | None],
-) -> Choice | None:
+def best_of_sizes(
+    model: EmbeddingModel, sizes: Sequence[BlockSize], choose: Chooser, origin: str
+) -> ScheduleSet | None:
+    """What ``choose`` finds to take least time; ``None`` where it finds nothing."""
+    found = [(size, best_choice(size, choose)) for size in sizes]
+    fitting = [(size, choice) for size, choice in found if choice is not None]
+    if not fitting:
+        return None
+    size, best = min(fitting, key=lambda each: each[1].latency)
+    return schedule_set(model, size, best.of_group, best.blocks_per_sm, origin)
+
+
+def best_choice(size: BlockSize, choose: Chooser) -> Choice | None:
     """At the configuration's occupancy, or at that of the least latency."""
-    found = [choose(groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
+    config = size.config
+    found = [choose(size.groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
     choices = [choice for choice in found if choice is not None]
     return min(choices, key=lambda choice: choice.latency, default=None)
+
+
+def latency_at(size: BlockSize, blocks_per_sm: int) -> float:
+    """ns that the kernel of the best schedules takes at an occupancy at which all groups fit."""
+    best = _choose(size.groups, size.config, blocks_per_sm)
+    return math.inf if best is None else best.latency
 
 
 def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) -> Choice | None:
@@ -199,14 +213,15 @@ def _affordable(group: FeatureGroup, costs: Costs, limit: float) -> Options:
     return group.example.kind, {candidates[at]: float(costs.latency[at]) for at in fitting}
 
 
-def _no_room(groups: list[FeatureGroup], arch: str, blocks_per_sm: int) -> WorkloadError:
-    """All schedules of a feature need too much shared memory, even at this occupancy."""
+def _refuse(size: BlockSize) -> NoReturn:
+    """All schedules of a feature need too much shared memory, even at the least occupancy."""
+    arch, blocks_per_sm = size.config.arch, min(size.config.occupancies)
     room = shared_limit(arch, blocks_per_sm)
-    for group in groups:
+    for group in size.groups:
         least = int(group.estimates.shared_bytes.min())
         if least > room:
             break
-    return WorkloadError(
+    raise WorkloadError(
         f"feature {group.example.name}: its schedules need at least {least:,} bytes of shared "
         f"memory a block: must be at most {room:,} with blocks_per_sm = {blocks_per_sm} on {arch}"
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.compiler.cuda.feature_groups import FeatureGroup
+from sw.compiler.cuda.feature_groups import BlockSize
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.passes import text_of
 from sw.workloads.embedding.model import EmbeddingModel
 
 
-def group_texts(model: EmbeddingModel, groups: Sequence[FeatureGroup]) -> dict[str, str]:
-    """A paragraph a group: its kind, its features, and the schedules that they may have."""
+def group_texts(model: EmbeddingModel, sizes: Sequence[BlockSize]) -> dict[str, str]:
+    """A paragraph a group: its kind, its features, and the schedules that they may have with each
+    size of blocks."""
     lines = []
-    for number, group in enumerate(groups):
+    for number, of_sizes in enumerate(zip(*(size.groups for size in sizes), strict=True)):
+        group = of_sizes[0]
         kind, known = group.example.kind, group.statistics
         lines += [
             f"group {number}: {group.example.rows} rows of {kind.dim} {kind.table_type}, "
@@ -21,8 +23,10 @@ def group_texts(model: EmbeddingModel, groups: Sequence[FeatureGroup]) -> dict[s
             f"{kind.output_type} outputs, {known.mean:.3g} ± {known.std:.3g} indices a sample, "
             f"none in {1 - known.coverage:.3g} of the samples",
             f"  features {' '.join(model.features[at].name for at in group.features)}",
-            *(f"  candidate {schedule}" for schedule in group.estimates.candidates),
         ]
+        for size, sized in zip(sizes, of_sizes, strict=True):
+            threads = f"{size.config.block_threads} threads a block"
+            lines += [f"  {threads}: {schedule}" for schedule in sized.estimates.candidates]
     return {"txt": text_of(lines)}
 
 

@@ -99,10 +99,42 @@ def _rounded(statistics: FeatureStatistics) -> tuple[int | None, ...]:
     return tuple(round(math.log(value, _STEP)) if value > 0 else None for value in values)
 
 
-def schedule_set(
+@dataclass(frozen=True)
+class BlockSize:
+    """A configuration with a size of blocks, and a model's features in groups for it."""
+
+    config: CudaConfig
+    groups: list[FeatureGroup]
+
+
+def block_sizes(
     model: EmbeddingModel,
     config: CudaConfig,
-    groups: Sequence[FeatureGroup],
+    statistics: Sequence[FeatureStatistics] | None = None,
+    batch: int = 256,
+    candidates_of: CandidatesOf = feature_candidates,
+) -> list[BlockSize]:
+    """For each size of blocks that a choice is among; arguments are those of ``group_features``.
+
+    Sizes with which no template takes some feature are left out, unless that is all of them.
+    Raises ``WorkloadError`` as ``feature_candidates`` does.
+    """
+    found: list[BlockSize] = []
+    refused: list[WorkloadError] = []
+    for sized in config.sized:
+        arguments = (sized.block_threads, statistics, batch, candidates_of)
+        try:
+            found.append(BlockSize(sized, group_features(model, *arguments)))
+        except WorkloadError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    return found
+
+
+def schedule_set(
+    model: EmbeddingModel,
+    size: BlockSize,
     of_group: Sequence[Schedule],
     blocks_per_sm: int,
     origin: str,
@@ -110,14 +142,14 @@ def schedule_set(
     """For the whole model, from a schedule for each group."""
     of_feature = {
         number: schedule
-        for group, schedule in zip(groups, of_group, strict=True)
+        for group, schedule in zip(size.groups, of_group, strict=True)
         for number in group.features
     }
     return ScheduleSet.of(
         [of_feature[number] for number in range(len(of_feature))],
         model=model.digest,
-        arch=config.arch,
-        block_threads=config.block_threads,
+        arch=size.config.arch,
+        block_threads=size.config.block_threads,
         blocks_per_sm=blocks_per_sm,
         origin=origin,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import WorkloadError, damaged_as, quoted, short
-from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig
 from sw.compiler.cuda.occupancy import maximum_blocks
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import template, templates
@@ -81,7 +81,7 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
             first = schedules.setdefault(_schedule(entry, f"{place}: schedules[{at}]"), at)
             if first != at:
                 raise WorkloadError(f"{place}: schedules[{at}]: duplicates schedules[{first}]")
-        _check_features(data["of_feature"], list(schedules), model, config, place)
+        _check_features(data["of_feature"], list(schedules), model, data["block_threads"], place)
     return ScheduleSet(
         schedules=tuple(schedules),
         of_feature=tuple(data["of_feature"]),
@@ -124,14 +124,17 @@ def _check_target(
             f"{place}: model = {short(data['model'])}: does not match {model.name}, "
             f"which is {short(model.digest)}"
         )
-    for name in ("arch", "block_threads"):
-        wanted = getattr(config, name)
-        if data[name] != wanted:
+    for name, allowed in (
+        ("arch", (config.arch,)),
+        ("block_threads", (config.block_threads,) if config.block_threads else BLOCK_THREADS),
+    ):
+        if data[name] not in allowed:
+            wanted = allowed[0] if len(allowed) == 1 else allowed
             raise WorkloadError(
                 f"{place}: {name} = {quoted(data[name])}: must be {wanted!r}, as in the "
                 "configuration"
             )
-    most = maximum_blocks(config.arch, config.block_threads)
+    most = maximum_blocks(config.arch, data["block_threads"])
     if not 1 <= data["blocks_per_sm"] <= most:
         raise WorkloadError(
             f"{place}: blocks_per_sm = {data['blocks_per_sm']}: must be from 1 to {most}"
@@ -172,7 +175,7 @@ def _check_features(
     of_feature: list[Any],
     schedules: list[Schedule],
     model: EmbeddingModel,
-    config: CudaConfig,
+    block_threads: int,
     place: str,
 ) -> None:
     """That every feature has a schedule that can compute it, and every schedule a feature."""
@@ -183,7 +186,7 @@ def _check_features(
                 f"must be a whole number from 0 to {len(schedules) - 1}"
             )
         schedule = schedules[number]
-        reason = template(schedule.template).refusal(schedule, feature, config.block_threads)
+        reason = template(schedule.template).refusal(schedule, feature, block_threads)
         if reason:
             raise WorkloadError(
                 f"{place}: of_feature[{at}]: {schedule} cannot compute feature "

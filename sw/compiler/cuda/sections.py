@@ -74,7 +74,7 @@ def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
 def encode(program: CudaProgram, config: CudaConfig) -> Program:
     """Raises ``WorkloadError`` as ``tensors`` does."""
     codes: tuple[int, ...] = ()
-    statistics = {"block_threads": config.block_threads, "shared_bytes": 0}
+    statistics = {"block_threads": config.plain_block_threads, "shared_bytes": 0}
     if isinstance(program, EmbeddingProgram):
         name, plan, specs = program.model.name, _model_plan(program), tensors(program.model)
     else:

@@ -116,7 +116,7 @@ def sampled_program(
     """Raises ``WorkloadError`` for a size that is not known or not supported."""
     inner = expression.stored_indices(pattern.left)[1]
     dim = expression.require_size(pattern.left, inner, MAXIMUM_DIM)
-    threads = config.block_threads
+    threads = config.plain_block_threads
     blocks = config.blocks_per_sm or max(1, _THREADS_PER_SM // threads)
     return SampledProductProgram(expression, pattern, dim, config.arch, threads, blocks)
 

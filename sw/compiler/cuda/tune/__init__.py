@@ -13,8 +13,8 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda import schedule_file
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_groups
-from sw.compiler.cuda.feature_groups import group_features
+from sw.compiler.cuda.cost_model import choose_for_sizes
+from sw.compiler.cuda.feature_groups import BlockSize, block_sizes
 from sw.compiler.cuda.schedule import QUICK_CANDIDATES, STRATEGIES, ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.compiler.cuda.tune.journal import Journal, journal_path
@@ -77,22 +77,28 @@ def tune(
     if strategy not in STRATEGIES:
         raise WorkloadError(f"strategy {strategy}: must be one of {', '.join(STRATEGIES)}")
     size = round(float(np.mean([batch.size for batch in batches if batch.size])))
-    groups = group_features(model, config.block_threads, from_batches(model, batches), size)
+    sizes = block_sizes(model, config, from_batches(model, batches), size)
     history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
     if measurer is None or not measures(strategy) or not measurer.devices():
         reason = f"; there was no GPU for {strategy} tuning" if measures(strategy) else ""
-        found = choose_for_groups(model, config, groups)
+        found = choose_for_sizes(model, sizes)
         found = replace(found, origin=f"cost model, {history}{reason}")
         if output is not None:
             schedule_file.save(output, found)
         return found
     if quick:
-        chosen = choose_for_groups(model, config, groups)
-        config = replace(config, blocks_per_sm=chosen.blocks_per_sm)
+        chosen = choose_for_sizes(model, sizes)
+        sizes = [
+            BlockSize(replace(each.config, blocks_per_sm=chosen.blocks_per_sm), each.groups)
+            for each in sizes
+            if each.config.block_threads == chosen.block_threads
+        ]
         candidates = min(candidates, QUICK_CANDIDATES)
+    configurations = [size.config for size in sizes]
     if journal is None and output is not None:
         journal = journal_path(output)
     identity = _identity(model, config, batches, strategy, candidates, seed)
+    identity["sizes"] = str([(each.block_threads, each.blocks_per_sm) for each in configurations])
     identity["GPUs"] = measurer.products()
     kind = f"quick {strategy}" if quick else strategy
     opened = nullcontext() if journal is None else Journal(journal, identity)
@@ -101,8 +107,7 @@ def tune(
             found = _MEASURING[strategy](
                 Tuning(
                     model=model,
-                    config=config,
-                    groups=groups,
+                    sizes=sizes,
                     candidates=candidates,
                     origin=f"{kind} tuning of {candidates} candidates on {history}",
                     measurer=measurer,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import Ranked, choose_for_groups, rank_group
+from sw.compiler.cuda.cost_model import Ranked, choose_for_sizes, rank_group
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import FeatureGroup
+from sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup
 from sw.compiler.cuda.schedule import Schedule
 from sw.workloads.embedding.model import EmbeddingModel, FeatureKind
 
@@ -44,14 +44,15 @@ def best_candidates(
 
 
 def padding(
-    model: EmbeddingModel, config: CudaConfig, groups: list[FeatureGroup], blocks_per_sm: int
+    model: EmbeddingModel, size: BlockSize, blocks_per_sm: int
 ) -> tuple[tuple[int, Schedule], ...]:
     """Features, with schedules, whose blocks fill a device with what most of the fused kernel does.
 
     They are those of the codes that take longest in the cost model's choice at the occupancy: of
     each code in turn one feature, again from the first where all of them are too few.
     """
-    chosen = choose_for_groups(model, replace(config, blocks_per_sm=blocks_per_sm), groups)
+    config, groups = replace(size.config, blocks_per_sm=blocks_per_sm), size.groups
+    chosen = choose_for_sizes(model, [BlockSize(config, groups)])
     costs: dict[tuple[FeatureKind, Schedule], float] = {}
     features: dict[tuple[FeatureKind, Schedule], list[_Filler]] = {}
     for group in groups:

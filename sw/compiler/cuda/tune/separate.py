@@ -9,31 +9,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sw.compiler.cuda.code_sharing import Options, share_codes
-from sw.compiler.cuda.cost_model import choose_for_groups
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.cost_model import choose_for_sizes
 from sw.compiler.cuda.feature_groups import FeatureGroup
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.interference import select
 from sw.compiler.cuda.tune.measurer import FusedJob
 from sw.compiler.cuda.tune.tuning import Tuning
+from sw.workloads.embedding.model import EmbeddingModel
 
 
 def separate(tuning: Tuning) -> ScheduleSet:
-    """At the occupancy that the cost model finds best, where the configuration has none.
+    """At the occupancy, and with the size of blocks, that the cost model finds best, where the
+    configuration has none.
 
     Where none of a group's kernels can be measured the cost model chooses for it.
     """
-    chosen = choose_for_groups(tuning.model, tuning.config, tuning.groups)
+    chosen = choose_for_sizes(tuning.model, tuning.sizes)
     blocks_per_sm = chosen.blocks_per_sm
-    ranked = tuning.ranked(blocks_per_sm)
+    size = next(each for each in tuning.sizes if each.config.block_threads == chosen.block_threads)
+    ranked = tuning.ranked(size, blocks_per_sm)
     jobs = [
-        _alone(tuning, group, schedule, blocks_per_sm)
-        for group, candidates in zip(tuning.groups, ranked, strict=True)
+        _alone(tuning.model, size.config, group, schedule, blocks_per_sm)
+        for group, candidates in zip(size.groups, ranked, strict=True)
         for _, schedule in candidates
     ]
     tuning.expect(len(jobs))
     outcomes = iter(tuning.measure(jobs))
     options: list[Options] = []
-    for group, candidates in zip(tuning.groups, ranked, strict=True):
+    for group, candidates in zip(size.groups, ranked, strict=True):
         costs: Mapping[Schedule, float] = {
             schedule: outcome.times[0]
             for (_, schedule), outcome in zip(candidates, outcomes, strict=False)
@@ -42,17 +46,23 @@ def separate(tuning: Tuning) -> ScheduleSet:
         if not costs:
             costs = {schedule: cost for cost, schedule in candidates}
         options.append((group.example.kind, costs))
-    return tuning.schedules(share_codes(options), blocks_per_sm, tuning.final_origin())
+    return tuning.schedules(size, share_codes(options), blocks_per_sm, tuning.final_origin())
 
 
-def _alone(tuning: Tuning, group: FeatureGroup, schedule: Schedule, blocks_per_sm: int) -> FusedJob:
+def _alone(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    group: FeatureGroup,
+    schedule: Schedule,
+    blocks_per_sm: int,
+) -> FusedJob:
     """A kernel of one feature."""
     features = group.features[:1]
     schedules = ScheduleSet.of(
         [schedule],
-        model=select(tuning.model, features).digest,
-        arch=tuning.config.arch,
-        block_threads=tuning.config.block_threads,
+        model=select(model, features).digest,
+        arch=config.arch,
+        block_threads=config.block_threads,
         blocks_per_sm=blocks_per_sm,
         origin="being tuned",
     )

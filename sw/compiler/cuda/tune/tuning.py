@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import Ranked
-from sw.compiler.cuda.feature_groups import FeatureGroup, schedule_set
+from sw.compiler.cuda.feature_groups import BlockSize, schedule_set
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.tune.candidates import best_candidates
 from sw.compiler.cuda.tune.distribute import Outcome, distribute
@@ -25,6 +24,8 @@ Progress = Callable[[int, int, float | None], None]
 class Tuning:
     """One run of a strategy.
 
+    sizes
+        of blocks, with the model's groups for each.
     candidates
         schedules of a group to measure.
     origin
@@ -32,8 +33,7 @@ class Tuning:
     """
 
     model: EmbeddingModel
-    config: CudaConfig
-    groups: list[FeatureGroup]
+    sizes: Sequence[BlockSize]
     candidates: int
     origin: str
     measurer: Measurer
@@ -51,11 +51,11 @@ class Tuning:
         self._total = kernels
         self._begin = time.monotonic()
 
-    def ranked(self, blocks_per_sm: int) -> list[Ranked]:
+    def ranked(self, size: BlockSize, blocks_per_sm: int) -> list[Ranked]:
         """What to measure of each group at an occupancy."""
         return [
-            best_candidates(group, self.config, blocks_per_sm, self.candidates)
-            for group in self.groups
+            best_candidates(group, size.config, blocks_per_sm, self.candidates)
+            for group in size.groups
         ]
 
     def measure(self, jobs: Sequence[Job]) -> list[Outcome]:
@@ -73,10 +73,10 @@ class Tuning:
         return [self._outcomes[key] for key in keys]
 
     def schedules(
-        self, of_group: Sequence[Schedule], blocks_per_sm: int, origin: str = ""
+        self, size: BlockSize, of_group: Sequence[Schedule], blocks_per_sm: int, origin: str = ""
     ) -> ScheduleSet:
         """For the whole model."""
-        return schedule_set(self.model, self.config, self.groups, of_group, blocks_per_sm, origin)
+        return schedule_set(self.model, size, of_group, blocks_per_sm, origin)
 
     def final_origin(self) -> str:
         """How the schedules were found, with what went wrong."""

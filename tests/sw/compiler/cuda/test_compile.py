@@ -50,7 +50,7 @@ def test_each_pass_shows_what_it_made() -> None:
         "sample, none in 0 of the samples",
         "  features one alike",
     ]
-    assert "  candidate one_hot(vector=4, samples_per_thread=1)" in groups
+    assert "  128 threads a block: one_hot(vector=4, samples_per_thread=1)" in groups
     assert "  features many" in groups
     compiled = decode(program.launches[0])
     schedules = compiled.schedules
@@ -88,7 +88,7 @@ def test_it_stops_after_each_pass(name: str) -> None:
 def test_schedules_that_cannot_be_are_the_passes_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = choose_schedules(MODEL, CONFIG)
     monkeypatch.setattr(
-        "sw.compiler.cuda.compile.choose_for_groups",
+        "sw.compiler.cuda.compile.choose_for_sizes",
         lambda *_: replace(chosen, blocks_per_sm=99),
     )
     with pytest.raises(PassError) as caught:

@@ -16,9 +16,14 @@ from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
 from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
 from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_groups, choose_schedules, rank_group
+from sw.compiler.cuda.cost_model import choose_for_sizes, choose_schedules, rank_group
 from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import FeatureGroup, feature_candidates, group_features
+from sw.compiler.cuda.feature_groups import (
+    BlockSize,
+    FeatureGroup,
+    feature_candidates,
+    group_features,
+)
 from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
 from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
@@ -50,7 +55,7 @@ def chosen(feature: Feature, batch: int = 256, beside: int = 0) -> Schedule:
     alike = [replace(feature, name=f"f{number}") for number in range(1 + beside)]
     given = model(*alike)
     groups = group_features(given, CONFIG.block_threads, batch=batch)
-    return choose_for_groups(given, CONFIG, groups).schedule(0)
+    return choose_for_sizes(given, [BlockSize(CONFIG, groups)]).schedule(0)
 
 
 def rank(
@@ -203,7 +208,7 @@ def test_equal_features_share_a_schedule_even_where_statistics_were_sampled():
     sampled = [FeatureStatistics(10.0 + n / 100, 3.0, 20.0, 0.5 + n / 1000) for n in range(4)]
     groups = group_features(model(*features), CONFIG.block_threads, sampled)
     assert len(groups) == 1
-    found = choose_for_groups(model(*features), CONFIG, groups)
+    found = choose_for_sizes(model(*features), [BlockSize(CONFIG, groups)])
     assert found.of_feature == (0, 0, 0, 0)
 
 
@@ -212,7 +217,7 @@ def test_statistics_of_batches_count_more_than_what_the_model_says():
     statistics = [from_factors(LONG)] * 300
     assert choose_schedules(model(*features), CONFIG).schedule(0).template == "one_hot"
     groups = group_features(model(*features), CONFIG.block_threads, statistics)
-    found = choose_for_groups(model(*features), CONFIG, groups)
+    found = choose_for_sizes(model(*features), [BlockSize(CONFIG, groups)])
     assert found.schedule(0).template != "one_hot"
 
 
@@ -307,11 +312,7 @@ def test_the_uniform_schedule_is_not_slowed_down_on_purpose():
     cost = {
         (unroll, blocks): rank(
             given.features[0],
-            [
-                Schedule.of(
-                    "warp_per_sample", vector=4, rows=1, unroll=unroll, samples_per_warp=1
-                )
-            ],
+            [Schedule.of("warp_per_sample", vector=4, rows=1, unroll=unroll, samples_per_warp=1)],
             from_factors(LONG),
             "sm_90",
             128,

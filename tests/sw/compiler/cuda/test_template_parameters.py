@@ -50,9 +50,9 @@ WORK = {
     "one_hot": (585.0, 43952.0, 15398.325, 0.0),
     "reduce_by_key": (3173.0, 549527.2, 247456.8, 480.0),
     "split_sample": (115.0, 9196.875, 1181.367, 35.625),
-    "sub_warp_per_sample": (413.0, 71824.0, 46156.0, 0.0),
+    "sub_warp_per_sample": (2891.0, 502768.0, 323092.0, 0.0),
     "table_in_shared": (2548.0, 1116240.0, 117360.0, 16.0),
-    "warp_per_sample": (226.0, 17544.0, 8392.0, 0.0),
+    "warp_per_sample": (2378.0, 263160.0, 125880.0, 0.0),
 }
 """The numbers of ``Work``, each summed up over all candidates for a feature."""
 

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import Schedule
 from sw.compiler.cuda.tune import tuning
 from sw.compiler.cuda.tune.measurer import LocalJob
@@ -31,8 +30,7 @@ def test_the_time_left_is_that_of_as_many_kernels_as_are_left(
     model, calls = small_model(), []
     one = Tuning(
         model,
-        CudaConfig(arch="sm_90"),
-        groups=[],
+        sizes=[],
         candidates=1,
         origin="",
         measurer=cast(Any, SimulatedGpus(model)),
