@@ -94,11 +94,10 @@ def tune(
             if each.config.block_threads == chosen.block_threads
         ]
         candidates = min(candidates, QUICK_CANDIDATES)
-    configurations = [size.config for size in sizes]
     if journal is None and output is not None:
         journal = journal_path(output)
-    identity = _identity(model, config, batches, strategy, candidates, seed)
-    identity["sizes"] = str([(each.block_threads, each.blocks_per_sm) for each in configurations])
+    measured_with = config if not quick else sizes[0].config
+    identity = _identity(model, measured_with, batches, strategy, candidates, seed)
     identity["GPUs"] = measurer.products()
     kind = f"quick {strategy}" if quick else strategy
     opened = nullcontext() if journal is None else Journal(journal, identity)

@@ -32,15 +32,15 @@ def test_every_size_of_block_is_allowed_on_every_architecture(
         ({"arch": 90}, f"arch = 90: must be one of {NAMES}"),
         (
             {"block_threads": 96},
-            "block_threads = 96: must be one of 32, 64, 128, 256, 512, 1024",
+            "block_threads = 96: must be one of 0, 32, 64, 128, 256, 512, 1024",
         ),
         (
             {"block_threads": 128.0},
-            "block_threads = 128.0: must be one of 32, 64, 128, 256, 512, 1024",
+            "block_threads = 128.0: must be one of 0, 32, 64, 128, 256, 512, 1024",
         ),
         (
             {"block_threads": "128"},
-            "block_threads = '128': must be one of 32, 64, 128, 256, 512, 1024",
+            "block_threads = '128': must be one of 0, 32, 64, 128, 256, 512, 1024",
         ),
         ({"blocks_per_sm": 17}, "blocks_per_sm = 17: must be a whole number from 0 to 16"),
         ({"blocks_per_sm": -1}, "blocks_per_sm = -1: must be a whole number from 0 to 16"),
@@ -67,12 +67,25 @@ def test_refusals(fields: dict[str, Any], text: str) -> None:
 
 def test_all_violations_are_reported_at_once() -> None:
     with pytest.raises(ConfigError) as refusal:
-        CudaConfig(arch="sm_70", block_threads=0, checked=None)  # type: ignore[arg-type]
+        CudaConfig(arch="sm_70", block_threads=96, checked=None)  # type: ignore[arg-type]
     assert [text.partition(" = ")[0] for text in refusal.value.violations] == [
         "arch",
         "block_threads",
         "checked",
     ]
+
+
+def test_sizes_of_blocks_that_a_choice_is_among() -> None:
+    def sizes(**fields: int) -> list[int]:
+        return [sized.block_threads for sized in CudaConfig(arch="sm_90", **fields).sized]
+
+    assert sizes(block_threads=512) == [512]
+    assert sizes(block_threads=0) == [64, 128, 256]
+    # 64 warps of a multiprocessor are 8 blocks of 256 threads.
+    assert sizes(block_threads=0, blocks_per_sm=9) == [64, 128]
+    assert CudaConfig(block_threads=0).plain_block_threads == 128
+    with pytest.raises(ConfigError, match="blocks_per_sm = 33: must be .* from 0 to 32"):
+        CudaConfig(arch="sm_90", block_threads=0, blocks_per_sm=33)
 
 
 def test_configurations_of_other_targets_are_refused_by_name() -> None:
