@@ -1,0 +1,52 @@
+"""Rows of a sampled product that are on their way before one is used, in machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from sw.compiler.cuda.compile import compile
+from sw.compiler.cuda.config import CudaConfig
+from sw.compiler.cuda.sections import decode
+from sw.compiler.cuda.templates.template import INCLUDE
+from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
+from sw.workloads.tensor.operands import operand
+from sw.workloads.tensor.workload import read_expression
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
+
+from bench.cuda_static_parts.sass import Instruction, disassemble, nvdisasm  # noqa: E402
+from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
+
+pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
+
+TEXT = "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ds -f=B:ds"
+ROWS = 8
+"""Of a round: one of either matrix for each of four entries."""
+
+
+def bursts(code: Sequence[Instruction]) -> list[int]:
+    """Numbers of loads that are issued before a value of any of them is used."""
+    found, pending = [0], set[str]()
+    for each in code:
+        if pending & each.reads:
+            pending.clear()
+            found.append(0)
+        if each.name == "LDG":
+            pending |= each.writes
+            found[-1] += 1
+    return [loads for loads in found if loads]
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("format", ["float32", "float16"])
+@pytest.mark.parametrize("inner", [7, 24, 64, 256, 300])
+def test_all_rows_of_a_round_are_in_flight(arch: str, format: str, inner: int) -> None:
+    workload = read_expression(TEXT, {"C": operand(np.ones((1, inner)))})
+    program = compile(workload, CudaConfig(arch=arch, format=format))
+    compiled = decode(program.launches[0])
+    assert isinstance(compiled, SampledProductProgram)
+    built = compile_kernel(compiled.source, arch, include=[INCLUDE], kernel=KERNEL)
+    assert bursts(disassemble(built.cubin, KERNEL))[-1] >= ROWS
