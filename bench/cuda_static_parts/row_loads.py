@@ -88,10 +88,10 @@ def _code_loads(flow: ControlFlow, loops: Iterable[list[int]], loads: set[int]) 
     rounds, seen = [], set()
     for loop in loops:  # inner ones first
         if (inside := loads & {*loop}) and not inside & seen:
-            rounds.append(_bursts(flow.code, loop, inside))
+            rounds.append(load_bursts(flow.code, loop, inside))
         seen |= inside
     if rest := loads - seen:
-        rounds.append(_bursts(flow.code, range(min(rest), max(rest) + 1), rest))
+        rounds.append(load_bursts(flow.code, range(min(rest), max(rest) + 1), rest))
     path = flow.shortest_path(loads)
     return CodeLoads(
         tuple(rounds),
@@ -102,9 +102,11 @@ def _code_loads(flow: ControlFlow, loops: Iterable[list[int]], loads: set[int]) 
     )
 
 
-def _bursts(code: Sequence[Instruction], where: Iterable[int], loads: set[int]) -> tuple[int, ...]:
+def load_bursts(
+    code: Sequence[Instruction], where: Iterable[int], loads: set[int]
+) -> tuple[int, ...]:
     """Numbers of loads that are issued before a value of any of them is used."""
-    bursts: list[int] = []
+    found: list[int] = []
     pending: set[str] = set()
     for at in where:
         each = code[at]
@@ -112,13 +114,13 @@ def _bursts(code: Sequence[Instruction], where: Iterable[int], loads: set[int]) 
             pending = set()
         if at in loads:
             if pending:
-                bursts[-1] += 1
+                found[-1] += 1
             else:
-                bursts.append(1)
+                found.append(1)
             pending |= each.writes
         elif not each.predicate:
             pending -= each.writes
-    return tuple(bursts)
+    return tuple(found)
 
 
 def _waits(path: Sequence[Instruction]) -> int:

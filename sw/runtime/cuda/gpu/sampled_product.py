@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,21 +9,10 @@ import numpy as np
 from sw.compiler.cuda.nvrtc import compile_kernel
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledOperands, SampledProductProgram
-from sw.runtime.cuda.gpu.driver import (
-    Context,
-    DeviceMemory,
-    Event,
-    Stream,
-    call,
-    free_with,
-    load,
-    store,
-)
+from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, load, store
 from sw.runtime.cuda.gpu.gpus import require_gpu
+from sw.runtime.cuda.gpu.loaded_module import LoadedModule
 from sw.runtime.cuda.memory_layout import places
-
-_TYPES = (*(ctypes.c_void_p,) * 6, ctypes.c_longlong)
-"""Of the kernel's parameters."""
 
 
 class GpuSampledProduct:
@@ -36,11 +24,7 @@ class GpuSampledProduct:
         self._context = Context(device)
         self._stream = Stream(self._context)
         compiled = compile_kernel(program.source, program.arch, include=[INCLUDE], kernel=KERNEL)
-        image = np.frombuffer(compiled.cubin, np.uint8)
-        with self._context:
-            module = call("cuModuleLoadData", image.ctypes.data)
-            free_with(self, self._context, "cuModuleUnload", module)
-            self._function = call("cuModuleGetFunction", module, KERNEL.encode())
+        self._module = LoadedModule(self._context, compiled.cubin)
 
     def run(self, operands: SampledOperands) -> tuple[np.ndarray, Mapping[str, int]]:
         """Values of the entries, [entries]; blocks, and the kernel's nanoseconds by events."""
@@ -51,14 +35,13 @@ class GpuSampledProduct:
         addresses = (memory.address + begins).tolist()
         begin, end = Event(self._context), Event(self._context)
         blocks = self._program.blocks(entries)
+        arguments = [np.uint64(argument) for argument in (*addresses, entries)]
         with self._context:
             for address, array in zip(addresses, arrays, strict=False):
                 store(address, array)
             begin.record(self._stream.handle)
-            call(
-                "cuLaunchKernel",
-                *(self._function, blocks, 1, 1, self._program.block_threads, 1, 1, 0),
-                *(self._stream.handle, ((*addresses, entries), _TYPES), 0),
+            self._module.launch(
+                KERNEL, blocks, self._program.block_threads, arguments, self._stream.handle
             )
             end.record(self._stream.handle)
             end.synchronise()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,8 @@ from sw.workloads.tensor.workload import read_expression
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
-from bench.cuda_static_parts.sass import Instruction, disassemble, nvdisasm  # noqa: E402
+from bench.cuda_static_parts.row_loads import load_bursts  # noqa: E402
+from bench.cuda_static_parts.sass import disassemble, nvdisasm  # noqa: E402
 from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
 
 pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
@@ -25,19 +24,6 @@ pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nv
 TEXT = "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ds -f=B:ds"
 ROWS = 8
 """Of a round: one of either matrix for each of four entries."""
-
-
-def bursts(code: Sequence[Instruction]) -> list[int]:
-    """Numbers of loads that are issued before a value of any of them is used."""
-    found, pending = [0], set[str]()
-    for each in code:
-        if pending & each.reads:
-            pending.clear()
-            found.append(0)
-        if each.name == "LDG":
-            pending |= each.writes
-            found[-1] += 1
-    return [loads for loads in found if loads]
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
@@ -49,4 +35,6 @@ def test_all_rows_of_a_round_are_in_flight(arch: str, format: str, inner: int) -
     compiled = decode(program.launches[0])
     assert isinstance(compiled, SampledProductProgram)
     built = compile_kernel(compiled.source, arch, include=[INCLUDE], kernel=KERNEL)
-    assert bursts(disassemble(built.cubin, KERNEL))[-1] >= ROWS
+    code = disassemble(built.cubin, KERNEL)
+    loads = {at for at, each in enumerate(code) if each.name == "LDG"}
+    assert load_bursts(code, range(len(code)), loads)[-1] >= ROWS
