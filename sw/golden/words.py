@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from hw.lib.errors import WorkloadError
 from hw.lib.formats import FloatFormat, holds, parse_format, range_of
 from sw.golden.arithmetic import arithmetic
 
@@ -38,15 +35,6 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
     _refuse(values, ~holds(format, values), range_of(format))
     scaled = np.rint(np.ldexp(values, kind.fraction))
     return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
-
-
-def named_words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.ndarray:
-    """As ``to_words`` of values [n]; raises ``WorkloadError``, which begins with the ``name(at)``
-    of the first value that the format does not hold."""
-    try:
-        return to_words(values, format)
-    except RangeError as error:
-        raise WorkloadError(f"{name(error.index[0])} = {error.value}: {error.reason}") from error
 
 
 def from_words(words: np.ndarray, format: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from hw.sam.memory_map import settings_rows
 from hw.sam.unit import settings_of
 from sw.compiler.sam.check import require_index_bits
 from sw.compiler.sam.sections import graph_of, statement_of
-from sw.golden.words import named_words, to_words, typed
+from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
@@ -217,9 +217,9 @@ def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
     if array.of_values:
         # A constant's name is its number.
         if not tensor.isidentifier():
-            return named_words(np.array([float(tensor)]), format, lambda _: "constant")
+            return _words(np.array([float(tensor)]), format, lambda _: "constant")
         entries = operands.tensors[tensor]
-        named_words(entries.values, format, lambda at: entry_name(tensor, entries.coordinates[at]))
+        _words(entries.values, format, lambda at: entry_name(tensor, entries.coordinates[at]))
         return to_words(operands.storages[tensor].values, format)
     level = operands.storages[tensor].levels[block["level"]]
     match level, array.name:
@@ -235,6 +235,14 @@ def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
         f"tensor {tensor}: level {block['level']}: does not match {block.type}: the graph needs "
         "another format"
     )
+
+
+def _words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.ndarray:
+    """The values' words; ``name(at)`` is what to call the one that the format does not hold."""
+    try:
+        return to_words(values, format)
+    except RangeError as error:
+        raise WorkloadError(f"{name(error.index[0])} = {error.value}: {error.reason}") from error
 
 
 def _rows(words: np.ndarray) -> Rows:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.formats import holds, range_of
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.sections import decode
 from sw.compiler.cuda.tensor.compile import ExpressionProgram
 from sw.compiler.cuda.tensor.pooled_sum import bags, stacked_table
 from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_operands
-from sw.golden.words import from_words, named_words
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.cuda.figures import figures as embedding_figures
@@ -29,6 +29,8 @@ from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, entry_name
+from sw.workloads.embedding.model import TABLE_TYPES
+from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.operands import Operand, all_operands, bind_operands
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.workload import TensorWorkload
@@ -156,8 +158,12 @@ def _operands(compiled: ExpressionProgram, tensors: Mapping[str, Array]) -> dict
 
 
 def _of_format(name: str, tensor: Tensor, format: str) -> Tensor:
-    words = named_words(tensor.values, format, lambda at: entry_name(name, tensor.coordinates[at]))
-    return replace(tensor, values=from_words(words, format))
+    values = tensor.values
+    refuse_first(
+        ~holds(format, values),
+        lambda at: f"{entry_name(name, tensor.coordinates[at])} = {values[at]}: {range_of(format)}",
+    )
+    return replace(tensor, values=values.astype(TABLE_TYPES[format]).astype(np.float64))
 
 
 def _sampled_job(

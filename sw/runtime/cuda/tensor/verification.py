@@ -2,7 +2,8 @@
 
 Products and sums are in float32, as the golden model of statements does them, and are rounded to
 the format at last. Kernels add in an order of their own: results must be within the bound of
-``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them.
+``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them. Both need
+Amaranth, which GPU machines may lack, and are imported when they are used.
 """
 
 from __future__ import annotations
@@ -13,9 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.golden import tensor as golden_model
-from sw.golden.tensor_bounds import sum_interval
-from sw.golden.words import typed
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
 from sw.runtime.verify import Verification, compare, difference, entry_name
@@ -31,15 +29,20 @@ def golden(
     program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
 ) -> dict[str, Array]:
     """The result by name; operands have values of the expression's format."""
-    coordinates, words = golden_model.evaluate(expression.statement, operands, _SUMS)
-    return _result(program, expression, operands, coordinates, _rounded(expression, words))
+    from sw.golden.tensor import evaluate
+
+    coordinates, words = evaluate(expression.statement, operands, _SUMS)
+    sums = _rounded(expression, words.view(_SUMS))
+    return _result(program, expression, operands, coordinates, sums)
 
 
 def reference(
     program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
 ) -> dict[str, Array]:
     """The same in float64."""
-    entries = golden_model.reference(expression.statement, operands)
+    from sw.golden import tensor
+
+    entries = tensor.reference(expression.statement, operands)
     return _result(program, expression, operands, *entries)
 
 
@@ -50,6 +53,8 @@ def verify(
     outputs: Mapping[str, Array],
 ) -> Verification:
     """Compares a result, which has the golden model's entries, with it and with float64."""
+    from sw.golden.tensor_bounds import sum_interval
+
     arguments = (program, expression, operands)
     wanted = golden(*arguments)
     found = compare(program.outputs, outputs, wanted, reference(*arguments))
@@ -83,10 +88,9 @@ def _place(array: Array, at: int) -> np.ndarray:
 
 
 def _rounded(expression: KernelExpression, sums: np.ndarray) -> np.ndarray:
-    """Sums as results: from words of float32, or from float64."""
+    """Sums as results: rounded to float32, then to the format."""
     with np.errstate(over="ignore"):
-        numbers = typed(sums, _SUMS) if sums.dtype == np.uint32 else sums.astype(np.float32)
-        return numbers.astype(TABLE_TYPES[expression.format])
+        return sums.astype(_SUMS).astype(TABLE_TYPES[expression.format])
 
 
 def _result(
