@@ -26,9 +26,13 @@ EXAMPLE = ROOT / "examples" / "embedding_model.py"
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from sw.compiler.cuda.nvrtc import nvrtc_version
+from sw.compiler.cuda.backward import BackwardProgram
+from sw.compiler.cuda.backward_kernels import SUM_LOOKUPS, backward_source
+from sw.compiler.cuda.nvrtc import compile_kernel, nvrtc_version
 from sw.compiler.cuda.nvrtc_library import load_nvrtc_of
+from sw.compiler.cuda.optimizers import RowWiseAdagrad
 from sw.compiler.cuda.sections import decode
+from sw.compiler.cuda.templates.template import INCLUDE
 from sw.runtime import Device
 from sw.runtime.cuda.gpu.embedding import compile_program
 from sw.workloads.embedding.recflex import load_model
@@ -42,12 +46,19 @@ for path in paths:
     for options in ({}, {"timed": True}, {"checked": True}):
         kernel = compile_program(program, **options)
         print(json.dumps([kernel.cached, kernel.registers]))
+    features = len(program.model.features)
+    backward = BackwardProgram(
+        program.model, tuple(range(features)), (True,) * features, optimizer=RowWiseAdagrad(0.1)
+    )
+    source = backward_source(backward)
+    kernel = compile_kernel(source, "sm_90", include=[INCLUDE], kernel=SUM_LOOKUPS)
+    print(json.dumps([kernel.cached, kernel.registers]))
 """
 
 
 def compiled(folder: Path | None, paths: Sequence[Path], cache: Path) -> tuple[Any, list[Any]]:
     """The version of the NVRTC in ``folder``, or of the installed one; of each path's kernels,
-    plain, with times and with checks, whether it came from the cache, and its registers."""
+    plain, timed, checked and backward, whether it came from the cache, and its registers."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(folder or ""), *map(str, paths)],
         cwd=ROOT,
@@ -81,11 +92,11 @@ def test_the_example_compiles(library: Path | None, tmp_path: Path) -> None:
     version, kernels = compiled(library, [EXAMPLE], tmp_path)
     expected = nvrtc_version() if library is None else oldest_version().split(".")[:2]
     assert version == tuple(map(int, expected))
-    assert [cached for cached, _ in kernels] == [False] * 3
+    assert [cached for cached, _ in kernels] == [False] * 4
 
 
 def test_the_papers_models_compile(library: Path | None, tmp_path: Path) -> None:
     models = [workload_file(f"recflex/{name}/table_config.txt").parent for name in "ABCDE"]
     _, kernels = compiled(library, models, tmp_path)
-    assert len(kernels) == 3 * len(models)
+    assert len(kernels) == 4 * len(models)
     assert all(not cached and registers > 0 for cached, registers in kernels)
