@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, product
@@ -91,6 +92,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         _METRICS,
         console=request.console,
         right=itemgetter("equal"),
+        processes=min(4, os.cpu_count() or 1),
         also=machine(gpu),
         fresh=True,
         results=Results.begin(request.results, request.options["resume"]),

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from bench.cuda_parts.traffic import INDEX
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)
 class JaggedInputs:
-    """Does as TorchRec's ``KeyedJaggedTensor``, which need not be installed; without weights."""
+    """Does as TorchRec's ``KeyedJaggedTensor``, which need not be installed; without weights.
+
+    Indices, offsets and lengths are int32, as this project's kernels have them.
+    """
 
     names: list[str]
     counts: list[int]
@@ -27,11 +31,14 @@ class JaggedInputs:
 
         lengths = np.concatenate([np.diff(each.offsets) for each in batch.features])
         indices = np.concatenate([each.indices for each in batch.features])
-        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(indices.dtype)
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
         return cls(
             [feature.name for feature in model.features],
             [len(each.indices) for each in batch.features],
-            *(torch.from_numpy(array).to(device) for array in (indices, bounds, lengths)),
+            *(
+                torch.from_numpy(array.astype(INDEX)).to(device)
+                for array in (indices, bounds, lengths)
+            ),
         )
 
     def keys(self) -> list[str]:

@@ -8,7 +8,7 @@ from bench.lib.pages import Intro, Page
 _ALIKE = (
     "Every kernel finds its inputs on the GPU and the caches emptied after they arrived; a delay "
     "before it lets the host launch everything first, and what launches a kernel a feature is "
-    "replayed from a CUDA graph."
+    "replayed from a CUDA graph. Indices and offsets are int32 for all that take them."
 )
 
 INTROS = {

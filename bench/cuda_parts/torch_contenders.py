@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from bench.cuda_parts.cold_start import ColdStart
 from bench.cuda_parts.contenders import LeftOut
 from bench.cuda_parts.jagged_inputs import JaggedInputs
+from bench.cuda_parts.traffic import INDEX
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 
 Prepare = Callable[[Batch], Callable[[], Any]]
@@ -75,8 +77,8 @@ def embedding_bags(model: EmbeddingModel, tables: Sequence[np.ndarray], device: 
     on_device = [to_tensor(table, device) for table in tables]
 
     def prepare(batch: Batch) -> Callable[[], list[Any]]:
-        indices = _tensors([each.indices for each in batch.features], device)
-        offsets = _tensors([each.offsets for each in batch.features], device)
+        indices = _tensors([each.indices.astype(INDEX) for each in batch.features], device)
+        offsets = _tensors([each.offsets.astype(INDEX) for each in batch.features], device)
         weights = [
             None if each.weights is None else to_tensor(each.weights, device)
             for each in batch.features
@@ -120,11 +122,13 @@ def torchrec(model: EmbeddingModel, tables: Sequence[np.ndarray], device: str) -
         raise LeftOut(f"fbgemm_gpu cannot be used: {first_line(error)}") from None
     for feature in model.features:
         plain = feature.pooling == "sum" and feature.table_type == feature.output_type == "float32"
-        if not plain or feature.weighted or feature.index_type != "int64" or feature.dim % 4:
+        if not plain or feature.weighted or feature.dim % 4:
             raise LeftOut(
-                f"feature {feature.name}: measured of sums in float32 without weights, int64 "
-                "indices, dim a multiple of 4"
+                f"feature {feature.name}: measured of sums in float32 without weights, dim a "
+                "multiple of 4"
             )
+    known = inspect.signature(SplitTableBatchedEmbeddingBagsCodegen).parameters
+    types = ("embedding_table_index_type", "embedding_table_offset_type")
     fused = SplitTableBatchedEmbeddingBagsCodegen(
         [
             (feature.rows, feature.dim, EmbeddingLocation.DEVICE, ComputeDevice.CUDA)
@@ -134,6 +138,7 @@ def torchrec(model: EmbeddingModel, tables: Sequence[np.ndarray], device: str) -
         pooling_mode=PoolingMode.SUM,
         bounds_check_mode=BoundsCheckMode.NONE,  # a kernel of its own
         device=torch.device(device),
+        **{name: torch.int32 for name in types if name in known},  # older versions widen them
     )
     for weights, table in zip(fused.split_embedding_weights(), tables, strict=True):
         weights.copy_(torch.from_numpy(table))
@@ -165,15 +170,9 @@ def to_tensor(array: np.ndarray, device: str) -> Any:
     return torch.from_numpy(array).to(device)
 
 
-def _tensors(arrays: Sequence[np.ndarray], device: str) -> list[Any]:
-    """Each on the device, with one copy for all of a type."""
-    found: dict[int, Any] = {}
-    for dtype in {array.dtype for array in arrays}:
-        members = [at for at, array in enumerate(arrays) if array.dtype == dtype]
-        joined = to_tensor(np.concatenate([arrays[at] for at in members]), device)
-        pieces = joined.split([len(arrays[at]) for at in members])
-        found |= dict(zip(members, pieces, strict=True))
-    return [found[at] for at in range(len(arrays))]
+def _tensors(arrays: Sequence[np.ndarray], device: str) -> Sequence[Any]:
+    """Arrays of one type on the device, with one copy for all."""
+    return to_tensor(np.concatenate(arrays), device).split([len(array) for array in arrays])
 
 
 def first_line(error: BaseException) -> str:

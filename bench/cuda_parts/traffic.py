@@ -8,6 +8,9 @@ import numpy as np
 
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 
+INDEX = np.dtype(np.int32)
+"""Suffices for rows of all tables, and indices of all batches."""
+
 
 @dataclass(frozen=True)
 class Traffic:
@@ -18,7 +21,7 @@ class Traffic:
     look_ups
         of the row of every look-up.
     inputs
-        of indices, offsets and weights.
+        of indices and offsets in the narrowest type that suffices, and of weights.
     outputs
         of pooled rows.
     """
@@ -41,7 +44,8 @@ class Traffic:
 
 def traffic(model: EmbeddingModel, batch: Batch) -> Traffic:
     """O(rows + indices)."""
-    rows = look_ups = inputs = outputs = 0
+    rows = look_ups = outputs = 0
+    inputs = INDEX.itemsize  # of the last offset
     for feature, given in zip(model.features, batch.features, strict=True):
         row_bytes = feature.row_bytes
         touched = np.zeros(feature.rows, bool)
@@ -49,6 +53,6 @@ def traffic(model: EmbeddingModel, batch: Batch) -> Traffic:
         rows += int(np.count_nonzero(touched)) * row_bytes
         look_ups += len(given.indices) * row_bytes
         weights = 0 if given.weights is None else given.weights.nbytes
-        inputs += given.indices.nbytes + given.offsets.nbytes + weights
+        inputs += INDEX.itemsize * (len(given.indices) + batch.size) + weights
         outputs += batch.size * feature.output_bytes
     return Traffic(rows, look_ups, inputs, outputs)

@@ -117,9 +117,16 @@ def test_what_ails_others_is_no_reason_to_stop(monkeypatch: pytest.MonkeyPatch):
 class Fbgemm:
     """Does as ``SplitTableBatchedEmbeddingBagsCodegen`` with sums, on the CPU."""
 
-    def __init__(self, tables: list[tuple[int, int, str, str]], **options: Any) -> None:
+    def __init__(
+        self,
+        tables: list[tuple[int, int, str, str]],
+        embedding_table_index_type: Any = None,
+        **options: Any,
+    ) -> None:
         import torch
 
+        assert embedding_table_index_type == torch.int32
+        assert "embedding_table_offset_type" not in options
         self.weights = [torch.zeros(rows, dim) for rows, dim, *_ in tables]
 
     def split_embedding_weights(self) -> list[Any]:
@@ -128,6 +135,7 @@ class Fbgemm:
     def __call__(self, indices: Any, offsets: Any) -> Any:
         import torch
 
+        assert indices.dtype == offsets.dtype == torch.int32
         size = (len(offsets) - 1) // len(self.weights)
         parts = []
         for at, table in enumerate(self.weights):
@@ -181,7 +189,7 @@ def test_torchrec_computes_the_same(fbgemm: None):
 
 @pytest.mark.parametrize(
     "changed",
-    [{"pooling": "mean"}, {"weighted": True}, {"index_type": "int32"}, {"dim": 6}],
+    [{"pooling": "mean"}, {"weighted": True}, {"output_type": "float16"}, {"dim": 6}],
 )
 def test_what_torchrec_is_not_measured_of(fbgemm: None, changed: dict[str, Any]):
     fields: dict[str, Any] = {"name": "a", "rows": 9, "dim": 8} | changed

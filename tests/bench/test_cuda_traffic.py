@@ -11,7 +11,6 @@ from bench.cuda_parts.measure import multi_hot_share
 from bench.cuda_parts.traffic import Traffic, traffic
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.model import (
-    INDEX_TYPES,
     TABLE_TYPES,
     Batch,
     EmbeddingModel,
@@ -26,14 +25,13 @@ def brute_force(model: EmbeddingModel, batch: Batch) -> Traffic:
     rows = look_ups = inputs = outputs = 0
     for feature, given in zip(model.features, batch.features, strict=True):
         row = feature.dim * TABLE_TYPES[feature.table_type].itemsize
-        index = INDEX_TYPES[feature.index_type].itemsize
         rows += len({int(index) for index in given.indices}) * row
         for _ in given.indices:
             look_ups += row
-            inputs += index + (4 if feature.weighted else 0)
-        inputs += (batch.size + 1) * index
+            inputs += 4 + (4 if feature.weighted else 0)
+        inputs += 4 * batch.size
         outputs += batch.size * feature.dim * TABLE_TYPES[feature.output_type].itemsize
-    return Traffic(rows, look_ups, inputs, outputs)
+    return Traffic(rows, look_ups, inputs + 4, outputs)
 
 
 @pytest.mark.parametrize("size", [0, 1, 40])
@@ -57,7 +55,7 @@ def test_a_row_looked_up_twice_moves_once():
     model = EmbeddingModel("m", (Feature("a", 9, 2),))
     indices = np.array([3, 3, 4])
     batch = Batch(2, [FeatureInputs(indices, np.array([0, 2, 3]))])
-    assert traffic(model, batch) == Traffic(rows=16, look_ups=24, inputs=48, outputs=16)
+    assert traffic(model, batch) == Traffic(rows=16, look_ups=24, inputs=24, outputs=16)
 
 
 def test_bits_are_compared():
