@@ -110,9 +110,9 @@ def quantise(table: np.ndarray, type: str) -> np.ndarray:
     """Rows of ``type``, a name of ``ROWWISE_FORMATS``, that are near a table's: [rows, dim].
 
     Integer codes spread over each row's range from its least element, the bias, to its greatest: no
-    element is off by more than half the row's scale, and what rounding to float32 adds. Codes of
-    fp8 are scaled to the row's greatest magnitude, and the bias is 0: an element is off by 1/16 of
-    itself, or 2^-10 of the scale if that is more.
+    element is off by more than half the row's scale. Codes of fp8 are scaled to the row's greatest
+    magnitude, and the bias is 0: an element is off by 1/16 of itself, or 2^-10 of the scale if that
+    is more. What rounding elements to float32 adds comes besides.
 
     Raises ``WorkloadError`` for an unknown type, for another shape, for a dim whose codes do not
     fill bytes, and for elements that are not finite in float32.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.embedding.recflex import load_model
 from tests.support.errors import refused
 
@@ -246,6 +246,6 @@ def test_the_example_has_features_of_many_kinds() -> None:
     assert 20 <= len(model.features) <= 40
     kinds = {feature.kind for feature in model.features}
     assert {kind.pooling for kind in kinds} == {"sum", "mean", "max"}
-    assert {kind.table_type for kind in kinds} == {"float32", "float16", "bfloat16"}
+    assert {kind.table_type for kind in kinds} == {*TABLE_TYPES, "int8_rowwise"}
     assert {feature.index_type for feature in model.features} == {"int32", "int64"}
     assert {kind.weighted for kind in kinds} == {True, False}

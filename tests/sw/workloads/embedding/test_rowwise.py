@@ -112,7 +112,8 @@ def test_fp8_keeps_four_bits(table: np.ndarray) -> None:
     scale, bias = np.split(parts_of(rows, "fp8_rowwise", table.shape[1]), 2, axis=1)
     assert not bias.any()
     off = np.maximum(np.abs(table.astype(np.float64)) / 16, scale * 2.0**-10)
-    assert (np.abs(elements - table.astype(np.float64)) <= off * (1 + 2.0**-20)).all()
+    rounding = np.spacing(np.maximum(np.abs(elements), np.abs(table)))
+    assert (np.abs(elements - table.astype(np.float64)) <= off + rounding).all()
 
 
 @settings(max_examples=300)
