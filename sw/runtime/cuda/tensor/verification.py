@@ -2,8 +2,7 @@
 
 Products and sums are in float32, as the golden model of statements does them, and are rounded to
 the format at last. Kernels add in an order of their own: results must be within the bound of
-``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them. Both need
-Amaranth, which GPU machines may lack, and are imported when they are used.
+``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from sw.golden import tensor as golden_model
+from sw.golden.tensor_bounds import sum_interval
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
 from sw.runtime.verify import Verification, compare, difference, entry_name
@@ -29,9 +30,7 @@ def golden(
     program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
 ) -> dict[str, Array]:
     """The result by name; operands have values of the expression's format."""
-    from sw.golden.tensor import evaluate
-
-    coordinates, words = evaluate(expression.statement, operands, _SUMS)
+    coordinates, words = golden_model.evaluate(expression.statement, operands, _SUMS)
     sums = _rounded(expression, words.view(_SUMS))
     return _result(program, expression, operands, coordinates, sums)
 
@@ -40,9 +39,7 @@ def reference(
     program: Program, expression: KernelExpression, operands: Mapping[str, Tensor]
 ) -> dict[str, Array]:
     """The same in float64."""
-    from sw.golden import tensor
-
-    entries = tensor.reference(expression.statement, operands)
+    entries = golden_model.reference(expression.statement, operands)
     return _result(program, expression, operands, *entries)
 
 
@@ -53,8 +50,6 @@ def verify(
     outputs: Mapping[str, Array],
 ) -> Verification:
     """Compares a result, which has the golden model's entries, with it and with float64."""
-    from sw.golden.tensor_bounds import sum_interval
-
     arguments = (program, expression, operands)
     wanted = golden(*arguments)
     found = compare(program.outputs, outputs, wanted, reference(*arguments))
