@@ -179,13 +179,24 @@ class TaskQueues {
   int home_;
 };
 
+// 0, which compilers do not know. What they know to be the same for all lanes they move to a uniform
+// register as soon as it is loaded, and wait for it there: the table's address would come before the
+// offsets are asked for.
+__device__ __forceinline__ int zero_of_lane() {
+  int zero = 0;
+#ifdef __CUDA_ARCH__
+  asm("{ .reg .u32 lane; mov.u32 lane, %%laneid; shr.u32 %0, lane, 5; }" : "=r"(zero));
+#endif
+  return zero;
+}
+
 __device__ __forceinline__ FeatureArguments arguments_of(const Launch& launch,
                                                          const FeatureConstants& constants,
                                                          const Share& share, int feature) {
   void* const output = constants.buffer == 0   ? launch.output0
                        : constants.buffer == 1 ? launch.output1
                                                : launch.output2;
-  return {launch.tables[feature],
+  return {launch.tables[feature + zero_of_lane()],
           launch.indices,
           launch.offsets + static_cast<long long>(feature) * launch.batch,
           launch.weights,
