@@ -68,9 +68,7 @@ _HEADER = {
 def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles, disassembles and emulates every model, one after the other."""
     configs = CONFIGS[-1:] if request.quick else CONFIGS
-    jobs = [
-        Job(path, config, request.seed) for path in models(request, BENCH) for config in configs
-    ]
+    jobs = [Job(path, config, request.seed) for path in models(request) for config in configs]
     return measure_all(
         BENCH, measure, jobs, METRICS, console=request.console, also=compiler(), fresh=True
     )
