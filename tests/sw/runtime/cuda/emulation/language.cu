@@ -130,6 +130,7 @@ extern "C" __global__ void arithmetic(int* out, float* real) {
     out[7] = min(3, -4); out[8] = max(3u, 4u) + max(1LL, 2LL); out[9] = abs(-7);
     out[10] = __float_as_uint(-0.0f) == 0x80000000u; out[11] = __popcll(~0ULL);
     out[12] = __clzll(1); out[13] = __ffsll(1LL << 40); out[14] = __brev(0x12345678u) == 0x1e6a2c48;
+    out[15] = __byte_perm(0x33221100u, 0x77665544u, 0x7043u); out[16] = __byte_perm(1u, 2u, 0xcu);
     real[0] = fmaf(1.0f + 0x1p-23f, 1.0f - 0x1p-23f, -1.0f);
     real[1] = (1.0f + 0x1p-23f) * (1.0f - 0x1p-23f) - 1.0f;
     real[2] = __fdiv_rn(1.0f, 3.0f); real[3] = fmaxf(NAN, 2.0f); real[4] = fminf(1.0f, -INFINITY);

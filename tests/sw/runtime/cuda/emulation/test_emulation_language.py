@@ -142,9 +142,10 @@ def test_atomics(kernels: EmulatedKernels) -> None:
 
 
 def test_arithmetic(kernels: EmulatedKernels) -> None:
-    out, real = np.zeros(15, np.int32), np.zeros(12, np.float32)
+    out, real = np.zeros(17, np.int32), np.zeros(12, np.float32)
     run(kernels, "arithmetic", 1, 1, out, real)
-    assert out.tolist() == [8, 0, 4, 32, 31, 1, 0x3F800000, -4, 6, 7, 1, 64, 63, 41, 1]
+    assert out[:15].tolist() == [8, 0, 4, 32, 31, 1, 0x3F800000, -4, 6, 7, 1, 64, 63, 41, 1]
+    assert out[15:].tolist() == [0x77004433, 0x01010102]
     f = np.float32
     assert real.tolist() == [
         -(2.0**-46),

@@ -134,6 +134,22 @@ def test_batches_whose_size_differs_by_key_are_refused() -> None:
         module(Varying.of(BAGS))
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("padding_idx", 3, "bags are pooled whole: leave such indices out of the input"),
+        ("max_norm", 1.0, "lookups do not change tables"),
+    ],
+)
+def test_collections_whose_bags_have_options_are_refused(
+    option: str, value: object, reason: str
+) -> None:
+    collection = BagCollection(CONFIGS)
+    setattr(collection.embedding_bags["u"], option, value)
+    with refused(f"table u: {option} = {value}: must be None, {reason}"):
+        fused_collection(collection)
+
+
 def test_collections_with_other_pooling_or_types_are_refused() -> None:
     with refused("table t: pooling none: must be sum or mean"):
         fused_collection(BagCollection([BagConfig("t", 4, 4, ["x"], PoolingType.NONE)]))
