@@ -170,9 +170,12 @@ def test_tables_that_are_not_trained_stay_as_they_are(optimizer: Optimizer | Non
 
 
 def test_indices_that_no_table_has_change_nothing() -> None:
-    one = one_feature(5, [3, -1, 4, 5, 2**40, 3])
-    (table,) = by_kernels(one, trained=[True]).tables
-    assert torch.equal(table[:, 0], torch.tensor([0.0, 0, 0, -2, -1]))
+    one = example([Feature("a", 5, 4), Feature("b", 3, 4)], [[6], [2]])
+    one.values = [torch.tensor([3, -1, 4, 5, 2**40, 3]), torch.tensor([0, 3])]
+    one.gradients = [torch.ones(1, 4), torch.full((1, 4), 2.0)]
+    first, second = by_kernels(one).tables
+    assert first[:, 0].tolist() == [0, 0, 0, 2, 1]
+    assert second[:, 0].tolist() == [2, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
