@@ -23,27 +23,14 @@ from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.pooling import pool
 
 
-@torch.library.custom_op("gnarl::fused_embedding_bags", mutates_args=())
-def fused_embedding_bags(
+def look_up(
     tables: Sequence[torch.Tensor],
     values: torch.Tensor,
     offsets: torch.Tensor,
     weights: torch.Tensor | None,
     program: str,
 ) -> list[torch.Tensor]:
-    """Looks up and pools all features of a model: a buffer [batch, width] for each output type.
-
-    tables
-        each [rows, dim]; which one a feature has is in the program.
-    values, offsets, weights
-        as in ``PackedInputs``.
-    program
-        ``OperatorProgram.text``, or the ``handle`` of one that this process knows.
-
-    Differentiable once, in tables and weights. Raises ``WorkloadError`` for tables that are not
-    the program's, tensors on several devices, and, if the program is checked, for the first bad
-    offset or index. Unchecked, on a GPU, those mean undefined results.
-    """
+    """What ``gnarl::fused_embedding_bags`` does."""
     weights = None if weights is None else weights.contiguous()
     lookup = Lookup(tables, values.contiguous(), offsets.contiguous(), weights, program)
     lookup.check()
@@ -65,6 +52,30 @@ def fused_embedding_bags(
         for output, (feature, table, inputs) in zip(columns, lookup.features(), strict=True):
             output.copy_(pool(feature, tables[table], *inputs))
     return outputs
+
+
+@torch.library.custom_op("gnarl::fused_embedding_bags", mutates_args=())
+def fused_embedding_bags(
+    tables: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+    program: str,
+) -> list[torch.Tensor]:
+    """Looks up and pools all features of a model: a buffer [batch, width] for each output type.
+
+    tables
+        each [rows, dim]; which one a feature has is in the program.
+    values, offsets, weights
+        as in ``PackedInputs``.
+    program
+        ``OperatorProgram.text``, or the ``handle`` of one that this process knows.
+
+    Differentiable once, in tables and weights. Raises ``WorkloadError`` for tables that are not
+    the program's, tensors on several devices, and, if the program is checked, for the first bad
+    offset or index. Unchecked, on a GPU, those mean undefined results.
+    """
+    return look_up(tables, values, offsets, weights, program)
 
 
 @fused_embedding_bags.register_fake

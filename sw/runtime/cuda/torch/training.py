@@ -17,7 +17,7 @@ from sw.runtime.cuda.torch.gradients import (
 )
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator import fused_embedding_bags, fused_embedding_bags_backward
+from sw.runtime.cuda.torch.operator import fused_embedding_bags_backward, look_up
 
 
 def new_state(optimizer: Optimizer, table: torch.Tensor) -> torch.Tensor | None:
@@ -51,7 +51,7 @@ def trained_embedding_bags(
     learning_rate
         float32 [].
     """
-    return fused_embedding_bags(tables, values, offsets, weights, program)
+    return look_up(tables, values, offsets, weights, program)
 
 
 @trained_embedding_bags.register_fake
