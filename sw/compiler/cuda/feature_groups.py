@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from sw.compiler.cuda.templates import templates
+from sw.compiler.cuda.templates.template import Template
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
 
@@ -116,9 +118,30 @@ def block_sizes(
 ) -> list[BlockSize]:
     """For each size of blocks that a choice is among; arguments are those of ``group_features``.
 
-    Sizes with which no template takes some feature are left out, unless that is all of them.
-    Raises ``WorkloadError`` as ``feature_candidates`` does.
+    Sizes with which no template takes some feature are left out, unless that is all of them. The
+    last results without statistics are kept: estimates of hundreds of groups take seconds. Raises
+    ``WorkloadError`` as ``feature_candidates`` does.
     """
+    if statistics is None and candidates_of is feature_candidates:
+        return _expected_sizes(model, config, batch, tuple(templates().values()))
+    return _block_sizes(model, config, statistics, batch, candidates_of)
+
+
+@lru_cache(maxsize=8)
+def _expected_sizes(
+    model: EmbeddingModel, config: CudaConfig, batch: int, _: tuple[Template, ...]
+) -> list[BlockSize]:
+    """By what the features' factors say, with these templates."""
+    return _block_sizes(model, config, None, batch, feature_candidates)
+
+
+def _block_sizes(
+    model: EmbeddingModel,
+    config: CudaConfig,
+    statistics: Sequence[FeatureStatistics] | None,
+    batch: int,
+    candidates_of: CandidatesOf,
+) -> list[BlockSize]:
     found: list[BlockSize] = []
     refused: list[WorkloadError] = []
     for sized in config.sized:

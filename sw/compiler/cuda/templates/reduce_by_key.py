@@ -30,7 +30,7 @@ class ReduceByKey(Template):
     name = "reduce_by_key"
     header = "gnarl/reduce_by_key.cuh"
     struct = "gnarl::ReduceByKey"
-    registers = 64
+    registers = 76
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("values_per_block", (128, 256, 512, 1024, 2048), "indices of a tile"),

@@ -30,7 +30,7 @@ class SplitSample(Template):
     name = "split_sample"
     header = "gnarl/split_sample.cuh"
     struct = "gnarl::SplitSample"
-    registers = 48
+    registers = 56
     parameters = (
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("parts", (2, 4, 8, 16), "blocks that share a sample, at most"),

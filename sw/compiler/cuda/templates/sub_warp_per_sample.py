@@ -31,7 +31,7 @@ class SubWarpPerSample(Template):
         Parameter("vector", (1, 2, 4, 8), "elements of a load"),
         Parameter("threads", (2, 4, 8, 16), "lanes of a sample; rows lie side by side in them"),
         Parameter("unroll", (1, 2, 4, 8), "such rows in flight one after the other"),
-        Parameter("samples_in_turn", (1, 2, 4), "consecutive samples of these lanes"),
+        Parameter("samples_in_turn", (1, 4), "consecutive samples of these lanes"),
     )
 
     def refusal(self, schedule: Schedule, feature: Feature, block_threads: int) -> str:

@@ -42,7 +42,7 @@ class TableInShared(Template):
     name = "table_in_shared"
     header = "gnarl/table_in_shared.cuh"
     struct = "gnarl::TableInShared"
-    registers = 47
+    registers = 55
     parameters = (
         Parameter(
             "capacity",

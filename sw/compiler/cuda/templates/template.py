@@ -113,7 +113,7 @@ class Template(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     include: ClassVar[Path] = INCLUDE
     """Folder of the header."""
-    registers: ClassVar[int] = 38
+    registers: ClassVar[int] = 46
     """About what a thread needs besides its vectors in flight; for the cost model."""
 
     @abstractmethod

@@ -51,7 +51,7 @@ def launched(bench: Bench, batch: int, length: int) -> LaunchStatistics:
         (case("warp_per_sample", LONG, vector=4, rows=1, unroll=4), 50, 4 * 13),
         # Four samples, one after the other.
         (case("warp_per_sample", vector=4, rows=4, unroll=4, samples_per_warp=4), 50, 4 * 4),
-        (case("sub_warp_per_sample", SHORT, vector=4, threads=4, samples_in_turn=2), 50, 2 * 25),
+        (case("sub_warp_per_sample", SHORT, vector=4, threads=4, samples_in_turn=4), 50, 4 * 25),
         # Two rows side by side in four lanes.
         (case("sub_warp_per_sample", SHORT, vector=4, threads=4, unroll=4), 50, 7),
         # A warp of four: four rows side by side.
