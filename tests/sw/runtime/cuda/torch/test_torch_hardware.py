@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from hw.lib.errors import GnarlError
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.templates import templates
 from sw.runtime.cuda.gpu.gpus import gpus
@@ -98,13 +97,49 @@ def test_a_compiled_module() -> None:
             assert torch.equal(pooled, expected[name])
 
 
-def test_a_graph_that_is_captured_has_no_lookups() -> None:
+def test_lookups_without_gradients_are_those_with() -> None:
+    """They go by the tables' addresses."""
     there = module().cuda()
-    values, offsets, weights = on_gpu(inputs(5))
-    packed = there._pack(values, offsets, None, weights)
-    there._lookup(packed)
-    with pytest.raises(GnarlError) as caught, torch.cuda.graph(torch.cuda.CUDAGraph()):
-        there._lookup(packed)
-    assert str(caught.value) == (
-        "input: lookups cannot be captured in a CUDA graph: the grid depends on the batch"
-    )
+    for size in SIZES:
+        values, offsets, weights = on_gpu(inputs(size))
+        expected = there(values, offsets, weights=weights)
+        with torch.no_grad():
+            found = there(values, offsets, weights=weights)
+        assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_lookups_are_captured_in_a_graph_that_looks_up_what_its_inputs_hold(
+    gradients: bool,
+) -> None:
+    """Batches of equal size, with other bags each."""
+    there = module().cuda()
+    batches = [on_gpu(inputs_of(MODEL, synthesise_batch(MODEL, 64, seed))) for seed in range(4)]
+    packed = [there._pack(values, offsets, None, weights) for values, offsets, weights in batches]
+    most = max(len(each.values) for each in packed)
+    static = there._pack(*batches[0][:2], None, batches[0][2])
+    values = static.values.new_zeros(most)
+    assert static.weights is not None
+    static = replace(static, values=values, weights=static.weights.new_zeros(most))
+    with torch.set_grad_enabled(gradients):
+        there._lookup(static)  # compiles the kernel
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            captured = there._lookup(static)
+        for each in [*packed, packed[0]]:
+            static.values[: len(each.values)] = each.values
+            static.weights[: len(each.values)] = each.weights
+            static.offsets.copy_(each.offsets)
+            graph.replay()
+            for found, expected in zip(captured, there._lookup(each), strict=True):
+                assert torch.equal(found, expected)
+
+
+def test_a_module_that_is_compiled_for_little_overhead() -> None:
+    there = module().cuda().requires_grad_(False)
+    compiled = torch.compile(there, mode="reduce-overhead")
+    for size in (64, 64, 64, 300, 300):
+        values, offsets, weights = on_gpu(inputs(size))
+        expected = there(values, offsets, weights=weights)
+        for name, pooled in compiled(values, offsets, weights=weights).items():
+            assert torch.equal(pooled, expected[name])
