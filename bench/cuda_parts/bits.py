@@ -62,21 +62,22 @@ _HEADER = {"kinds": "kinds of features", "elements": "elements", "equal": "equal
 
 @dataclass(frozen=True)
 class Job:
-    """A template."""
+    """A template with one pooling: all of them in one kernel would take minutes to compile."""
 
     template: str
+    pooling: str
     gpu: GpuInfo
     seed: int
 
     @property
     def labels(self) -> dict[str, str]:
-        return {"template": self.template}
+        return {"template": self.template, "pooling": self.pooling}
 
     def setting(self) -> Setting:
         return Setting.of(configuration_for(self.gpu), self.seed)
 
     def __str__(self) -> str:
-        return self.template
+        return f"{self.template}, {self.pooling}"
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
@@ -84,11 +85,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
     gpu = gpu_or_reason(request, BENCH)
     if gpu is None:
         return [], True
-    known = list(templates())
+    known = [Job(*each, gpu, request.seed) for each in product(templates(), POOLINGS)]
     return measure_all(
         BENCH,
         measure,
-        [Job(name, gpu, request.seed) for name in (known[:1] if request.quick else known)],
+        known[:1] if request.quick else known,
         _METRICS,
         console=request.console,
         right=itemgetter("equal"),
@@ -104,7 +105,7 @@ def measure(job: Job) -> dict[str, Any]:
     """Values of ``_METRICS``: tables are of any numbers, so that the order of additions shows."""
     config = configuration_for(job.gpu).config
     assert isinstance(config, CudaConfig)
-    program = program_of(job.template, config)
+    program = program_of(job.template, job.pooling, config)
     model = program.model
     random = np.random.default_rng(job.seed)
     tables = [_table(feature, random) for feature in model.features]
@@ -125,13 +126,13 @@ def _table(feature: Feature, random: np.random.Generator) -> np.ndarray:
     return numbers.astype(feature.table_dtype)
 
 
-def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
-    """A feature of each pooling with each table and output type, with weights and without, that
-    the template computes; dimensions, index types and parameters by turns."""
+def program_of(name: str, pooling: str, config: CudaConfig) -> EmbeddingProgram:
+    """A feature of each table and output type, with weights and without, that the template pools;
+    dimensions, index types and parameters by turns."""
     kind = template(name)
     features: list[Feature] = []
     schedules: list[Schedule] = []
-    for variants in _features():
+    for variants in _features(pooling):
         for feature in variants:
             if candidates := list(kind.candidates(feature, config.plain_block_threads)):
                 schedules.append(candidates[7 * len(features) % len(candidates)])
@@ -153,15 +154,16 @@ def program_of(name: str, config: CudaConfig) -> EmbeddingProgram:
     )
 
 
-def _features() -> Iterator[list[Feature]]:
+def _features(pooling: str) -> Iterator[list[Feature]]:
     """For each kind a feature of each dimension: which is first goes by turns."""
-    kinds = product(POOLINGS, (*TABLE_TYPES, *ROWWISE_FORMATS), TABLE_TYPES, (False, True))
-    turns = zip(cycle(INDEX_TYPES), cycle(_FACTORS), strict=False)
-    for at, ((pooling, table, output, weighted), (index, factors)) in enumerate(
+    weights = (False,) if pooling == "max" else (False, True)
+    kinds = product((*TABLE_TYPES, *ROWWISE_FORMATS), TABLE_TYPES, weights)
+    # Twice each: kinds with weights and without take turns, too.
+    indices = [name for name in INDEX_TYPES for _ in range(2)]
+    turns = zip(cycle(indices), cycle(_FACTORS), strict=False)
+    for at, ((table, output, weighted), (index, factors)) in enumerate(
         zip(kinds, turns, strict=False)
     ):
-        if weighted and pooling == "max":
-            continue
         name = f"{pooling} of {table} to {output}{', weighted' * weighted}"
         first = at % len(_DIMS)
         dims = (*_DIMS[first:], *_DIMS[:first])
@@ -174,26 +176,34 @@ def _features() -> Iterator[list[Feature]]:
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """A row for each template."""
+    """A row for each template and pooling."""
     body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
-    return {"Bits": Cells(["template", *_HEADER.values()], body)}
+    return {"Bits": Cells(["template", "pooling", *_HEADER.values()], body, names=2)}
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """How many templates give the same bits, of all."""
+    """How many templates and poolings give the same bits, of all."""
     same = sum(row["equal"] for row in rows(found).values())
-    everything = len(templates())
+    everything = len(templates()) * len(POOLINGS)
     return (
-        f"templates with equal bits on the GPU and in the emulation: {same}, goal {everything} "
-        f"{mark(same == everything)}"
+        f"templates and poolings with equal bits on the GPU and in the emulation: {same}, goal "
+        f"{everything} {mark(same == everything)}"
     )
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
-    """Elements that are compared, of each template."""
+    """Elements that are compared, of each template and pooling."""
     table = rows(found)
     figure, (axes,) = subplots(1, (8, 4.2))
-    bars(axes, {"elements": [row["elements"] for row in table.values()]})
-    axes.set_xticks(range(len(table)), [name for (name,) in table], rotation=30)
+    names = list(dict.fromkeys(name for name, _ in table))
+    bars(
+        axes,
+        {
+            pooling: [table.get((name, pooling), {}).get("elements", 0) for name in names]
+            for pooling in POOLINGS
+        },
+    )
+    axes.set_xticks(range(len(names)), names, rotation=30)
+    axes.legend(frameon=False, fontsize=8)
     axes.set(ylabel="elements compared")
     save(figure, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bench.lib.records import Metric, Record, load, records, save
 from sw.compiler.cuda.templates import templates
 from sw.runtime.cuda.gpu.driver import GpuError
 from sw.runtime.cuda.gpu.gpus import GpuInfo
+from sw.workloads.embedding.model import POOLINGS
 from tests.support.cuda_bench import GPU, SETTING, kernel_records, model_records, write_model
 
 ROOT = Path(__file__).parents[2]
@@ -338,11 +340,12 @@ def test_goals_of_bits(tmp_path: Path):
     metrics = {"kinds": Metric("", "none"), "elements": Metric("", "none")}
     metrics["equal"] = Metric("", "higher")
     found: list[Record] = []
-    for name in templates():
-        values = {"kinds": 45, "elements": 1000, "equal": True}
-        found += records(bits.BENCH, {"template": name}, values, metrics, SETTING)
-    count = len(templates())
-    line = "templates with equal bits on the GPU and in the emulation"
+    for name, pooling in product(templates(), POOLINGS):
+        values = {"kinds": 36, "elements": 1000, "equal": True}
+        labels = {"template": name, "pooling": pooling}
+        found += records(bits.BENCH, labels, values, metrics, SETTING)
+    count = 3 * len(templates())
+    line = "templates and poolings with equal bits on the GPU and in the emulation"
     assert bits.verdict(found) == f"{line}: {count}, goal {count} ✔"
     assert bits.verdict(found[3:]) == f"{line}: {count - 1}, goal {count} ✘"
     bits.draw(found, tmp_path / "a.png")
