@@ -1,4 +1,4 @@
-"""What compiling fused embedding kernels takes, in figures: ``python -m bench.cuda_static``."""
+"""Fused embedding kernels without a GPU, in figures: ``python -m bench.cuda_static``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts.models import MODELS_OPTION
-from bench.cuda_static_parts import growth, kernels, loads, page
+from bench.cuda_static_parts import growth, kernels, loads, operator, page
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "cuda_static",
-    {"kernels": kernels, "loads": loads, "growth": growth},
+    {"kernels": kernels, "loads": loads, "growth": growth, "operator": operator},
     page.PAGE,
     backends=(),
     options=(MODELS_OPTION,),
@@ -25,6 +25,7 @@ main = Benchmark(
     kernels  time, registers, spills and shared memory of whole models on four architectures
     loads    rows in flight, what comes before the first, bytes loaded: before and now
     growth   time to compile more and more codes
+    operator time that PyTorch's operator takes on the host
     page     no measurement: writes build/bench into docs/results/cuda_static.md and README.md
 
     Exit status: 0 when all is compiled, 1 when something is not, 2 for bad input.

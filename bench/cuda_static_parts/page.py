@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.cuda_static_parts.before import COMMIT
 from bench.cuda_static_parts.loads import BATCH
+from bench.cuda_static_parts.operator import BATCH as CALL_BATCH
 from bench.lib.pages import Intro, Page
 
 INTROS = {
@@ -31,12 +32,23 @@ INTROS = {
         "Seconds to compile kernels of many codes, with schedules at random",
         folded=True,
     ),
+    "operator": Intro(
+        "Host time of the operator",
+        "A call of `gnarl::fused_embedding_bags_at`, which `FusedEmbeddingBags` makes under "
+        "`torch.no_grad()`, from PyTorch's dispatcher on: inputs checked, memory for outputs, "
+        "arguments of its two launches packed. *Through cuda-bindings*: with both launches, and "
+        "the context entered for each, on a driver whose functions do nothing. **Not in it**: the "
+        "CUDA driver's own part of the two `cuLaunchKernel`, and PyTorch's GPU streams, device "
+        "guard and caching allocator, in place of which memory of the CPU is kept and reused. "
+        f"Batches of {CALL_BATCH}; the best of many. *N_features*: those of the first model, over "
+        "and over.",
+    ),
 }
 
 PAGE = Page(
     "CUDA compiler",
-    "Measured by `make bench ONLY=cuda_static`, which needs no GPU: it is about compiling, and "
-    "what machine code shows (`nvdisasm`). `.venv/bin/python -m bench.cuda_static page` writes "
-    "what was measured here, and sums it up in the README.",
+    "Measured by `make bench ONLY=cuda_static`, which needs no GPU: it is about compiling, what "
+    "machine code shows (`nvdisasm`), and time of the host. `.venv/bin/python -m bench.cuda_static "
+    "page` writes what was measured here, and sums it up in the README.",
     INTROS,
 )

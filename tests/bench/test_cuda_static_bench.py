@@ -39,7 +39,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_the_example_is_compiled(bench: Run) -> None:
-    done = bench("--quick", "--models", "example", "-o", "build/bench", "--json", "all.json")
+    parts = ("kernels", "loads", "growth")
+    options = ("--quick", "--models", "example", "-o", "build/bench", "--json", "all.json")
+    done = bench(*parts, *options)
     assert done.exit_code == 0, done.output
     values = {record.name: record.value for record in load(Path("all.json"))}
     name = "cuda_static.kernels/recommendation/sm_80"
@@ -53,7 +55,7 @@ def test_the_example_is_compiled(bench: Run) -> None:
     assert 1 <= values[f"{name}/in_flight"]
     assert 1 <= values[f"{name}/waits"] < values[f"{name}/before_first"]
     assert values[f"{name}/loaded_bytes"] > 0
-    for part in ("kernels", "loads", "growth"):
+    for part in parts:
         picture = Path(f"build/bench/cuda_static_{part}.png")
         assert picture.read_bytes().startswith(b"\x89PNG")
     assert {"nvrtc", "python"} <= set(load(Path("all.json"))[0].tools)
