@@ -51,7 +51,8 @@ class LaunchArguments:
 
     @property
     def queues_reciprocal(self) -> int:
-        return -(-(1 << 32) // self.queues) & 0xFFFFFFFF
+        bits = -(-(1 << 32) // self.queues) & 0xFFFFFFFF
+        return bits - (bits >> 31 << 32)
 
     def of_kernel(self) -> tuple[int, ...]:
         """In the order of ``PARAMETERS``."""

@@ -200,7 +200,7 @@ def launch(
 def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -> list[np.integer]:
     """Of the emulation, for values in the order of ``parameters``."""
     return [
-        np.uint32(value) if type == "int" else np.uint64(value)
+        np.int32(value) if type == "int" else np.uint64(value)
         for type, value in zip(parameters.values(), values, strict=True)
     ]
 

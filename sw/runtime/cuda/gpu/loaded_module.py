@@ -14,15 +14,21 @@ _TYPES: dict[type, Any] = {np.int32: ctypes.c_int32, np.uint64: ctypes.c_void_p}
 
 
 class LoadedModule:
-    """Machine code: ``cubin``."""
+    """Machine code: ``cubin``; ``kernels``: names of those in it that are launched.
 
-    def __init__(self, context: Context, cubin: bytes) -> None:
+    They are looked up at once, for while a CUDA graph is being captured nothing may be loaded.
+    """
+
+    def __init__(self, context: Context, cubin: bytes, kernels: Sequence[str]) -> None:
         self._context = context
         image = np.frombuffer(cubin, np.uint8)
         with context:
             self._module = call("cuModuleLoadData", image.ctypes.data)
             free_with(self, context, "cuModuleUnload", self._module)
-        self._functions: dict[str, Any] = {}
+            self._functions: dict[str, Any] = {
+                kernel: call("cuModuleGetFunction", self._module, kernel.encode())
+                for kernel in kernels
+            }
 
     def launch(
         self, kernel: str, grid: int, block: int, arguments: Sequence[np.integer], stream: int
@@ -34,9 +40,6 @@ class LoadedModule:
         types = tuple(_TYPES[type(argument)] for argument in arguments)
         values = tuple(map(int, arguments))
         with self._context:
-            if kernel not in self._functions:
-                function = call("cuModuleGetFunction", self._module, kernel.encode())
-                self._functions[kernel] = function
             call(
                 "cuLaunchKernel",
                 *(self._functions[kernel], grid, 1, 1, block, 1, 1, 0, stream),

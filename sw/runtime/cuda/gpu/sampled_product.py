@@ -24,7 +24,7 @@ class GpuSampledProduct:
         self._context = Context(device)
         self._stream = Stream(self._context)
         compiled = compile_kernel(program.source, program.arch, include=[INCLUDE], kernel=KERNEL)
-        self._module = LoadedModule(self._context, compiled.cubin)
+        self._module = LoadedModule(self._context, compiled.cubin, [KERNEL])
 
     def run(self, operands: SampledOperands) -> tuple[np.ndarray, Mapping[str, int]]:
         """Values of the entries, [entries]; blocks, and the kernel's nanoseconds by events."""

@@ -88,8 +88,8 @@ def side_by_side(program: BackwardProgram, gradients: Sequence[torch.Tensor]) ->
 
 
 def weights_gradient(launch: Launch, inputs: BackwardInputs) -> torch.Tensor:
-    """Float32 [values]; zeroes for features without weights."""
-    found = torch.empty_like(inputs.values, dtype=torch.float32)
+    """Float32 [values]; zeroes for features without weights, and past the last offset."""
+    found = torch.zeros_like(inputs.values, dtype=torch.float32)
     if len(found):
         arguments: Arguments = {
             "tables": inputs.tables,
@@ -119,7 +119,9 @@ def train_tables(
         maxima = torch.empty_like(gradients, dtype=torch.int32)
         of_maxima: Arguments = {"tables": inputs.tables, "places": maxima}
         _launch_on_bags(FIND_FIRST_MAXIMA, WARP_THREADS, launch, inputs, of_maxima)
-    keys = gradients.new_empty(count, dtype=TORCH_TYPES[program.key_type])
+    type = TORCH_TYPES[program.key_type]
+    # Values past the last offset, which a captured graph may have, are of no table.
+    keys = gradients.new_full((count,), torch.iinfo(type).max, dtype=type)
     bags = gradients.new_empty(count, dtype=torch.int32)
     _launch_on_bags(FIND_KEYS, BAG_LANES, launch, inputs, {"keys": keys, "bags": bags})
     keys, order = torch.sort(keys, stable=True)

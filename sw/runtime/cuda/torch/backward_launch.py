@@ -8,7 +8,12 @@ from functools import lru_cache
 import numpy as np
 
 from sw.compiler.cuda.backward import BackwardProgram
-from sw.compiler.cuda.backward_kernels import BLOCK_THREADS, FIND_KEYS, backward_source
+from sw.compiler.cuda.backward_kernels import (
+    BLOCK_THREADS,
+    FIND_KEYS,
+    PARAMETERS,
+    backward_source,
+)
 from sw.compiler.cuda.nvrtc import compile_kernel
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
@@ -17,6 +22,7 @@ from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_module import LoadedModule
 from sw.runtime.cuda.torch.backward import Arguments, Launch
 from sw.runtime.cuda.torch.extra import to_array, torch
+from sw.runtime.cuda.torch.kept import keep_if_captured
 
 
 def on_gpu(program: BackwardProgram, arch: str, device: int) -> Launch:
@@ -36,6 +42,7 @@ def on_gpu(program: BackwardProgram, arch: str, device: int) -> Launch:
         ]
         stream = torch.cuda.current_stream(device).cuda_stream
         module.launch(kernel, blocks, BLOCK_THREADS, values, stream)
+        keep_if_captured(module)
 
     return launch
 
@@ -67,8 +74,10 @@ def emulated(program: BackwardProgram, memory: Sequence[torch.Tensor]) -> Launch
 @lru_cache(maxsize=64)
 def _loaded(program: BackwardProgram, arch: str, device: int) -> LoadedModule:
     require_gpu(arch, device)
-    compiled = compile_kernel(backward_source(program), arch, include=[INCLUDE], kernel=FIND_KEYS)
-    return LoadedModule(Context(device), compiled.cubin)
+    source = backward_source(program)
+    compiled = compile_kernel(source, arch, include=[INCLUDE], kernel=FIND_KEYS)
+    kernels = [name for name in PARAMETERS if f"{name}(" in source]
+    return LoadedModule(Context(device), compiled.cubin, kernels)
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ from sw.runtime.cuda.torch.backward import (
     weights_gradient,
 )
 from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.kept import kept_addresses
 from sw.runtime.cuda.torch.keyed_inputs import type_name
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
@@ -51,9 +52,12 @@ def kernel_gradients(
         for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
         if want
     }
+    device = lookup.values.device
     launch = _launch(lookup, program, [*lookup.tables, *found.values()])
     inputs = _inputs(lookup, program, gradients)
-    train_tables(program, launch, inputs, TrainedTables(_of_order(program, lookup, found)))
+    train_tables(
+        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, found), device))
+    )
     of_tables = list(found.values())
     return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
 
@@ -68,9 +72,10 @@ def take_step_by_kernels(
     """As ``gnarl::step_embedding_bags``, by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
     launch = _launch(lookup, program, [*lookup.tables, *states])
+    device = lookup.values.device
     trained = TrainedTables(
-        _of_order(program, lookup, dict(enumerate(lookup.tables))),
-        _of_order(program, lookup, dict(enumerate(states))) if states else None,
+        kept_addresses(_of_order(program, dict(enumerate(lookup.tables))), device),
+        kept_addresses(_of_order(program, dict(enumerate(states))), device) if states else None,
         learning_rate,
     )
     train_tables(program, launch, _inputs(lookup, program, gradients), trained)
@@ -128,24 +133,24 @@ def _inputs(lookup: Lookup, program: BackwardProgram, gradients: Tensors) -> Bac
         lookup.offsets.contiguous(),
         None if lookup.weights is None else lookup.weights.contiguous(),
         side_by_side(program, gradients),
-        _addresses(tuple(table.data_ptr() for table in lookup.tables), lookup.values.device),
+        kept_addresses(tuple(table.data_ptr() for table in lookup.tables), lookup.values.device),
     )
 
 
-def _of_order(
-    program: BackwardProgram, lookup: Lookup, tensors: Mapping[int, torch.Tensor]
-) -> torch.Tensor:
+def _of_order(program: BackwardProgram, tensors: Mapping[int, torch.Tensor]) -> tuple[int, ...]:
     """Addresses by ``program.order``; ``tensors``: by the tables' numbers."""
-    addresses = tuple(tensors[number].data_ptr() for number in program.order)
-    return _addresses(addresses, lookup.values.device)
+    return tuple(tensors[number].data_ptr() for number in program.order)
 
 
-@lru_cache(maxsize=256)
-def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
-    """Kept, so that nothing is copied while a CUDA graph is being captured."""
-    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+def _new_addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
+    """int64 [addresses] on the device, which is not waited for. Raises ``WorkloadError`` while a
+    CUDA graph is being captured."""
+    if device.type != "cuda":
+        return torch.tensor(addresses, dtype=torch.int64, device=device)
+    if torch.cuda.is_current_stream_capturing():
         raise WorkloadError(
-            "input: a backward pass with tensors at new addresses cannot be captured in a CUDA "
-            "graph: must be an optimizer's, after one outside the graph"
+            "input: dense gradients, which are at new addresses each time, cannot be captured in a "
+            "CUDA graph: must be an optimizer's"
         )
-    return torch.tensor(addresses, dtype=torch.int64, device=device)
+    pinned = torch.tensor(addresses, dtype=torch.int64, pin_memory=True)
+    return pinned.to(device, non_blocking=True)

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from threading import Lock
 
 from sw.compiler.cuda.layouts import SHARE, TASK
 from sw.runtime.cuda.arguments import LaunchArguments, state_bytes
-from sw.runtime.cuda.gpu.driver import Context, device_attribute
+from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, device_attribute
 from sw.runtime.cuda.gpu.embedding import compile_program
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
 from sw.runtime.cuda.memory_layout import aligned
 from sw.runtime.cuda.torch.extra import torch
+from sw.runtime.cuda.torch.kept import keep_if_captured, kept_addresses
 from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 
-_zeroes: dict[tuple[int, int], torch.Tensor] = {}
+_zeroes: dict[tuple[int, int], DeviceMemory] = {}
 """By device and stream, whose kernels run one after another and leave zeroes: the state of queues,
 and the workspace."""
+
+_ONE_AT_A_TIME = Lock()
+"""Between a launch's mapping and the launch nobody else's may come, as both have one state."""
 
 
 def launch(lookup: Lookup, outputs: Sequence[torch.Tensor], addresses: torch.Tensor) -> None:
@@ -33,13 +38,13 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor], addresses: torch.Ten
     """
     program, batch, values = lookup.compiled.program, lookup.batch, lookup.values.shape[0]
     device = lookup.values.device.index
-    with torch.cuda.device(device):
+    with torch.cuda.device(device), _ONE_AT_A_TIME:
         kernel, queues = _loaded(lookup.program, lookup.index_bits, device)
         bounds = lookup.compiled.bounds(batch)
         most = bounds.most_tasks(values)
         stream = torch.cuda.current_stream(device).cuda_stream
         of_state, of_tasks = aligned(state_bytes(queues)), aligned(most * TASK.itemsize)
-        zeroed = _zeroed(device, stream, of_state + bounds.most_workspace(values))
+        zeroed, owner = _zeroed(device, stream, of_state + bounds.most_workspace(values))
         # PyTorch reuses the memory only after the stream has passed the kernels.
         mapped = torch.empty(
             of_tasks + len(program.model.features) * SHARE.itemsize,
@@ -52,11 +57,11 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor], addresses: torch.Ten
             offsets=lookup.offsets.data_ptr(),
             weights=0 if lookup.weights is None else lookup.weights.data_ptr(),
             outputs=[output.data_ptr() for output in outputs],
-            workspace=zeroed.data_ptr() + of_state,
+            workspace=zeroed + of_state,
             error=0,
             tasks=mapped.data_ptr(),
             shares=mapped.data_ptr() + of_tasks,
-            state=zeroed.data_ptr(),
+            state=zeroed,
             times=0,
             blocks=min(most, queues * program.schedules.blocks_per_sm),
             queues=queues,
@@ -64,33 +69,29 @@ def launch(lookup: Lookup, outputs: Sequence[torch.Tensor], addresses: torch.Ten
         )
         kernel.map(arguments, stream)
         kernel.launch(arguments, stream)
+        keep_if_captured(kernel, addresses, owner)
 
 
 def table_addresses(lookup: Lookup) -> torch.Tensor:
-    """int64 [features] on the tables' device, where the tables are. One of equal tables is kept, so
-    that nothing is copied while a CUDA graph is being captured.
+    """int64 [features] on the tables' device, where the tables are.
 
-    Raises ``WorkloadError`` for a table that is not aligned.
+    Raises ``WorkloadError`` for a table that is not aligned, and as ``kept_addresses`` does.
     """
-    return _addresses(lookup.addresses(), lookup.values.device)
+    return kept_addresses(lookup.addresses(), lookup.values.device)
 
 
-@lru_cache(maxsize=256)
-def _addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:
-    return torch.tensor(addresses, dtype=torch.int64, device=device)
-
-
-def _zeroed(device: int, stream: int, size: int) -> torch.Tensor:
-    """Bytes. While a graph is being captured they are its own, zeroed whenever it is replayed."""
+def _zeroed(device: int, stream: int, size: int) -> tuple[int, object]:
+    """Address of so many bytes, and what they belong to. While a graph is being captured they are
+    its own, zeroed whenever it is replayed."""
     if torch.cuda.is_current_stream_capturing():
-        return torch.zeros(size, dtype=torch.uint8, device=torch.device("cuda", device))
+        own = torch.zeros(size, dtype=torch.uint8, device=torch.device("cuda", device))
+        return own.data_ptr(), own
     kept = _zeroes.get((device, stream))
-    if kept is None or kept.numel() < size:
+    if kept is None or kept.size < size:
         # A quarter more, so that a slightly larger batch needs no new one.
-        room = size + size // 4
-        kept = torch.zeros(room, dtype=torch.uint8, device=torch.device("cuda", device))
+        kept = DeviceMemory(Context(device), size + size // 4, zeroed=True)
         _zeroes[device, stream] = kept
-    return kept
+    return kept.address, kept
 
 
 @lru_cache(maxsize=64)

@@ -93,7 +93,7 @@ class TaskQueues {
         per_queue_(launch.state->per_queue),
         queues_(launch.queues) {
     const int number = multiprocessor();
-    home_ = number < queues_ ? number : 0;
+    home_ = number < queues_ ? number : number % queues_;  // numbers may have gaps
   }
 
   // The task that the block begins with. It may be past the last: none. Blocks that are likely to

@@ -24,7 +24,7 @@ def _keys() -> tuple[list[int], list[int]]:
     source = backward_source(BackwardProgram(model, (0, 1), (True, True)))
     compiled = nvrtc.compile_kernel(source, "sm_80", include=[INCLUDE], kernel=FIND_KEYS)
     context = Context(0)
-    module, stream = LoadedModule(context, compiled.cubin), Stream(context)
+    module, stream = LoadedModule(context, compiled.cubin, [FIND_KEYS]), Stream(context)
     given = [np.array([7, 9, 4]), np.array([0, 1, 2, 3, 3]), *[np.zeros(3, np.int32)] * 2]
     memory = [DeviceMemory(context, array.nbytes) for array in given]
     with context:

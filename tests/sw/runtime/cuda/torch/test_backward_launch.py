@@ -41,6 +41,7 @@ from sw.runtime.cuda.torch.backward import (  # noqa: E402
     weights_gradient,
 )
 from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
+from sw.runtime.cuda.torch.kept import kept_addresses  # noqa: E402
 from sw.workloads.embedding.model import EmbeddingModel, Feature  # noqa: E402
 from tests.support.backward_kernels import by_kernels, example  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
@@ -88,6 +89,7 @@ def test_a_gpu_is_given_all_that_the_kernels_reach(monkeypatch: pytest.MonkeyPat
     right = by_kernels(one, OPTIMIZER)
     stream = SimpleNamespace(cuda_stream=STREAM)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(backward_launch, "_loaded", loaded)
     monkeypatch.setattr("tests.support.backward_kernels.emulated", on_gpu)
     found = by_kernels(one, OPTIMIZER)
@@ -99,10 +101,15 @@ def test_a_gpu_is_given_all_that_the_kernels_reach(monkeypatch: pytest.MonkeyPat
 def test_new_addresses_are_not_captured_in_cuda_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     with refused(
-        "input: a backward pass with tensors at new addresses cannot be captured in a CUDA graph: "
-        "must be an optimizer's, after one outside the graph"
+        "input: dense gradients, which are at new addresses each time, cannot be captured in a "
+        "CUDA graph: must be an optimizer's"
     ):
-        gradients._addresses((16,), torch.device("cuda", 0))
+        gradients._new_addresses((16,), torch.device("cuda", 0))
+    with refused(
+        "input: tensors at new addresses cannot be captured in a CUDA graph: must be those of a "
+        "call before, outside the graph"
+    ):
+        kept_addresses((16,), torch.device("cuda", 0))
 
 
 def test_the_host_looks_at_no_tensor() -> None:

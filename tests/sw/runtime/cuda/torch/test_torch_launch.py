@@ -28,6 +28,7 @@ from sw.golden.embedding import embedding_bags  # noqa: E402
 from sw.runtime.cuda.arguments import LaunchArguments  # noqa: E402
 from sw.runtime.cuda.emulation.embedding import kernel_arguments  # noqa: E402
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
+from sw.runtime.cuda.torch import kept  # noqa: E402
 from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
 from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
@@ -65,8 +66,13 @@ class PretendedGpu:
         self.capturing = capturing
         self.allocated: list[torch.Tensor] = []
         self.calls: list[tuple[str, int]] = []
+        self.zeroed: list[torch.Tensor] = []
         monkeypatch.setattr(torch_launch, "_zeroes", {})
-        torch_launch._addresses.cache_clear()
+        monkeypatch.setattr(torch_launch, "Context", lambda device: None)
+        monkeypatch.setattr(torch_launch, "DeviceMemory", self._memory)
+        monkeypatch.setattr(kept, "_addresses", {})
+        monkeypatch.setattr(kept, "_captured", [])
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
         monkeypatch.setattr(
             torch_launch,
             "torch",
@@ -79,11 +85,14 @@ class PretendedGpu:
                 device=lambda kind, index: torch.device("cpu"),
                 empty=lambda size, dtype, device: self._new(torch.full((size,), 255, dtype=dtype)),
                 zeros=lambda size, dtype, device: self._new(torch.zeros(size, dtype=dtype)),
-                tensor=lambda data, dtype, device: self._new(torch.tensor(data, dtype=dtype)),
                 uint8=torch.uint8,
-                int64=torch.int64,
             ),
         )
+
+    def _memory(self, context: None, size: int, *, zeroed: bool) -> SimpleNamespace:
+        assert zeroed
+        self.zeroed.append(self._new(torch.zeros(size, dtype=torch.uint8)))
+        return SimpleNamespace(address=self.zeroed[-1].data_ptr(), size=size)
 
     def _new(self, tensor: torch.Tensor) -> torch.Tensor:
         self.allocated.append(tensor)
@@ -98,6 +107,7 @@ class PretendedGpu:
         monkeypatch.setattr(torch_launch, "_loaded", lambda *_: (kernel, QUEUES))
         if addresses is None:
             addresses = torch_launch.table_addresses(lookup)
+        self.allocated.append(addresses)
         torch_launch.launch(lookup, outputs, addresses)
         return outputs
 
@@ -176,9 +186,8 @@ def test_a_gpu_is_given_all_that_the_kernels_read(
         gpu.calls.clear()
         require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
         assert gpu.calls == [("map", STREAM), ("launch", STREAM)]
-        (zeroed,) = torch_launch._zeroes.values()
         # But for the count of tasks, and of those in a queue.
-        assert not zeroed[8:].any()
+        assert not gpu.zeroed[-1][8:].any()
 
 
 def test_nothing_on_the_device_is_read_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,11 +205,13 @@ def test_nothing_on_the_device_is_read_by_the_host(monkeypatch: pytest.MonkeyPat
 def test_captured_lookups_have_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = PretendedGpu(monkeypatch, capturing=True)
     lookup, golden = lookup_of(17)
-    for _ in range(2):
+    for turn in range(2):
         before = len(gpu.allocated)
         require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
         assert torch_launch._zeroes == {}
         assert len(gpu.allocated) >= before + 2
+        # The kernel, the tables' addresses, and the memory that is zeroed in each replay.
+        assert len(kept._captured) == 3 * (turn + 1)
 
 
 def test_addresses_of_equal_tables_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
