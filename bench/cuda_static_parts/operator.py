@@ -10,7 +10,7 @@ from timeit import repeat
 from typing import Any
 
 from bench.cuda_parts.goals import most_line
-from bench.cuda_parts.model_sources import ManyFeatures, ModelFolder
+from bench.cuda_parts.model_sources import ManyFeatures, ModelFolder, ModelSource
 from bench.cuda_parts.models import models
 from bench.cuda_static_parts.pretended_gpu import (
     PackingKernel,
@@ -40,7 +40,7 @@ MODEL_US = 50.0
 GROWTH = 1.25
 """Goals: microseconds for ``MODEL``, and times as many for the most features as for the fewest."""
 
-_CALLS, _REPEATS = 50, 40
+_CALLS, _REPEATS = 20, 1_000
 _QUICK = FEATURES[:1]
 _METRICS = {"packed_us": Metric("us", "lower"), "launched_us": Metric("us", "lower")}
 """Of a call, the best of ``_REPEATS``: without the driver, and through cuda-bindings."""
@@ -51,7 +51,7 @@ _HEADER = {"packed_us": "operator, µs", "launched_us": "through cuda-bindings, 
 class Job:
     """The operator of a model."""
 
-    source: ModelFolder | ManyFeatures
+    source: ModelSource
     seed: int
 
     @property
@@ -72,7 +72,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
         return [], True
     paths = models(request)
     counts = _QUICK if request.quick else FEATURES
-    sources = [*map(ModelFolder, paths), *(ManyFeatures(paths[0], count) for count in counts)]
+    sources: list[ModelSource] = [ModelFolder(path) for path in paths]
+    sources += [ManyFeatures(paths[0], count) for count in counts]
     jobs = [Job(source, request.seed) for source in sources]
     also = installed(("torch", "cuda-bindings"))
     return measure_all(
