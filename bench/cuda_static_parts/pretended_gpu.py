@@ -76,8 +76,16 @@ def bound_kernel(program: EmbeddingProgram) -> LoadedKernel | None:
         return LoadedKernel(Context(0), program, CompiledKernel(b"\0", 0, 0, 0, arch, "", False))
 
 
-def pretend(torch: Any, launch: Any, kernel: PackingKernel | LoadedKernel) -> None:
-    """Makes module ``launch`` take PyTorch's CPU for a GPU, for which ``kernel`` is compiled."""
+class _Memory:
+    """In place of a ``DeviceMemory``."""
+
+    def __init__(self, owner: Any) -> None:
+        self.address, self.size, self._owner = owner.data_ptr(), len(owner), owner
+
+
+def pretend(torch: Any, launch: Any, kept: Any, kernel: PackingKernel | LoadedKernel) -> None:
+    """Makes modules ``launch`` and ``kept`` take PyTorch's CPU for a GPU, for which ``kernel`` is
+    compiled."""
     cpu = torch.device("cpu")
     cuda = SimpleNamespace(
         device=lambda device: nullcontext(),
@@ -85,4 +93,7 @@ def pretend(torch: Any, launch: Any, kernel: PackingKernel | LoadedKernel) -> No
         is_current_stream_capturing=lambda: False,
     )
     launch.torch = SimpleNamespace(**{**vars(torch), "cuda": cuda, "device": lambda *_: cpu})
+    kept.torch = launch.torch
+    launch.Context = lambda device: None
+    launch.DeviceMemory = lambda _, size, zeroed: _Memory(torch.zeros(size, dtype=torch.uint8))
     launch._loaded = lambda *_: (kernel, MULTIPROCESSORS)
