@@ -42,7 +42,8 @@ def test_a_model_is_looked_up_on_the_emulation(model: Path) -> None:
     assert report["statistics"]["features"] == 3
     assert report["statistics"]["batch"] == 64
     assert list(report["outputs"]) == ["f0", "f1", "f2"]
-    assert report["counters"]["threads"] == 128 * report["counters"]["blocks"]
+    threads = report["statistics"]["block_threads"] * report["counters"]["blocks"]
+    assert report["counters"]["threads"] == threads
 
 
 def test_the_page_says_that_no_gpu_was_used(model: Path) -> None:
