@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, store
 from sw.runtime.cuda.torch.extra import torch
 
 _addresses: dict[tuple[tuple[int, ...], torch.device], torch.Tensor] = {}
@@ -50,6 +49,9 @@ class _Array:
     """Device memory as PyTorch takes it without a copy."""
 
     def __init__(self, array: np.ndarray, device: int) -> None:
+        # Where there is no GPU nobody needs a driver.
+        from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, store
+
         context = Context(device)
         self._memory = DeviceMemory(context, array.nbytes)
         with context:

@@ -32,13 +32,13 @@ def rows_of_a_round(one: Case) -> int:
 @pytest.mark.parametrize("types", [TABLE_TYPES, ROWWISE_FORMATS], ids=["plain", "quantised"])
 @pytest.mark.parametrize("name", sorted(templates().keys() - {IN_SHARED_MEMORY}))
 def test_all_rows_of_a_round_are_in_flight(name: str, types: Mapping[str, object]) -> None:
-    """Of quantised rows, which have a load for scale and bias besides, all but one at most: ptxas
-    may put the last behind the first row's conversion."""
+    """Of quantised rows, which have a load for scale and bias besides, all but one row's at most:
+    ptxas may put the last behind the first row's conversion."""
     cases = covering_cases(name, 128, triples=False, table_types=tuple(types))
     cases = [one for one in cases if rows_of_a_round(one) > 1][::STEP]
     for one in cases:
         program = program_of([one])
         (loads,) = row_loads(compile_with_lines(program), program.kernel.source).values()
         late = sum(sum(bursts) - bursts[0] for bursts in loads.rounds)
-        assert late <= (types is ROWWISE_FORMATS), f"{one}: {loads.rounds}"
+        assert late <= 2 * (types is ROWWISE_FORMATS), f"{one}: {loads.rounds}"
         assert loads.loads - late >= rows_of_a_round(one), one

@@ -36,6 +36,7 @@ from sw.compiler.cuda.templates.template import INCLUDE
 from sw.runtime import Device
 from sw.runtime.cuda.gpu.embedding import compile_program
 from sw.workloads.embedding.recflex import load_model
+from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 
 folder, *paths = sys.argv[1:]
 if folder:
@@ -46,9 +47,9 @@ for path in paths:
     for options in ({}, {"timed": True}, {"checked": True}):
         kernel = compile_program(program, **options)
         print(json.dumps([kernel.cached, kernel.registers]))
-    features = len(program.model.features)
+    trained = tuple(each.table_type not in ROWWISE_FORMATS for each in program.model.features)
     backward = BackwardProgram(
-        program.model, tuple(range(features)), (True,) * features, optimizer=RowWiseAdagrad(0.1)
+        program.model, tuple(range(len(trained))), trained, optimizer=RowWiseAdagrad(0.1)
     )
     source = backward_source(backward)
     kernel = compile_kernel(source, "sm_90", include=[INCLUDE], kernel=SUM_LOOKUPS)
