@@ -14,7 +14,7 @@ import numpy as np
 
 from sw.golden.float32_sums import UNDERFLOW, common_step, gamma
 from sw.golden.tensor import reference
-from sw.workloads.tensor.expression import Access, Call, Expression, Statement
+from sw.workloads.tensor.expression import Access, Call, Expression, Statement, terms
 from sw.workloads.tensor.tensor import Tensor
 
 
@@ -31,17 +31,17 @@ def sum_interval(
     equation 4.4). Both ends are the exact sum where every order gives it: where all terms are
     multiples of a number g and no magnitudes add up to more than 2^24 g.
     """
-    terms = [list(_factors(term)) for term in _terms(statement.expression)]
+    products = [list(_factors(term)) for term in terms(statement.expression)]
     coordinates, sums = reference(statement, tensors)
     _, magnitudes = reference(statement, _mapped(tensors, np.abs))
     _, counts = reference(statement, _mapped(tensors, np.ones_like))
-    step = min(_product(term, tensors, _step) for term in terms)
-    largest = max(_product(term, tensors, _largest) for term in terms)
+    step = min(_product(term, tensors, _step) for term in products)
+    largest = max(_product(term, tensors, _largest) for term in products)
     limit = float(np.finfo(np.float32).max)
     most = magnitudes.max(initial=0.0)
     if most <= min(2.0**24 * step, limit) and largest <= limit and step >= 2.0**-149:
         return coordinates, sums, sums
-    factors = max(map(len, terms))
+    factors = max(map(len, products))
     # Besides, what the float64 sums here are off, generously.
     relative = gamma(counts + factors - 2) + counts * factors * 2.0**-52
     radii = relative * (1 + counts * 2.0**-50) * magnitudes + 2 * counts * UNDERFLOW * largest
@@ -69,14 +69,6 @@ def _mapped(
     tensors: Mapping[str, Tensor], function: Callable[..., np.ndarray]
 ) -> dict[str, Tensor]:
     return {name: replace(one, values=function(one.values)) for name, one in tensors.items()}
-
-
-def _terms(expression: Expression) -> Iterator[Expression]:
-    if isinstance(expression, Call) and expression.function == "add":
-        for part in expression.arguments:
-            yield from _terms(part)
-    else:
-        yield expression
 
 
 def _factors(expression: Expression) -> Iterator[Access]:

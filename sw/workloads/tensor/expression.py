@@ -73,6 +73,15 @@ class Statement:
         return tuple(accesses(self.expression))
 
 
+def terms(expression: Expression) -> Iterator[Expression]:
+    """The parts of nested sums, left to right."""
+    if isinstance(expression, Call) and expression.function == "add":
+        for part in expression.arguments:
+            yield from terms(part)
+    else:
+        yield expression
+
+
 def accesses(expression: Expression) -> Iterator[Access]:
     """Every access, left to right."""
     match expression:

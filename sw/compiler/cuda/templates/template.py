@@ -62,11 +62,6 @@ class Workspace:
     size: int
     per: int = 1
 
-    def bytes(self, batch: int, values: np.ndarray | int) -> np.ndarray:
-        """int64, in the shape of ``values``."""
-        units = np.asarray(batch if self.units == "samples" else values, np.int64)
-        return np.maximum(1, -(-units // self.per)) * self.size
-
 
 NO_WORKSPACE = Workspace("samples", 0)
 

@@ -21,6 +21,7 @@ from sw.workloads.tensor.expression import (
     Expression,
     Statement,
     stored_indices,
+    terms,
 )
 from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
@@ -83,10 +84,10 @@ def match(statement: Statement) -> Pattern:
             f"expression: parallelize({statement.lanes[0]},{statement.lanes[1]}): not supported by "
             "target cuda, whose grids deal rows to blocks: must be left out"
         )
-    terms = [list(_factors(term)) for term in _terms(statement.expression)]
-    if len(terms) == 1 and len(terms[0]) == 3:
-        return _sampled_product(statement, terms[0])
-    return PooledSum(tuple(_pooled_term(statement, factors) for factors in terms))
+    products = [list(_factors(term)) for term in terms(statement.expression)]
+    if len(products) == 1 and len(products[0]) == 3:
+        return _sampled_product(statement, products[0])
+    return PooledSum(tuple(_pooled_term(statement, factors) for factors in products))
 
 
 def _pooled_term(statement: Statement, factors: Sequence[Access]) -> PooledTerm:
@@ -160,15 +161,6 @@ def _require_format(
         f"{access} in format {format}",
         f"must be {what}, {indices[0]} outermost: {wanted}",
     )
-
-
-def _terms(expression: Expression) -> Iterator[Expression]:
-    """The parts of nested sums."""
-    if isinstance(expression, Call) and expression.function == "add":
-        for part in expression.arguments:
-            yield from _terms(part)
-    else:
-        yield expression
 
 
 def _factors(expression: Expression) -> Iterator[Access]:

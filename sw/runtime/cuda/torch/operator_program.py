@@ -19,6 +19,7 @@ from sw.compiler.cuda.demands import Bounds
 from sw.compiler.cuda.optimizers import Optimizer, optimizer_fields, optimizer_of
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import ScheduleSet
+from sw.program.unique_keys import unique_keys
 from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 
@@ -105,7 +106,7 @@ def operator_program(text: str) -> OperatorProgram:
         return _KNOWN[text]
     try:
         with damaged_as(ProgramError, _PLACE):
-            return _parsed(json.loads(text))
+            return _parsed(json.loads(text, object_pairs_hook=unique_keys))
     except ProgramError:
         raise
     except GnarlError as error:
