@@ -30,10 +30,10 @@ demo: $(STAMP)  ## compile, generate, simulate, compare and report the shipped e
 	$(BIN)/gnarl demo $(if $(filter command environment,$(firstword $(origin CONFIG))),--config $(CONFIG))
 
 test: $(STAMP)  ## every test, cocotb included
-	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 test-all: $(STAMP)  ## every test, exhaustive runs included (hours)
-	$(BIN)/python -m pytest -n $(JOBS) -m '' $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m '' $(TESTS)
 
 rtl: $(STAMP)  ## Verilog and resolved configuration of CONFIG in build/CONFIG/
 	$(BIN)/gnarl rtl $(CONFIG)

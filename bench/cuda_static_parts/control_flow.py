@@ -73,10 +73,10 @@ class ControlFlow:
         number = {0: 0}
         reached = [0]
         for begin in reached:  # grows on the way
-            for after in self._next[ends[begin] - 1]:
-                if after not in number:
-                    number[after] = len(reached)
-                    reached.append(after)
+            for entry in self._next[ends[begin] - 1]:
+                if entry not in number:
+                    number[entry] = len(reached)
+                    reached.append(entry)
         blocks = [range(begin, ends[begin]) for begin in reached]
         return blocks, [[number[after] for after in self._next[block[-1]]] for block in blocks]
 

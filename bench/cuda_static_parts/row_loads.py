@@ -89,7 +89,8 @@ def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLo
 
 
 def _code_loads(flow: ControlFlow, loops: Iterable[list[int]], loads: set[int]) -> CodeLoads:
-    rounds, seen = [], set()
+    rounds = []
+    seen: set[int] = set()
     for loop in loops:  # inner ones first
         if (inside := loads & {*loop}) and not inside & seen:
             rounds.append(load_bursts(flow.code, loop, inside))

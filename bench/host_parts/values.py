@@ -22,6 +22,7 @@ from bench.lib.tables import Cells
 from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
+from sw.runtime.host_target import HostTarget
 from sw.runtime.output_files import save_outputs
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Op
@@ -154,6 +155,7 @@ def _measured(
         write_s = time.perf_counter() - begin
         # The same job, made anew so that nothing of it is known yet, on the interpreter alone.
         target, launch = configuration.target, program.launches[0]
+        assert isinstance(target, HostTarget)
         job = target.job(program, launch, result.tensors)
         hardware = device.hardware(program).config
         begin = time.perf_counter()

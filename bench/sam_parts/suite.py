@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench.lib.bits import same_bits
+from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -90,7 +91,7 @@ def measure(job: Job) -> dict[str, float | int]:
             expected = case.expected(inputs)
             result = device.run(program, inputs)
             equal += np.array_equal(dense(result), expected)
-            cycles += result.cycles
+            cycles += cycles_of(result)
             tokens += longest_stream(program.launches[0], result.counters)
             inputs = case.inputs(integers=False)
             result = device.run(program, inputs)

@@ -42,7 +42,7 @@ def test_outputs_are_the_golden_models(name: str) -> None:
 
 def few_cases(block_threads: int) -> list[Case]:
     return [
-        one for name in NAMES for one in covering_cases(name, block_threads, triples=False)[::9]
+        one for name in NAMES for one in covering_cases(name, block_threads, triples=False)[::18]
     ]
 
 

@@ -74,6 +74,20 @@ struct StoreGradient {
   }
 };
 
+// row -= rate * gradient.
+template <class C>
+__device__ __forceinline__ void descend(int lane, const RowOfTable<C>& row,
+                                        const RowVectors<C>& gradient, float rate) {
+  for_vectors<C>(lane, row.dim, [&](int chunk, int column) {
+    auto next = load_floats<C::kVector>(row.elements + column);
+#pragma unroll
+    for (int k = 0; k < C::kVector; ++k) {
+      next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
+    }
+    store_floats(row.elements + column, next.values);
+  });
+}
+
 // row -= learning_rate * gradient.
 struct Sgd {
   template <class C>
@@ -81,15 +95,7 @@ struct Sgd {
                                               const RowOfTable<C>& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
-    const float rate = __ldg(learning_rate);
-    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
-      auto next = load_floats<C::kVector>(row.elements + column);
-#pragma unroll
-      for (int k = 0; k < C::kVector; ++k) {
-        next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
-      }
-      store_floats(row.elements + column, next.values);
-    });
+    descend(team.lane, row, gradient, __ldg(learning_rate));
   }
 };
 
@@ -144,15 +150,7 @@ struct RowWiseAdagrad {
     }
     state = __shfl_sync(team.mask, state, 0, C::kLanes);
     const float divisor = __fadd_rn(__fsqrt_rn(state), Eps::kValue);
-    const float rate = __fdiv_rn(__ldg(learning_rate), divisor);
-    for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
-      auto next = load_floats<C::kVector>(row.elements + column);
-#pragma unroll
-      for (int k = 0; k < C::kVector; ++k) {
-        next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
-      }
-      store_floats(row.elements + column, next.values);
-    });
+    descend(team.lane, row, gradient, __fdiv_rn(__ldg(learning_rate), divisor));
   }
 };
 

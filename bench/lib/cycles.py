@@ -1,0 +1,13 @@
+"""Cycles of runs on machines that count them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sw.runtime.result import Result
+
+
+def cycles_of(result: Result[Any]) -> int:
+    """From start to done, of all launches."""
+    assert result.cycles is not None
+    return result.cycles
