@@ -93,6 +93,11 @@ class Machine(wiring.Component):
         self._port = HostPort(core.memory_map, int(digest[:8], 16))
         super().__init__({"host": Out(HostSignature())})
 
+    @property
+    def core(self) -> Core:
+        """What is behind the port; its ``busy``, ``done`` and ``cause`` show the machine's state."""
+        return self._core
+
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.core = core = self._core

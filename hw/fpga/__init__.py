@@ -1,0 +1,1 @@
+"""Machines on FPGA boards: the serial line between a host and any machine's host port."""

@@ -1,0 +1,138 @@
+"""Requests executed at a host port, one after the other, and their responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.fpga.crc import Crc
+from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, RESPONSE
+from hw.fpga.frame_receiver import WORD_BITS, WORD_BYTES
+from hw.fpga.uart import DATA_BITS, UartTransmitter, bit_period
+from hw.lib.host import HostSignature
+
+_HEADER_BYTES = RESPONSE.size // DATA_BITS
+_CRC_BYTES = CRC_BITS // DATA_BITS
+
+
+class FrameServer(wiring.Component):
+    """Executes requests and sends a response to each, before the next is taken.
+
+    A write is executed if its tag is one more than that of the last one that was. The machine gets
+    a word a cycle, if it takes them, so words are read before a line could bring new ones.
+
+    Parameters: ``clock_hz``, ``baud``. Raises ``ConfigError`` where they do not go together.
+
+    Members
+    -------
+    request, address, read_enable, word, reads
+        as ``FrameReceiver`` has them, seen from the other side.
+    host
+        to the machine.
+    tx
+        out: the line.
+    """
+
+    def __init__(self, clock_hz: int, baud: int) -> None:
+        self._period = bit_period(clock_hz, baud)
+        super().__init__(
+            {
+                "request": In(stream.Signature(REQUEST)),
+                "address": Out(range(MOST_WORDS + 1)),
+                "read_enable": Out(1),
+                "word": In(WORD_BITS),
+                "reads": Out(1),
+                "host": In(HostSignature()),
+                "tx": Out(1, init=1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.uart = uart = UartTransmitter(self._period)
+        m.submodules.crc = crc = Crc()
+
+        served = Signal(REQUEST)
+        index = Signal(range(MOST_WORDS + 1))
+        last = Signal(RESPONSE["last"].shape)
+        shown = Signal()  # ``word`` is the one to write
+        rest = Signal(WORD_BITS)
+        bytes_left = Signal(range(WORD_BYTES))
+        header = data.View(RESPONSE, Signal(RESPONSE))
+        m.d.comb += [
+            self.tx.eq(uart.tx),
+            crc.strobe.eq(uart.strobe),
+            crc.bit.eq(uart.bit),
+            self.address.eq(index),
+            self.host.request.payload.address.eq(served.address),
+            self.host.request.payload.write.eq(served.write),
+            self.host.request.payload.data.eq(self.word),
+            header.tag.eq(served.tag),
+            header.count.eq(Mux(served.write, 0, served.count)),
+            header.last.eq(last),
+        ]
+
+        def send(value: Any, count: int) -> list[Any]:
+            return [rest.eq(value), bytes_left.eq(count - 1)]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.request.ready.eq(1)
+                m.d.sync += [served.eq(self.request.payload), index.eq(0)]
+                with m.If(self.request.valid):
+                    m.next = "RESPOND"
+                    tag = self.request.payload.tag
+                    with m.If(self.request.payload.write & (tag == (last + 1)[: len(last)])):
+                        m.d.sync += last.eq(tag)
+                        m.next = "WRITE"
+            with m.State("WRITE"):
+                taken = shown & self.host.request.ready
+                done = index == served.count
+                m.d.comb += [
+                    self.reads.eq(1),
+                    self.host.request.valid.eq(shown),
+                    self.read_enable.eq((~shown | taken) & ~done),
+                ]
+                with m.If(self.read_enable):
+                    m.d.sync += [shown.eq(1), index.eq(index + 1)]
+                with m.Elif(taken):
+                    m.d.sync += shown.eq(0)
+                with m.If(taken):
+                    m.d.sync += served.address.eq(served.address + 1)
+                with m.If(done & (~shown | taken)):
+                    m.next = "RESPOND"
+            with m.State("RESPOND"):
+                with m.If(uart.i.ready):
+                    m.d.comb += crc.clear.eq(1)
+                    m.d.sync += send(header, _HEADER_BYTES)
+                    m.next = "SEND"
+            with m.State("SEND"):
+                m.d.comb += [uart.i.valid.eq(1), uart.i.payload.eq(rest)]
+                with m.If(uart.i.ready):
+                    m.d.sync += [rest.eq(rest >> DATA_BITS), bytes_left.eq(bytes_left - 1)]
+                    with m.If(bytes_left == 0):
+                        m.next = "READ"
+                        with m.If(served.write | (index == served.count)):
+                            m.d.sync += bytes_left.eq(_CRC_BYTES - 1)
+                            m.next = "CHECK"
+            with m.State("READ"):
+                m.d.comb += self.host.request.valid.eq(1)
+                with m.If(self.host.request.ready):
+                    m.d.sync += [served.address.eq(served.address + 1), index.eq(index + 1)]
+                    m.next = "ANSWER"
+            with m.State("ANSWER"):
+                m.d.comb += self.host.response.ready.eq(1)
+                with m.If(self.host.response.valid):
+                    m.d.sync += send(self.host.response.payload, WORD_BYTES)
+                    m.next = "SEND"
+            with m.State("CHECK"):
+                # A byte that is sent moves the next one of the check to its place.
+                m.d.comb += [uart.i.valid.eq(1), uart.i.payload.eq(crc.crc)]
+                with m.If(uart.i.ready):
+                    m.d.sync += bytes_left.eq(bytes_left - 1)
+                    with m.If(bytes_left == 0):
+                        m.next = "IDLE"
+        return m
