@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.fpga.crc import Crc
 from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, pause
 from hw.fpga.uart import DATA_BITS, UartReceiver, bit_period
+from hw.lib.enum import EnumType, IntEnum
 from hw.lib.ram import TwoPortRam
 
 WORD_BITS = 32
@@ -19,7 +20,7 @@ _HEADER_BYTES = REQUEST.size // DATA_BITS
 _CRC_BYTES = CRC_BITS // DATA_BITS
 
 
-class _Part(enum.Enum, shape=2):
+class _Part(IntEnum, metaclass=EnumType, shape=2):
     """What the next byte belongs to."""
 
     HEADER = 0
@@ -68,7 +69,7 @@ class FrameReceiver(wiring.Component):
         m = Module()
         m.submodules.uart = uart = UartReceiver(self._period)
         m.submodules.crc = crc = Crc()
-        m.submodules.words = words = TwoPortRam(MOST_WORDS + 1, WORD_BITS)
+        m.submodules.ram = words = TwoPortRam(MOST_WORDS + 1, WORD_BITS)
 
         still = Signal(range(self._pause + 1))
         paused = Signal()
