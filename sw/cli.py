@@ -242,8 +242,20 @@ def disasm(program: Path) -> None:
 @click.option(
     "--backend",
     metavar="BACKEND",
-    help="What to run on: rtl, the simulated hardware, or model, the interpreter of its programs; "
-    "for cuda a GPU (cuda) or its emulation on the CPU. By default rtl, or a GPU if there is one.",
+    help="What to run on: rtl, the simulated hardware, model, the interpreter of its programs, or "
+    "fpga, a board; for cuda a GPU (cuda) or its emulation on the CPU. By default rtl, or a GPU if "
+    "there is one.",
+)
+@click.option(
+    "--port",
+    metavar="PORT",
+    help="With --backend fpga: the serial port of a board with CONFIG's bitstream, e.g. "
+    "/dev/ttyUSB0.",
+)
+@click.option(
+    "--baud",
+    type=click.IntRange(min=1),
+    help="With --backend fpga: the board's baud rate.  [default: as `gnarl fpga` builds it]",
 )
 @click.option(
     "--values",
@@ -270,6 +282,8 @@ def run(
     tensors: dict[str, str],
     overrides: tuple[str, ...],
     backend: str | None,
+    port: str | None,
+    baud: int | None,
     values: Path | None,
     seed: int,
     as_json: bool,
@@ -320,6 +334,8 @@ def run(
         seed=seed,
         options=own_options(target, "run", own),
         waves=waves,
+        port=port,
+        baud=baud,
         timeline=timeline,
         output=output,
         stages=ConsoleStages(_stderr()),

@@ -95,7 +95,7 @@ class Machine(wiring.Component):
 
     @property
     def core(self) -> Core:
-        """What is behind the port: its ``busy``, ``done`` and ``cause`` are the state of the machine."""
+        """What is behind the port; its ``busy``, ``done`` and ``cause`` are those of a status."""
         return self._core
 
     def elaborate(self, platform: Any) -> Module:

@@ -14,6 +14,7 @@ from sw.program.tensor_spec import Array, bind
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.machine import LaunchRun, Machine
 from sw.runtime.result import Result
+from sw.runtime.serial_address import SerialAddress
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.verify import Verification
 
@@ -27,14 +28,18 @@ class Device:
         one of its target's: ``rtl``, the Verilated simulator, built at the first run or taken from
         the cache; ``model``, the interpreter of the program; ``cuda``, a GPU; ``emulation``, of a
         GPU on the CPU. By default the target's choice. The model of a DPU counts the RTL's cycles;
-        that of SAM leaves some things out, see ``sw.runtime.sam.model.timing``.
+        that of SAM leaves some things out, see ``sw.runtime.sam.model.timing``. ``fpga``, a board
+        with the configuration's bitstream.
     waves
         file for the RTL's signals, in FST format.
+    port, baud
+        of backend ``fpga``: the board's serial port, e.g. ``/dev/ttyUSB0``, and its bits a second,
+        if it is built for others than usual.
     stages
         called with the progress of work.
 
     Close it, or use it in a ``with`` block, so that waves are complete. Raises ``ConfigError`` for
-    a backend that the target does not have.
+    a backend that the target does not have, and for ``fpga`` without a port or another with one.
     """
 
     def __init__(
@@ -43,6 +48,8 @@ class Device:
         backend: str | None = None,
         *,
         waves: Path | None = None,
+        port: str | None = None,
+        baud: int | None = None,
         stages: Stages = quiet,
     ) -> None:
         if not isinstance(configuration, NamedConfiguration):
@@ -58,6 +65,7 @@ class Device:
                 ]
             )
         self._waves = waves
+        self._port = _address(self.backend, port, baud)
         self._stages = stages
         self._machines: dict[str, Machine[Any]] = {}
         self._last: Result[Any] | None = None
@@ -190,9 +198,32 @@ class Device:
         hardware = self.hardware(program, launch)
         digest = hardware.config.digest
         if digest not in self._machines:
-            if self._waves is not None and self._machines:
-                raise ConfigError(["waves: not supported where launches have different hardware"])
+            for name, given in (("waves", self._waves), ("port", self._port)):
+                if given is not None and self._machines:
+                    raise ConfigError(
+                        [f"{name}: not supported where launches have different hardware"]
+                    )
             self._machines[digest] = self.target.machine(
-                hardware, self.backend, waves=self._waves, stages=self._stages
+                hardware,
+                self.backend,
+                waves=self._waves,
+                port=self._port,
+                stages=self._stages,
             )
         return self._machines[digest]
+
+
+def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress | None:
+    """Where the board is. Raises ``ConfigError`` where one is needed or given in vain."""
+    if backend == "fpga":
+        if port is None:
+            raise ConfigError(
+                ["backend fpga: a port must be given, the board's, such as /dev/ttyUSB0"]
+            )
+        return SerialAddress(port) if baud is None else SerialAddress(port, baud)
+    for name, given in (("port", port), ("baud", baud)):
+        if given is not None:
+            raise ConfigError(
+                [f"{name} {given}: only for backend fpga: with {backend} must be left out"]
+            )
+    return None

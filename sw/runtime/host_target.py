@@ -21,6 +21,7 @@ from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host_machine import HostJob, HostMachine, ModelMachine, OperandsT
 from sw.runtime.machine import LaunchRun, Machine
 from sw.runtime.result import Result
+from sw.runtime.serial_address import SerialAddress
 from sw.runtime.stages import Stages
 from sw.runtime.target import ConfigT, Target, WorkloadT
 from sw.runtime.timeline import Activity, draw_timeline, joined
@@ -33,7 +34,7 @@ class HostTarget(
 ):
     """A target whose hardware is generated and has the host port of ``hw.lib.host``."""
 
-    backends: ClassVar[tuple[str, ...]] = ("rtl", "model")
+    backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
 
     @abstractmethod
     def build(self, config: ConfigT) -> wiring.Component:
@@ -127,13 +128,17 @@ class HostTarget(
         backend: str,
         *,
         waves: Path | None,
+        port: SerialAddress | None,
         stages: Stages,
     ) -> Machine[HostJob[OperandsT]]:
         config: Any = hardware.config
+        if waves is not None and backend != "rtl":
+            raise ConfigError([f"waves: backend {backend} shows no signals: must be left out"])
         if backend == "model":
-            if waves is not None:
-                raise ConfigError(["waves: the model has no signals: must be left out"])
             return ModelMachine(self, config)
+        if port is not None:
+            with stages("connect to board"):
+                return self._on_board(config, port)
         from sw.runtime.simulator import Simulator
         from sw.runtime.verilog import module_name, verilog
 
@@ -142,6 +147,20 @@ class HostTarget(
         with stages("build simulator"):
             simulator = Simulator(text, module_name(hardware), wave=waves)
         return HostMachine(self, config, simulator, simulator.close)
+
+    def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
+        from sw.runtime.fpga.serial_port import SerialPort
+
+        board = SerialPort(*port)
+        try:
+            machine = HostMachine(self, config, board, board.close)
+            # An earlier host may have left it in the middle of a run.
+            machine.driver.stop()
+            machine.driver.clear()
+        except BaseException:
+            board.close()
+            raise
+        return machine
 
     def diagnose(
         self,

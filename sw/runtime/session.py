@@ -32,6 +32,8 @@ def run_once(
     seed: int = 0,
     options: Mapping[str, Any] = {},
     waves: Path | None = None,
+    port: str | None = None,
+    baud: int | None = None,
     timeline: Path | None = None,
     output: Path | None = None,
     stages: Stages = quiet,
@@ -47,6 +49,8 @@ def run_once(
         workload, which a program does not have.
     options
         the target's own, of compilers and runs.
+    port, baud
+        of the board, for backend ``fpga``.
     waves, timeline, output
         files to write, each whole or not at all; ``output``: see ``save_outputs``.
 
@@ -60,7 +64,9 @@ def run_once(
     with ExitStack() as stack:
         if waves is not None:
             waves = stack.enter_context(atomic_path(waves))
-        device = stack.enter_context(Device(configuration, backend, waves=waves, stages=timed))
+        device = stack.enter_context(
+            Device(configuration, backend, waves=waves, port=port, baud=baud, stages=timed)
+        )
         workload = None
         if is_program(source):
             for each in target.options:

@@ -20,6 +20,7 @@ from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
 from sw.runtime.machine import JobT, LaunchRun, Machine
 from sw.runtime.report import Figures
 from sw.runtime.result import Result
+from sw.runtime.serial_address import SerialAddress
 from sw.runtime.stages import Stages
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, compare
@@ -221,9 +222,16 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         backend: str,
         *,
         waves: Path | None,
+        port: SerialAddress | None,
         stages: Stages,
     ) -> Machine[JobT]:
-        """A machine of one configuration. ``waves``: file for its signals, if it has any."""
+        """A machine of one configuration.
+
+        waves
+            file for its signals, if it has any.
+        port
+            where the board is, for backend ``fpga`` and no other.
+        """
 
     @abstractmethod
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> Mapping[str, Array]:

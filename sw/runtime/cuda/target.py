@@ -27,6 +27,7 @@ from sw.runtime.cuda.tuning import tune
 from sw.runtime.machine import Machine
 from sw.runtime.report import Figures
 from sw.runtime.result import Result
+from sw.runtime.serial_address import SerialAddress
 from sw.runtime.stages import Stages
 from sw.runtime.target import Example, Target
 from sw.runtime.vanished import Given
@@ -115,6 +116,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
         backend: str,
         *,
         waves: Path | None,
+        port: SerialAddress | None,
         stages: Stages,
     ) -> Machine[CudaJob]:
         if waves is not None:

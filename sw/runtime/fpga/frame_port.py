@@ -26,8 +26,8 @@ MOST_TRIES = 6
 
 _BYTE_BITS = 10
 _TAGS = 256
-# Requests without a response: more do not fill a line any better.
-_MOST_BYTES = 1 << 13
+# Requests without a response.
+_MOST_BYTES = 1 << 12  # what drivers hold, so that a frame never waits for its own end
 _MOST_REQUESTS = 64
 _MOST_STRAY_BYTES = 1 << 13  # more than their responses can have
 
@@ -104,7 +104,7 @@ class FramePort:
         """See ``Port``."""
         assert self._last_write is not None
         for first in range(0, len(words), MOST_WORDS):
-            self._last_write = tag = (self._last_write + 1) % _TAGS
+            tag = (self._last_write + 1) % _TAGS
             frame = write_request(tag, address + first, words[first : first + MOST_WORDS])
             self._send(_Request(tag, frame, None))
 
@@ -114,7 +114,7 @@ class FramePort:
         try:
             for first in range(0, count, MOST_WORDS):
                 place = words[first : first + MOST_WORDS]
-                self._last_read = tag = (self._last_read + 1) % _TAGS
+                tag = (self._last_read + 1) % _TAGS
                 self._send(_Request(tag, read_request(tag, address + first, len(place)), place))
             self.finish()
         except BaseException:
@@ -164,6 +164,10 @@ class FramePort:
             raise self._failed
         while not self._has_room(request):
             self._advance()
+        if request.words is None:
+            self._last_write = request.tag
+        else:
+            self._last_read = request.tag
         # Before it is sent, so that after an interrupt in between it is sent again.
         self._requests.append(request)
         self._line.send(request.frame)

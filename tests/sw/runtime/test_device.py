@@ -226,7 +226,7 @@ def test_an_unknown_backend_is_refused() -> None:
 def test_the_model_has_no_waves(tmp_path: Path) -> None:
     device = Device(CONFIG, "model", waves=tmp_path / "x.fst")
     workload = random_dag(20, seed=1)
-    with refused(ConfigError, "waves: the model has no signals: must be left out"):
+    with refused(ConfigError, "waves: backend model shows no signals: must be left out"):
         device.run(device.compile(workload), workload.inputs)
 
 

@@ -1,0 +1,14 @@
+"""Where a board is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hw.fpga.frame import BAUD
+
+
+class SerialAddress(NamedTuple):
+    """A serial port of this computer, e.g. ``/dev/ttyUSB0``, and its bits a second."""
+
+    device: str
+    baud: int = BAUD
