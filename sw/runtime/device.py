@@ -220,7 +220,7 @@ def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress 
             raise ConfigError(
                 ["backend fpga: a port must be given, the board's, such as /dev/ttyUSB0"]
             )
-        return SerialAddress(port) if baud is None else SerialAddress(port, baud)
+        return SerialAddress(port, baud)
     for name, given in (("port", port), ("baud", baud)):
         if given is not None:
             raise ConfigError(

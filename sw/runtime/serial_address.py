@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hw.fpga.frame import BAUD
-
 
 class SerialAddress(NamedTuple):
-    """A serial port of this computer, e.g. ``/dev/ttyUSB0``, and its bits a second."""
+    """A serial port of this computer, e.g. ``/dev/ttyUSB0``, and its bits a second.
+
+    ``baud`` is ``None`` for ``hw.fpga.frame.BAUD``.
+    """
 
     device: str
-    baud: int = BAUD
+    baud: int | None

@@ -14,16 +14,24 @@ from contextlib import contextmanager
 import numpy as np
 
 from hw.lib.memory_map import MAGIC, STATUS, VERSION, Register
+from sw.runtime.configuration import load_configuration
 from sw.runtime.host import Port, Words
+from sw.runtime.simulator import Simulator
+from sw.runtime.verilog import module_name, verilog
 
 PAUSE = 0.01
 _HEADER_BYTES, _CHECK_BYTES = 6, 2
+_BYTE_CYCLES = 40  # with the fewest clock cycles a bit
 
 
 class FakeBoard:
-    """Executes what comes down a line at ``port``."""
+    """Executes what comes down a line at ``port``.
 
-    def __init__(self, port: Port) -> None:
+    ``elapse`` lets the time pass that so many bytes take on the line.
+    """
+
+    def __init__(self, port: Port, elapse: Callable[[int], None] = lambda count: None) -> None:
+        self._elapse = elapse
         self.last = 0
         self.executed = 0
         self._port = port
@@ -53,7 +61,9 @@ class FakeBoard:
                 self._received.clear()
                 break
             words = np.frombuffer(frame[_HEADER_BYTES:-_CHECK_BYTES], "<u4")
-            answers += self._execute(tag, count, address & 0x7FFFFFFF, words if write else None)
+            answer = self._execute(tag, count, address & 0x7FFFFFFF, words if write else None)
+            self._elapse(len(frame) + len(answer))
+            answers += answer
         return answers
 
     def _execute(self, tag: int, count: int, address: int, words: Words | None) -> bytes:
@@ -156,6 +166,16 @@ def at_serial_port(
         thread.join()
         for each in (ours, theirs, ends, end):
             os.close(each)
+
+
+@contextmanager
+def fake_board(configuration: str) -> Iterator[str]:
+    """A serial port with a board behind it, whose machine is simulated, of a configuration."""
+    hardware = load_configuration(configuration)
+    with Simulator(verilog(hardware), module_name(hardware)) as simulator:
+        board = FakeBoard(simulator, lambda count: simulator.step(count * _BYTE_CYCLES))
+        with at_serial_port(board) as device:
+            yield device
 
 
 def check(message: bytes) -> bytes:

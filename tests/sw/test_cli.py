@@ -230,8 +230,9 @@ def test_waves_are_written_whole(graph: Path, tmp_path: Path) -> None:
             f"gnarl run: Missing argument 'WORKLOAD': {CONFIG} names none. See gnarl run --help",
         ),
         (
-            ["run", CONFIG, "GRAPH", "--backend", "fpga"],
-            "gnarl run: --backend fpga: target dpu runs on rtl or model. See gnarl run --help",
+            ["run", CONFIG, "GRAPH", "--backend", "cuda"],
+            "gnarl run: --backend cuda: target dpu runs on rtl or fpga or model. "
+            "See gnarl run --help",
         ),
         (
             ["run", CONFIG, "GRAPH", "--backend", "model", "--waves", "x.fst"],

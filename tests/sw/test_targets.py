@@ -72,7 +72,7 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
     assert target.configuration().digest == target.configuration.from_dict({}).digest
     assert isinstance(target.schema, Schema)
     behind_port = isinstance(target, HostTarget)
-    assert target.backends == (("rtl", "model") if behind_port else ("cuda", "emulation"))
+    assert target.backends == (("rtl", "fpga", "model") if behind_port else ("cuda", "emulation"))
     assert target.default_backend() in target.backends
     names = [each.name for each in target.passes]
     assert names

@@ -74,8 +74,9 @@ class _Request:
     words: Words | None
 
     @property
-    def answer_bytes(self) -> int:
-        return response_bytes(0 if self.words is None else len(self.words))
+    def count(self) -> int:
+        """Words of its response."""
+        return 0 if self.words is None else len(self.words)
 
 
 class FramePort:
@@ -196,7 +197,7 @@ class FramePort:
     def _response(self) -> Response:
         try:
             while (response := take_response(self._received)) is None:
-                answers = sum(each.answer_bytes for each in self._requests)
+                answers = sum(response_bytes(each.count) for each in self._requests)
                 more = self._line.receive(self._line.latency + self._seconds(answers))
                 if not more:
                     part = "part of an answer" if self._received else "no answer"
@@ -207,12 +208,15 @@ class FramePort:
         return response
 
     def _take(self, response: Response) -> None:
+        """What a response says of the requests; nothing if it came too late for its own."""
+        front = self._requests[0]
+        answered = (front.tag, front.count) == (response.tag, len(response.words))
         if self._last_write is None:  # the first response that this port gets
-            if response.tag != self._requests[0].tag or len(response.words) != 1:
-                raise _Unanswered(self._wrong_port("an answer to another request"))
+            if not answered:
+                return
             self._last_write = response.last
-        writes = [each.tag for each in self._requests if each.words is None]
-        executed = len(writes) - (self._last_write - response.last) % _TAGS
+        writes = sum(each.words is None for each in self._requests)
+        executed = writes - (self._last_write - response.last) % _TAGS
         if executed < 0:
             raise _Unanswered(
                 "the board has not executed the writes before: it was reset, or another program "
@@ -221,22 +225,10 @@ class FramePort:
         for _ in range(executed):
             self._requests.popleft()
             self._tries = 0
-        if len(response.words):
-            self._take_words(response)
-        elif response.tag in writes[executed:]:
-            raise _Unanswered(self._wrong_port("a write without those before it"))
-
-    def _take_words(self, response: Response) -> None:
-        front = self._requests[0] if self._requests else None
-        if (
-            front is None
-            or front.words is None
-            or (front.tag, len(front.words)) != (response.tag, len(response.words))
-        ):
-            raise _Unanswered(self._wrong_port("an answer to another request"))
-        front.words[:] = response.words
-        self._requests.popleft()
-        self._tries = 0
+        if front.words is not None and answered:
+            front.words[:] = response.words
+            self._requests.popleft()
+            self._tries = 0
 
     def _wait_for_silence(self) -> None:
         """Until the board must have seen the line pause, and has nothing more to say."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from sw.workloads.dag.generate import random_dag
 from sw.workloads.dag.workload import DagWorkload
 from tests.support import ulp_target
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
+from tests.support.fake_board import fake_board
 from tests.support.host_ports import FaultyPort, put_port
 
 CONFIG = "dpu_d1_b8"
@@ -29,9 +31,16 @@ CONFIG = "dpu_d1_b8"
 BACKENDS = TARGETS["dpu"].backends
 
 
+@contextmanager
+def on_backend(backend: str) -> Iterator[Device]:
+    with ExitStack() as stack:
+        port = stack.enter_context(fake_board(CONFIG)) if backend == "fpga" else None
+        yield stack.enter_context(Device(CONFIG, backend, port=port))
+
+
 @pytest.fixture(scope="module", params=BACKENDS)
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    with Device(CONFIG, request.param) as found:
+    with on_backend(request.param) as found:
         yield found
 
 
@@ -116,25 +125,23 @@ def test_a_machine_error_ends_the_run_and_not_the_device(device: Device) -> None
     damaged = replace(launch, sections={**launch.sections, "instructions": stream})
     broken = replace(program, launches=(damaged,))
     model = "model cycle 3, instruction 0 at byte 0x0: ILLEGAL_OPCODE, detail 0xf"
-    text = {
-        "rtl": "rtl stopped after 4 cycles: error 1 (ILLEGAL_OPCODE), detail 15; " + model,
-        "model": model,
-    }
-    with refused(ProgramError, f"{workload.name}: {text[device.backend]}"):
+    stopped = f"stopped after 4 cycles: error 1 (ILLEGAL_OPCODE), detail 15; {model}"
+    text = model if device.backend == "model" else f"{device.backend} {stopped}"
+    with refused(ProgramError, f"{workload.name}: {text}"):
         device.run(broken, workload.inputs)
     require_right(device, program, workload.inputs)
 
 
-def test_both_backends_count_the_same() -> None:
+def test_all_backends_count_the_same() -> None:
     workload = DagWorkload("random", dag := seeded_dag(400, seed=5), input_values(dag, seed=5))
     results = []
     for backend in BACKENDS:
-        with Device(CONFIG, backend) as device:
+        with on_backend(backend) as device:
             results.append(device.run(device.compile(workload), workload.inputs))
-    left, right = results
-    assert (left.cycles, left.counters) == (right.cycles, right.counters)
-    words = [np.asarray(result.outputs["outputs"]).view(np.uint32) for result in results]
-    assert words[0].tolist() == words[1].tolist()
+    first = results[0]
+    for other in results[1:]:
+        assert (first.cycles, first.counters) == (other.cycles, other.counters)
+        assert other.outputs["outputs"].tobytes() == first.outputs["outputs"].tobytes()
 
 
 def test_a_program_for_another_configuration_is_refused(model: Device) -> None:
@@ -219,8 +226,19 @@ def test_a_tensors_value_that_the_format_does_not_hold_is_named(
 
 
 def test_an_unknown_backend_is_refused() -> None:
-    with refused(ConfigError, "backend fpga: target dpu runs on rtl or model"):
+    with refused(ConfigError, "backend cuda: target dpu runs on rtl or fpga or model"):
+        Device(CONFIG, "cuda")
+
+
+def test_boards_need_a_port_and_nothing_else_has_one() -> None:
+    with refused(
+        ConfigError, "backend fpga: a port must be given, the board's, such as /dev/ttyUSB0"
+    ):
         Device(CONFIG, "fpga")
+    with refused(ConfigError, "port COM3: only for backend fpga: with rtl must be left out"):
+        Device(CONFIG, port="COM3")
+    with refused(ConfigError, "baud 9600: only for backend fpga: with model must be left out"):
+        Device(CONFIG, "model", baud=9600)
 
 
 def test_the_model_has_no_waves(tmp_path: Path) -> None:
