@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import cocotb
@@ -36,6 +37,8 @@ class CocotbLine:
         self._to_send: Queue[bytes] = Queue()
         self._received = bytearray()
         self._arrived = Event()
+        self._sent = Event()
+        self._sent.set()
         self._tasks = [cocotb.start_soon(self._send_all()), cocotb.start_soon(self._receive_all())]
 
     def send(self, message: bytes) -> None:
@@ -53,7 +56,12 @@ class CocotbLine:
 
     async def put(self, message: bytes) -> None:
         """Sends bytes after those before them."""
+        self._sent.clear()
         self._to_send.put_nowait(message)
+
+    async def sent(self) -> None:
+        """Returns when all bytes are sent."""
+        await self._sent.wait()
 
     async def get(self, seconds: float) -> bytes:
         """Bytes that have come, or come within so many seconds of simulated time."""
@@ -67,19 +75,18 @@ class CocotbLine:
     def wait(self, seconds: float) -> Timer:
         return Timer(round(seconds * _PICOSECONDS), unit="ps")
 
-    async def drive(self, levels: str) -> None:
+    async def drive(self, line: str) -> None:
         """Gives the line levels, 0 and 1, for a bit each."""
-        at = 0
-        while at < len(levels):
-            run = len(levels[at:]) - len(levels[at:].lstrip(levels[at]))
-            self._dut.rx.value = int(levels[at])
-            await self._bits(run)
-            at += run
+        for level, run in groupby(line):
+            self._dut.rx.value = int(level)
+            await self._bits(len(list(run)))
 
     async def _send_all(self) -> None:
         while True:
             for byte in await self._to_send.get():
-                await self.drive("0" + f"{byte:08b}"[::-1] + "1")
+                await self.drive(f"0{levels(byte)}1")
+            if self._to_send.empty():
+                self._sent.set()
 
     async def _receive_all(self) -> None:
         while True:
@@ -96,6 +103,11 @@ class CocotbLine:
 
     def _bits(self, count: float) -> Timer:
         return Timer(round(count * self._bit), unit="ps")
+
+
+def levels(byte: int) -> str:
+    """Of its bits, in the order in which they are sent."""
+    return f"{byte:08b}"[::-1]
 
 
 async def open_line(dut: Any, clock_hz: int, baud: int, skew: float = 0.0) -> CocotbLine:
