@@ -18,6 +18,7 @@ from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.host import HostError
 from sw.runtime.host_machine import HostJob, HostMachine, ModelMachine, OperandsT
 from sw.runtime.machine import LaunchRun, Machine
 from sw.runtime.result import Result
@@ -150,6 +151,7 @@ class HostTarget(
 
     def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
         from hw.fpga.frame import BAUD
+        from sw.runtime.fpga.frame_port import LinkError
         from sw.runtime.fpga.serial_port import SerialPort
 
         board = SerialPort(port.device, BAUD if port.baud is None else port.baud)
@@ -158,8 +160,10 @@ class HostTarget(
             # An earlier host may have left it in the middle of a run.
             machine.driver.stop()
             machine.driver.clear()
-        except BaseException:
+        except BaseException as error:
             board.close()
+            if isinstance(error, HostError) and not isinstance(error, LinkError):
+                raise HostError(f"{port.device}: {error}") from None
             raise
         return machine
 

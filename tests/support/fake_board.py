@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from hw.lib.memory_map import MAGIC, STATUS, VERSION, Register
-from sw.runtime.configuration import load_configuration
+from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host import Port, Words
 from sw.runtime.simulator import Simulator
 from sw.runtime.verilog import module_name, verilog
@@ -169,9 +169,8 @@ def at_serial_port(
 
 
 @contextmanager
-def fake_board(configuration: str) -> Iterator[str]:
-    """A serial port with a board behind it, whose machine is simulated, of a configuration."""
-    hardware = load_configuration(configuration)
+def fake_board(hardware: NamedConfiguration) -> Iterator[str]:
+    """A serial port with a board behind it, whose machine is simulated."""
     with Simulator(verilog(hardware), module_name(hardware)) as simulator:
         board = FakeBoard(simulator, lambda count: simulator.step(count * _BYTE_CYCLES))
         with at_serial_port(board) as device:

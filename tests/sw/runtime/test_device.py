@@ -34,7 +34,11 @@ BACKENDS = TARGETS["dpu"].backends
 @contextmanager
 def on_backend(backend: str) -> Iterator[Device]:
     with ExitStack() as stack:
-        port = stack.enter_context(fake_board(CONFIG)) if backend == "fpga" else None
+        port = (
+            stack.enter_context(fake_board(load_configuration(CONFIG)))
+            if backend == "fpga"
+            else None
+        )
         yield stack.enter_context(Device(CONFIG, backend, port=port))
 
 
@@ -255,6 +259,17 @@ def test_waves_are_of_one_hardware(tmp_path: Path) -> None:
         text = "waves: not supported where launches have different hardware"
         with refused(ConfigError, text):
             device.run(device.compile(moves), moves.inputs)
+
+
+def test_a_board_is_one_hardware() -> None:
+    hardware = NamedConfiguration("ulp", "", ulp_target.TARGET, ulp_target.UlpConfig(), {})
+    moves = ulp_target.Moves("moves", {"steps": np.array([1]), "x": np.ones(1)})
+    program = Device(hardware, "model").compile(moves)
+    first = Device(hardware, "model").hardware(program, program.launches[0])
+    with fake_board(first) as port, Device(hardware, "fpga", port=port) as device:
+        text = "port: not supported where launches have different hardware"
+        with refused(ConfigError, text):
+            device.run(program, moves.inputs)
 
 
 def test_an_error_of_one_launch_names_it() -> None:
