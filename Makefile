@@ -2,6 +2,7 @@
 # .venv the first time. Needs Python >= 3.11, g++, make and git, and the network once.
 
 CONFIG ?= dpu_d3_b64
+BOARD ?= ulx3s_85f
 TARGET ?=
 ONLY ?=
 TESTS ?=
@@ -15,13 +16,13 @@ BIN := $(VENV)/bin
 OLDEST_NVRTC := $(shell sed -n 's/.*"nvidia-cuda-nvrtc>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
 
-.PHONY: help setup demo test test-all rtl cocotb mutants bench lint docs clean
+.PHONY: help setup demo test test-all rtl fpga cocotb mutants bench lint docs clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo '  Variables: CONFIG=$(CONFIG) (rtl), TARGET=dpu (cocotb, mutants), ONLY=dpu (bench),'
-	@echo '  TESTS="tests/sw -k report" (test), JOBS=$(JOBS) (test).'
+	@echo '  Variables: CONFIG=$(CONFIG) (rtl, fpga), BOARD=$(BOARD) (fpga), TARGET=dpu (cocotb, mutants),'
+	@echo '  ONLY=dpu (bench), TESTS="tests/sw -k report" (test), JOBS=$(JOBS) (test).'
 	@echo '  All options of each command: $(BIN)/gnarl --help'
 
 setup: $(STAMP)  ## install everything into .venv, and nothing else
@@ -37,6 +38,9 @@ test-all: $(STAMP)  ## every test, exhaustive runs included (hours)
 
 rtl: $(STAMP)  ## Verilog and resolved configuration of CONFIG in build/CONFIG/
 	$(BIN)/gnarl rtl $(CONFIG)
+
+fpga: $(STAMP)  ## bitstream of CONFIG for BOARD, or a vendor's project, in build/fpga/
+	$(BIN)/gnarl fpga $(CONFIG) --board $(BOARD)
 
 cocotb: $(STAMP)  ## the cocotb regression, of one TARGET or all
 	$(BIN)/python -m pytest -n $(JOBS) cocotb_tests/$(TARGET)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from sw.cli_boundary import DIFFERENT, drop_output, refuse
+from sw.cli_boundary import DIFFERENT, refuse
+from sw.cli_fpga import fpga
 from sw.cli_options import (
     GnarlGroup,
     TargetCommand,
@@ -25,6 +24,7 @@ from sw.cli_options import (
     seed_option,
     tensors_option,
 )
+from sw.cli_shared import hardware, page, print_result, print_table, stderr
 from sw.compiler.passes import StoppedError, Trace
 from sw.program.atomic import write_text
 from sw.program.command_files import check_output
@@ -61,13 +61,16 @@ def main(context: click.Context) -> None:
         refuse(f"gnarl: {error}")
 
 
+main.add_command(fpga)
+
+
 @main.command()
 def configs() -> None:
     """List the configurations that can be called by name.
 
     Example: gnarl configs
     """
-    _print_table(("name", "target", "what it is"), configuration_notes())
+    print_table(("name", "target", "what it is"), configuration_notes())
 
 
 @main.command()
@@ -84,10 +87,10 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
     """
     from sw.runtime.verilog import verilog
 
-    configuration = _hardware(config, overrides, workload)
+    configuration = hardware(config, overrides, workload)
     folder = folder or Path("build") / configuration.name
     folder.mkdir(parents=True, exist_ok=True)
-    with ConsoleStages(_stderr())("generate Verilog"):
+    with ConsoleStages(stderr())("generate Verilog"):
         text = verilog(configuration)
     for extension, content in (
         (".v", text),
@@ -112,8 +115,8 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     from sw.runtime.verilate import lint as findings
     from sw.runtime.verilog import module_name, verilog
 
-    configuration = _hardware(config, overrides, workload)
-    stages = ConsoleStages(_stderr())
+    configuration = hardware(config, overrides, workload)
+    stages = ConsoleStages(stderr())
     with stages("generate Verilog"):
         text = verilog(configuration)
     with stages("lint"):
@@ -196,7 +199,7 @@ def compile_(
         only=dump_after or None,
         stop_after=stop_after or "",
     )
-    device = Device(configuration, stages=ConsoleStages(_stderr()))
+    device = Device(configuration, stages=ConsoleStages(stderr()))
     try:
         program = device.compile(target.source(source, tensors), seed=seed, trace=trace, **options)
     except StoppedError:
@@ -219,7 +222,7 @@ def passes(config: str) -> None:
 
     Example: gnarl passes dpu_d3_b64
     """
-    _print_table(("pass", "what it does"), load_configuration(config).target.passes)
+    print_table(("pass", "what it does"), load_configuration(config).target.passes)
 
 
 @main.command()
@@ -338,12 +341,12 @@ def run(
         baud=baud,
         timeline=timeline,
         output=output,
-        stages=ConsoleStages(_stderr()),
+        stages=ConsoleStages(stderr()),
     )
     if as_json:
-        _print_result(json.dumps(report.to_json(), allow_nan=False) + "\n")
+        print_result(json.dumps(report.to_json(), allow_nan=False) + "\n")
     else:
-        _print_result(_page(report.print))
+        print_result(page(report.print))
     return 0 if report.matches else DIFFERENT
 
 
@@ -374,7 +377,7 @@ def tune(
         workload,
         output,
         seed=seed,
-        stages=ConsoleStages(_stderr()),
+        stages=ConsoleStages(stderr()),
         **own_options(configuration.target, "tune", own),
     )
     click.echo(f"{output}: {found}")
@@ -415,9 +418,9 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
                 example.source,
                 tensors=example.tensors,
                 timeline=picture,
-                stages=ConsoleStages(_stderr()),
+                stages=ConsoleStages(stderr()),
             )
-            _print_result(_page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
+            print_result(page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
             status = max(status, 0 if report.matches else DIFFERENT)
     return status
 
@@ -429,50 +432,3 @@ def _workload(configuration: NamedConfiguration, given: str | None) -> str:
     if given is None and not own:
         raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
     return own if given is None else given
-
-
-def _hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
-    """The configuration of the hardware, for a workload if one is named on the command line."""
-    from sw.runtime.device import Device
-    from sw.runtime.host_target import HostTarget
-
-    configuration = load_configuration(config, overrides)
-    target = configuration.target
-    if not isinstance(target, HostTarget):
-        raise click.UsageError(f"{config}: target {target.name} has no Verilog.")
-    if given is None:
-        return configuration
-    if not target.filled_in:
-        raise click.UsageError(
-            f"Unexpected argument {given!r}: target {target.name} has one hardware for all "
-            "workloads."
-        )
-    device = Device(configuration, backend="model")
-    return device.hardware(device.compile(target.source(given, {})))
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    click.echo(_page(lambda console: console.print(table)), nl=False)
-
-
-def _page(write: Callable[[Console], None]) -> str:
-    """What ``write`` prints. rich itself would end the process where the output's reader has."""
-    console = Console()
-    with console.capture() as page:
-        write(console)
-    return page.get()
-
-
-def _print_result(text: str) -> None:
-    """Prints it if there is a reader: without, too, the exit status says whether results match."""
-    try:
-        click.echo(text, nl=False)
-    except BrokenPipeError:
-        drop_output()
-
-
-def _stderr() -> Console:
-    return Console(stderr=True)

@@ -1,9 +1,10 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,32 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """A temporary folder beside ``path`` to write to, renamed to it if the block ends well.
+
+    An older folder ``path`` is replaced, and stays if the block raises or is interrupted. Folders
+    above are made where there are none. ``OSError`` where they cannot be written to.
+    """
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary, older = (path.with_name(f".{path.name}.{os.getpid()}{end}") for end in ("", ".old"))
+    _temporaries.add(temporary)
+    try:
+        with naming(path, temporary):
+            temporary.mkdir()
+            yield temporary
+            for each in [*temporary.rglob("*"), temporary]:
+                flush(each)
+            if path.exists():
+                path.rename(older)
+            temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(older, ignore_errors=True)
+        _temporaries.discard(temporary)
+
+
+@contextmanager
 def naming(path: Path, written: Path) -> Iterator[None]:
     """Around code that writes to ``written``: errors of that name ``path``."""
     try:
@@ -71,6 +98,9 @@ def flush(path: Path) -> None:
 
 
 def remove_temporaries() -> None:
-    """Removes what open ``atomic_path`` blocks have written, for a process that ends within one."""
+    """Removes what open blocks of this module have written, for a process that ends within one."""
     for temporary in list(_temporaries):
-        temporary.unlink(missing_ok=True)
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)

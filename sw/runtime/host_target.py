@@ -33,9 +33,15 @@ HARDWARE = Path(__file__).parents[2] / "hw"
 class HostTarget(
     Target[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
 ):
-    """A target whose hardware is generated and has the host port of ``hw.lib.host``."""
+    """A target whose hardware is generated and has the host port of ``hw.lib.host``.
+
+    sizes
+        by a field of ``hw.fpga.family.Resources``: the configuration's fields that decide how much
+        of it the hardware needs, for errors to name.
+    """
 
     backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @abstractmethod
     def build(self, config: ConfigT) -> wiring.Component:

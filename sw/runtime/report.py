@@ -54,7 +54,8 @@ _BAR = 28
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
-_INDENT = (0, 0, 0, 2)
+INDENT = (0, 0, 0, 2)
+"""Of what is below a title."""
 
 
 @dataclass(frozen=True)
@@ -192,14 +193,14 @@ class Report:
             title.append(f" ({self.note})")
         parts: list[RenderableType] = [Text(), title]
         parts += [
-            Padding(line, _INDENT, expand=False) for line in (self._summary(), self._verdict())
+            Padding(line, INDENT, expand=False) for line in (self._summary(), self._verdict())
         ]
         if self.vanished is not None:
-            parts.append(Padding(self._warning(self.vanished), _INDENT, expand=False))
+            parts.append(Padding(self._warning(self.vanished), INDENT, expand=False))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())
-        parts.append(_titled("Outputs", Text(outputs_text(self.outputs))))
+        parts.append(titled("Outputs", Text(outputs_text(self.outputs))))
         if self.seconds:
             parts.append(self._times())
         return [*parts, Text()]
@@ -233,19 +234,21 @@ class Report:
             name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
             for name, launch in self.launches.items()
         ]
-        return _titled("Launches", Text(" · ".join(lines)))
+        return titled("Launches", Text(" · ".join(lines)))
 
     def _times(self) -> RenderableType:
-        stages = [f"{name} {_duration(seconds)}" for name, seconds in self.seconds.items()]
-        return _titled("Time", Text(" · ".join(stages)))
+        stages = [f"{name} {duration(seconds)}" for name, seconds in self.seconds.items()]
+        return titled("Time", Text(" · ".join(stages)))
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """For people: in seconds or milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
 
 
-def _titled(title: str, body: RenderableType) -> RenderableType:
-    return Group(Text(), Text(title, "bold"), Padding(body, _INDENT, expand=False))
+def titled(title: str, body: RenderableType) -> RenderableType:
+    """A part of a page below its title."""
+    return Group(Text(), Text(title, "bold"), Padding(body, INDENT, expand=False))
 
 
 def _drawn(chart: Chart) -> RenderableType:
@@ -258,7 +261,7 @@ def _drawn(chart: Chart) -> RenderableType:
         share = count / chart.whole if chart.whole else 0.0
         percent = f"{100 * share:.0f} %" if chart.whole else ""
         table.add_row(label, f"{count:,}", percent, bar(min(1.0, share)))
-    return _titled(chart.title, table)
+    return titled(chart.title, table)
 
 
 def bar(share: float) -> str:

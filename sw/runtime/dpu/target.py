@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
     options = OPTIONS
     passes = PASSES
     schema = DPU_SCHEMA
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("banks", "depth", "registers"),
+        "flip_flops": ("banks", "depth"),
+        "dsps": ("banks", "depth"),
+        "block_rams": ("instruction_words", "data_rows", "banks"),
+    }
 
     build = staticmethod(build)
     memory_map = staticmethod(memory_map)

