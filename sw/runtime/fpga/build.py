@@ -60,7 +60,7 @@ def build(
         shutil.copy(synthesis.log, work)
         check_capacity(hardware, board, synthesis.used)
         if not allow_register_memories:
-            _check_memories(name, synthesis)
+            check_memories(name, synthesis)
         pins = work / f"{name}.{ENDINGS[board.family]}"
         used, met, path = synthesis.used, None, None
         cpu_s = {"synthesise": synthesis.cpu_s}
@@ -128,7 +128,8 @@ def _check_folder(folder: Path) -> None:
         raise FpgaError(f"{folder}: has files but no {REPORT}: must be new, or an earlier build's")
 
 
-def _check_memories(name: str, synthesis: Synthesis) -> None:
+def check_memories(name: str, synthesis: Synthesis) -> None:
+    """Raises ``FpgaError`` where memories of ``hw.lib.ram`` are in flip-flops."""
     wrong = [
         each.memory
         for each in synthesis.memories

@@ -51,21 +51,32 @@ def read_memories(rtlil: str) -> list[DesignMemory]:
     return sorted(found, key=lambda memory: memory.path)
 
 
+def read_registers(listing: str) -> frozenset[str]:
+    """Names of wires of the flat top module, from Yosys's list of them."""
+    return frozenset(line.partition("/")[2] for line in listing.splitlines())
+
+
 class Netlist:
     """The flat module that synthesis left.
 
-    ``cells``: their types by name.
+    ``cells``: their types by name. ``registers``: the wires that were registers in the Verilog.
     """
 
-    def __init__(self, module: Mapping[str, Any]) -> None:
+    def __init__(self, module: Mapping[str, Any], registers: frozenset[str]) -> None:
         self._cells = module["cells"]
-        self._netnames = module["netnames"]
+        self._registers = registers
         self.cells: dict[str, str] = {name: cell["type"] for name, cell in self._cells.items()}
+        self._names: dict[int, list[str]] = {}
+        for name, wire in module["netnames"].items():
+            if not wire["hide_name"]:
+                for bit in wire["bits"]:
+                    self._names.setdefault(bit, []).append(name)
 
     @classmethod
-    def read(cls, path: Path, top: str) -> Netlist:
+    def read(cls, path: Path, top: str, registers: frozenset[str]) -> Netlist:
         """From a file that ``write_json`` wrote."""
-        return cls(json.loads(path.read_text(encoding="utf-8"))["modules"][top])
+        module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
+        return cls(module, registers)
 
     @property
     def counts(self) -> Counter[str]:
@@ -76,23 +87,29 @@ class Netlist:
         """Types of the cells that a memory became."""
         return Counter(kind for name, kind in self.cells.items() if memory.holds(name))
 
-    def driven(self, cell: str) -> str | None:
-        """The register, as the Verilog calls it, that a cell drives; ``None`` if it drives none."""
-        for bit in self._outputs(cell):
-            if bit in self._registers:
-                return self._registers[bit]
-        return None
+    def register(self, cell: str) -> str | None:
+        """What the Verilog calls a flip-flop, or the one that a cell's output alone goes to.
 
-    def register_behind(self, cell: str) -> str | None:
-        """The register that a cell drives directly, or through flip-flops' inputs alone."""
-        if found := self.driven(cell):
-            return found
+        ``None`` if there is none. Of several names, that of a register counts, or else that of the
+        outermost wire.
+        """
+        if not _is_flip_flop(self.cells[cell]):
+            fed = self._fed_by(cell)
+            if fed is None:
+                return None
+            cell = fed
+        names = [name for bit in self._outputs(cell) for name in self._names.get(bit, [])]
+        own = sorted(self._registers.intersection(names))
+        return next(iter(own or sorted(names, key=lambda name: (name.count("."), name))), None)
+
+    def _fed_by(self, cell: str) -> str | None:
+        """The flip-flop behind a cell."""
         outputs = set(self._outputs(cell))
         for name, other in self._cells.items():
             if _is_flip_flop(other["type"]):
-                inputs = [other["connections"].get(port, [None])[0] for port in ("D", "DI")]
+                inputs = [bit for port in ("D", "DI") for bit in other["connections"].get(port, [])]
                 if outputs.intersection(inputs):
-                    return self.driven(name)
+                    return name
         return None
 
     def _outputs(self, cell: str) -> Iterator[int]:
@@ -100,17 +117,6 @@ class Netlist:
         for port, bits in ports["connections"].items():
             if ports["port_directions"].get(port) == "output":
                 yield from (bit for bit in bits if isinstance(bit, int))
-
-    @property
-    def _registers(self) -> dict[int, str]:
-        if not hasattr(self, "_by_bit"):
-            self._by_bit: dict[int, str] = {}
-            for name in sorted(self._netnames):
-                wire = self._netnames[name]
-                if REGISTER in wire["attributes"]:
-                    for bit in wire["bits"]:
-                        self._by_bit.setdefault(bit, name)
-        return self._by_bit
 
 
 def _is_flip_flop(kind: str) -> bool:

@@ -198,5 +198,5 @@ def _named(cell: str, synthesis: Synthesis) -> str:
     for suffix in _PACKED:
         name = cell.removesuffix(suffix)
         if name in synthesis.netlist.cells:
-            return synthesis.netlist.register_behind(name) or name
+            return synthesis.netlist.register(name) or name
     return cell

