@@ -1,0 +1,68 @@
+"""The benchmark of FPGA boards: its tables and verdicts, and a small build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bench.fpga import main
+from bench.fpga_parts import boards, page
+from bench.lib.records import Record, Setting, load, records
+from tests.support.yowasp import needs_ecp5
+
+USED = {"luts": 41_820, "flip_flops": 2_000, "dsps": 16, "block_rams": 13}
+SHARES = {f"{name}_share": 50.0 for name in USED}
+TIMES = {"synthesis_s": 62.0, "build_s": 322.0, "clock_asked": 75.0}
+CLOCKS = {"clock": 76.0, "clock_low": 75.2, "clock_high": 80.0}
+
+
+def figures(config: str, board: str, **values: Any) -> list[Record]:
+    found = {**USED, **SHARES, **TIMES, "met": True, **values}
+    labels = {"config": config, "board": board}
+    return records(boards.BENCH, labels, found, boards.METRICS, Setting("", (), "", 0))
+
+
+FOUND = [
+    *figures("dpu_ecp5", "ulx3s_85f", **CLOCKS),
+    *figures("sam_fabric_ecp5", "ulx3s_85f", **CLOCKS, met=False, synthesis_s=250.0),
+    *figures("dpu_d3_b64", "kc705"),
+]
+
+
+def test_verdict() -> None:
+    assert boards.verdict(FOUND).splitlines() == [
+        "dpu_ecp5 on ulx3s_85f: 50 % of the LUTs, 76.0 MHz (75.2 to 80.0), asked 75 ✔, build 322 "
+        "CPU s, limit 480 ✔",
+        "sam_fabric_ecp5 on ulx3s_85f: 50 % of the LUTs, 76.0 MHz (75.2 to 80.0), asked 50 ✘, "
+        "synthesis 250 CPU s, limit 240 ✘",
+        "dpu_d3_b64 on kc705: 50 % of the LUTs",
+    ]
+
+
+def test_table_and_picture(tmp_path: Path) -> None:
+    (cells,) = boards.tables(FOUND).values()
+    assert cells.body[0][:3] == ["dpu_ecp5", "ulx3s_85f", "50.0"]
+    assert {len(row) for row in cells.body} == {len(cells.header)}
+    assert cells.body[2][cells.header.index("met, MHz")] == ""
+    boards.draw(FOUND, tmp_path / "boards.png")
+    assert (tmp_path / "boards.png").read_bytes().startswith(b"\x89PNG")
+
+
+@needs_ecp5
+@pytest.mark.slow
+def test_a_small_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    done = CliRunner().invoke(main, ["--quick", "-o", "build/bench", "--json", "all.json"])
+    assert done.exit_code == 0, done.output
+    values = {record.metric: record.value for record in load(Path("all.json"))}
+    assert values["met"] is True
+    assert values["clock_low"] <= values["clock"] <= values["clock_high"]
+    assert 0 < values["synthesis_s"] < values["build_s"]
+
+    Path("README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    assert CliRunner().invoke(main, ["page"]).exit_code == 0
+    assert page.INTROS["boards"].text in Path("docs/results/fpga.md").read_text()
