@@ -48,6 +48,7 @@ class Case:
 
 CASES = (
     Case("dpu_ecp5", "ulx3s_85f", 75, limit_s=480),
+    Case("dpu_ecp5_bf16", "ulx3s_85f", 90),
     Case("sam_ecp5", "ulx3s_85f", 50),
     Case("sam_fabric_ecp5", "ulx3s_85f", 50, synthesis_limit_s=240),
     Case("dpu_ice40", "icebreaker", 12),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.program.atomic import atomic_path, remove_temporaries, write_text
+from sw.program.atomic import atomic_folder, atomic_path, remove_temporaries, write_text
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(
@@ -59,3 +59,37 @@ def test_a_process_that_ends_within_leaves_no_temporary_file(tmp_path: Path) -> 
         temporary.write_text("half")
         remove_temporaries()
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_appears_with_all_that_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "build"
+    with atomic_folder(path) as temporary:
+        (temporary / "a.txt").write_text("a")
+        assert not path.exists()
+    assert [each.name for each in path.iterdir()] == ["a.txt"]
+    with atomic_folder(path) as temporary:
+        (temporary / "b.txt").write_text("b")
+        assert (path / "a.txt").exists()
+    assert [each.name for each in path.iterdir()] == ["b.txt"]
+    assert [each.name for each in path.parent.iterdir()] == ["build"]
+
+
+def test_a_folder_that_is_not_finished_leaves_the_older_one(tmp_path: Path) -> None:
+    path = tmp_path / "build"
+    path.mkdir()
+    (path / "a.txt").write_text("a")
+    with pytest.raises(ValueError), atomic_folder(path) as temporary:
+        (temporary / "b.txt").write_text("b")
+        raise ValueError
+    assert [each.name for each in tmp_path.rglob("*")] == ["build", "a.txt"]
+    with pytest.raises(FileNotFoundError), atomic_folder(path) as temporary:
+        remove_temporaries()
+        (temporary / "b.txt").write_text("b")
+    assert [each.name for each in tmp_path.rglob("*")] == ["build", "a.txt"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError) as caught, atomic_folder(tmp_path / "file" / "build"):
+        pass
+    assert caught.value.filename == str(tmp_path / "file")

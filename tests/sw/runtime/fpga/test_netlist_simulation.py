@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hw.fpga.family import Family
+from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
 from sw.runtime.fpga.synthesis import NETLIST, synthesise
@@ -16,14 +19,31 @@ from sw.runtime.host_machine import HostJob, HostMachine
 from sw.runtime.machine import Finished
 from sw.runtime.simulator import Simulator
 from sw.runtime.verilog import module_name, verilog
+from sw.workloads.dag.workload import DagWorkload
+from tests.support.dags import input_values, seeded_dag
 from tests.support.front_door import FrontDoor
 from tests.support.yowasp import needs_yosys
 
 CELLS = Path(__file__).parents[3] / "support" / "ecp5_cells.v"
 
-CONFIGURATIONS = {
-    "dpu": ("dpu_d1_b8", ["format=bfloat16", "instruction_words=1024", "data_rows=64"]),
-}
+EXPRESSION = "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s"
+ENTRIES = {"B": "1 1 2.5\n1 3 -1\n2 2 4\n4 3 0.125\n", "c": "1 3\n2 0.5\n3 -8\n"}
+
+
+def dpu(folder: Path) -> tuple[NamedConfiguration, Any, dict[str, str]]:
+    settings = ["format=bfloat16", "instruction_words=1024", "data_rows=64"]
+    dag = seeded_dag(120, seed=4)
+    workload = DagWorkload("random", dag, input_values(dag, seed=4))
+    return load_configuration("dpu_d1_b8", settings), workload, {}
+
+
+def sam(folder: Path) -> tuple[NamedConfiguration, Any, dict[str, str]]:
+    settings = ["format=bfloat16", "array_words=256", "accumulator_words=64", "queue_depth=4"]
+    tensors = {name: str(folder / f"{name}.tns") for name in ENTRIES}
+    for name, text in ENTRIES.items():
+        Path(tensors[name]).write_text(text)
+    hardware = load_configuration("sam_fp32", settings)
+    return hardware, hardware.target.source(EXPRESSION, tensors), tensors
 
 
 def netlist(text: str, top: str, folder: Path) -> str:
@@ -48,19 +68,26 @@ def finished(hardware: NamedConfiguration, text: str, job: HostJob) -> list[Fini
     return found
 
 
+def bits(values: Array) -> list[bytes]:
+    """Of a dense array, or of the coordinates and values of a sparse one."""
+    if isinstance(values, np.ndarray):
+        return [values.tobytes()]
+    return [np.ascontiguousarray(values.coordinates).tobytes(), values.values.tobytes()]
+
+
 @needs_yosys
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_cells_do_as_the_rtl(name: str, tmp_path: Path) -> None:
-    hardware = load_configuration(*CONFIGURATIONS[name])
+@pytest.mark.parametrize("case", [dpu, sam])
+def test_cells_do_as_the_rtl(case: Callable[..., Any], tmp_path: Path) -> None:
+    hardware, source, tensors = case(tmp_path)
     target = hardware.target
-    example = target.examples(tmp_path)[0]
     device = Device(hardware, backend="model")
-    workload = target.workload(target.source(example.source, example.tensors))
+    workload = target.workload(source)
     program = device.compile(workload)
     hardware = device.hardware(program)
     (launch,) = program.launches
-    job = target.job(program, launch, target.bind(program, workload.inputs))
+    inputs = target.inputs(program, workload, None, tensors, 0, {})
+    job = target.job(program, launch, target.bind(program, inputs))
     text = verilog(hardware)
     expected = finished(hardware, text, job)
     found = finished(hardware, netlist(text, module_name(hardware), tmp_path), job)
@@ -68,5 +95,4 @@ def test_cells_do_as_the_rtl(name: str, tmp_path: Path) -> None:
         assert (one.cycles, one.counters) == (other.cycles, other.counters)
         assert list(one.outputs) == list(other.outputs)
         for output, values in other.outputs.items():
-            bits = np.asarray(values).tobytes()
-            assert np.asarray(one.outputs[output]).tobytes() == bits
+            assert bits(one.outputs[output]) == bits(values)
