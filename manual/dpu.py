@@ -19,7 +19,6 @@ from hw.dpu.isa import (
     COUNTERS,
     FIRST_WRITER,
     OPERATION_DETAIL,
-    START_CYCLES,
     WRITE_COPY,
     WRITE_NONE,
     WRITE_SOURCE_DETAIL,
@@ -131,10 +130,10 @@ def _timing(config: DpuConfig) -> str:
     rows.append(("a word of a load", str(config.load_latency), config.load_latency))
     return (
         "## Timing\n\n"
-        f"The first instruction issues {START_CYCLES} cycles after the start, then one in each "
+        f"The first instruction issues {config.start_cycles} cycles after the start, then one in each "
         f"cycle, in order. Nothing waits: a program must not read a word before it's there. `HALT` "
         f"is done {config.drain_cycles} cycles after its issue, so a program of n instructions "
-        f"takes {START_CYCLES} + n - 1 + {config.drain_cycles} cycles.\n\n"
+        f"takes {config.start_cycles} + n - 1 + {config.drain_cycles} cycles.\n\n"
         + _table(
             ["of an instruction that issues in cycle t", "can be read in", "here"],
             [(what, f"t + {formula}", f"t + {cycles}") for what, formula, cycles in rows],

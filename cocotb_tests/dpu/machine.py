@@ -59,10 +59,10 @@ class Machine:
         self.check(run(self.config, program.stream, program.data.copy()))
 
     def check_error(self, expected: ModelError) -> None:
-        """The end of a run that broke a rule: the cycle of the error was the last."""
+        """The end of a run that broke a rule: the cycle that saw the error was the last."""
         status = Status(False, False, expected.cause, expected.detail)
         assert self.driver.status() == status, f"{self.driver.status()}, must be {expected}"
-        assert self.driver.cycles() == expected.cycle + 1
+        assert self.driver.cycles() == expected.cycle + 1 + self.config.fault_stages
 
 
 async def use_machine(port: CocotbPort, config: DpuConfig, use: Callable[[Machine], Result]) -> Any:

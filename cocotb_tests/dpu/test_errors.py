@@ -13,7 +13,6 @@ from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.run import run_cocotb
 from hw.dpu.isa import (
     FIRST_WRITER,
-    START_CYCLES,
     WRITE_COPY,
     ErrorCause,
     Opcode,
@@ -60,7 +59,7 @@ async def stops(
     port = await open_port(dut)
     first = [load(1, 0, 1, 2, 3), NOP, store(2, {0: 0, 1: 0, 2: 0, 3: 0})]
     late = [store(row, {0: 0}) for row in (15, 16, 17)]
-    cycles = START_CYCLES + (len(first) if stream is None else 0) + after + 1
+    cycles = CONFIG.start_cycles + (len(first) if stream is None else 0) + after + 1
 
     def use(machine: Machine) -> None:
         driver, data = machine.driver, initial_data()
@@ -223,7 +222,7 @@ async def nothing_behind_a_halt_counts(dut):
         stream = np.concatenate([program(CONFIG, [HALT]), np.full(40, 0xFF, np.uint8)])
         machine.load(stream, initial_data())
         assert machine.start_and_wait() == Status(busy=False, done=True, cause=0, detail=0)
-        assert machine.driver.cycles() == START_CYCLES + CONFIG.drain_cycles
+        assert machine.driver.cycles() == CONFIG.start_cycles + CONFIG.drain_cycles
         machine.load(program(CONFIG, [NOP, HALT, load(31, 0)]), initial_data())
         assert machine.start_and_wait() == Status(busy=False, done=True, cause=0, detail=0)
 

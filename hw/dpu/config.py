@@ -11,6 +11,7 @@ from hw.lib.configuration import (
     format_violations,
     number_violations,
 )
+from hw.lib.cut_points import TECHNOLOGIES
 from hw.lib.errors import Violation
 from hw.lib.formats import NumberFormat, parse_format
 
@@ -33,7 +34,17 @@ class DpuConfig(TargetConfig):
         figure 6: ``crossbar`` (a), any PE to any bank; ``layered`` (b), one PE of each layer to a
         bank; ``single`` (c), one PE to a bank.
     pe_stages
-        pipeline registers in a PE, its output register included: 1 to 8.
+        pipeline registers in a PE, its output register included: 1 to 10.
+    technology
+        what the PE's registers are placed for, when there are several: ``fpga`` or ``silicon``.
+    fetch_stages
+        cycles from a start until the first instruction issues: 3; 4, with registers behind the
+        decoder; 5, with others behind the instruction memory, too.
+    write_stages
+        registers between output interconnect and banks: 0, or 1 for results, copies and loads that
+        can be read a cycle later.
+    fault_stages
+        registers between an error and the end of the run that it ends: 0 or 1.
     instruction_words
         depth of the instruction memory in words of ``isa.instruction_word_bits``.
     data_rows
@@ -48,6 +59,10 @@ class DpuConfig(TargetConfig):
     format: str = "float32"
     output_interconnect: str = "layered"
     pe_stages: int = 1
+    technology: str = "fpga"
+    fetch_stages: int = 3
+    write_stages: int = 0
+    fault_stages: int = 0
     instruction_words: int = 8192
     data_rows: int = 4096
     overlap: bool = True
@@ -61,7 +76,10 @@ class DpuConfig(TargetConfig):
                 ("depth", 1, 4),
                 ("banks", 8, 64),
                 ("registers", 8, 256),
-                ("pe_stages", 1, 8),
+                ("pe_stages", 1, 10),
+                ("fetch_stages", 3, 5),
+                ("write_stages", 0, 1),
+                ("fault_stages", 0, 1),
                 ("instruction_words", 4, 1 << 20),
                 ("data_rows", 4, 1 << 20),
             ),
@@ -73,6 +91,7 @@ class DpuConfig(TargetConfig):
             *found,
             *format_violations(self, "format"),
             *choice_violations(self, "output_interconnect", OUTPUT_INTERCONNECTS),
+            *choice_violations(self, "technology", TECHNOLOGIES),
             *flag_violations(self, ["overlap"]),
         ]
 
@@ -103,20 +122,34 @@ class DpuConfig(TargetConfig):
     def pes(self) -> int:
         return self.trees * self.pes_per_tree
 
+    @property
+    def start_cycles(self) -> int:
+        """Cycles from a start until the first instruction issues; then one issues in each cycle.
+
+        The cycle counter also counts ``drain_cycles`` from the issue of a ``HALT`` on.
+        """
+        return self.fetch_stages
+
+    @property
+    def decoder_stages(self) -> int:
+        """Registers behind the decoder."""
+        return int(self.fetch_stages > 3)
+
     def layer_latency(self, layer: int) -> int:
         """Cycles from issue until a result of PE layer ``layer`` (1 to depth) can be read.
 
         Layer 0 is the crossbar itself: a copy. The crossbar's output is registered, then every PE
-        layer takes ``pe_stages`` cycles; the bank forwards the word that it is writing.
+        layer takes ``pe_stages`` cycles, and the way to the bank ``write_stages``; the bank
+        forwards the word that it is writing.
         """
-        return 1 + layer * self.pe_stages
+        return 1 + layer * self.pe_stages + self.write_stages
 
     @property
     def load_latency(self) -> int:
         """Cycles from issue of a load until its words can be read."""
-        return 2
+        return 2 + self.write_stages
 
     @property
     def drain_cycles(self) -> int:
-        """Cycles after the last issue until every result is written."""
-        return max(self.layer_latency(self.depth), self.load_latency)
+        """Cycles after the last issue until every result is written, and no error under way."""
+        return max(self.layer_latency(self.depth), self.load_latency) + self.fault_stages

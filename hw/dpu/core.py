@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, ValueLike
 from amaranth.lib import wiring
 
 from hw.dpu.config import DpuConfig
@@ -30,7 +31,7 @@ class DpuCore(Core):
     """Trees of PEs around banks of registers, one instruction a cycle. Source: DPU-v2, figure 5.
 
     Nothing waits for anything: the program must fit the latencies of ``DpuConfig``. A run takes
-    ``InstructionFetch.latency`` cycles, one for each instruction before its ``HALT``, and
+    ``config.start_cycles``, one cycle for each instruction before its ``HALT``, and
     ``config.drain_cycles``.
 
     Members: as ``Core``, with ``memory_map(config)``.
@@ -46,15 +47,16 @@ class DpuCore(Core):
         faults = fault_recorder(config)
         events = Counters(len(COUNTERS), COUNTER_BITS)
         control = self.add_run_control(m, faults, events)
-        m.submodules.issue = issue = Issue(config.drain_cycles)
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)
+        # A HALT is seen in the decoder, ahead of its issue, so that nothing behind it issues.
+        m.submodules.issue = issue = Issue(config.decoder_stages + config.drain_cycles)
 
-        # All that a run leaves under way is forgotten when the next one starts.
+        # All that a run leaves under way is forgotten before the next one starts.
         flush = Signal()
         issues = Signal()
         m.d.comb += [
-            flush.eq(control.begin | self.clear),
+            flush.eq(~control.busy),
             issue.busy.eq(control.busy),
             issue.halt.eq(decoder.control.halt),
             issues.eq(issue.issue & fetch.valid),
@@ -63,18 +65,27 @@ class DpuCore(Core):
             decoder.valid.eq(issues & ~fetch.beyond),
             control.finished.eq(issue.finished),
             control.works.eq(1),
-            events.happens.eq(Cat(decoder.control[name] for name in COUNTERS)),
         ]
         self._connect_instruction_memory(m, fetch, control.busy)
-        self._connect_datapath(m, decoder.control, faults.faults, control.busy, flush)
 
+        issued = _behind(
+            m,
+            config.decoder_stages,
+            control=decoder.control,
+            illegal=decoder.illegal,
+            beyond=issues & fetch.beyond,
+            opcode=fetch.instruction[: Opcode.as_shape().width],
+            address=fetch.address,
+        )
         m.d.comb += [
-            faults.faults.illegal.eq(decoder.illegal),
-            faults.faults.beyond.eq(issues & fetch.beyond),
-            faults.faults.opcode.eq(fetch.instruction[: Opcode.as_shape().width]),
-            faults.faults.row.eq(decoder.control.row),
-            faults.faults.address.eq(fetch.address),
+            events.happens.eq(Cat(issued.control[name] for name in COUNTERS)),
+            faults.faults.illegal.eq(issued.illegal),
+            faults.faults.beyond.eq(issued.beyond),
+            faults.faults.opcode.eq(issued.opcode),
+            faults.faults.row.eq(issued.control.row),
+            faults.faults.address.eq(issued.address),
         ]
+        self._connect_datapath(m, issued.control, faults.faults, control.busy, flush)
         return m
 
     def _connect_instruction_memory(self, m: Module, fetch: InstructionFetch, busy: Signal) -> None:
@@ -143,3 +154,12 @@ class DpuCore(Core):
             interconnect.loads.eq(memory.loads),
             faults.conflict.eq(interconnect.conflict),
         ]
+
+
+def _behind(m: Module, stages: int, **values: ValueLike) -> SimpleNamespace:
+    """The values, by name, behind ``stages`` registers, which are 0 after a reset."""
+    for stage in range(stages):
+        after = {name: Signal.like(value, name=f"{name}_{stage}") for name, value in values.items()}
+        m.d.sync += [after[name].eq(value) for name, value in values.items()]
+        values = after
+    return SimpleNamespace(**values)

@@ -36,7 +36,7 @@ def fault_layout(config: DpuConfig) -> data.StructLayout:
 
 def fault_recorder(config: DpuConfig) -> FaultRecorder:
     """Of the faults of a cycle the lowest cause counts; within it, the first in this order."""
-    return FaultRecorder(fault_layout(config), ErrorCause, _ranked)
+    return FaultRecorder(fault_layout(config), ErrorCause, _ranked, config.fault_stages)
 
 
 def _ranked(faults: Any) -> list[Rank]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import wiring
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
-    START_CYCLES,
     Opcode,
     instruction_bytes,
     instruction_word_bits,
@@ -23,7 +22,9 @@ class InstructionFetch(wiring.Component):
     """Gives the instructions of a densely packed program in order, one a cycle, without stalls.
 
     A window of two memory words holds the next instruction whatever its length; a shifter takes its
-    bytes to the lowest place. Source: DPU-v2, section III.E and figure 7(b).
+    bytes to the lowest place. Source: DPU-v2, section III.E and figure 7(b). Where each instruction
+    of a word would end is found for all of its bytes when the word arrives, so that from one
+    instruction's place to the next one's there is nothing but a choice.
 
     Latency: the first instruction comes ``latency`` cycles after the first in which ``run`` is 1.
     Opcodes that the configuration lacks are taken for one byte long.
@@ -42,10 +43,10 @@ class InstructionFetch(wiring.Component):
         out: that instruction doesn't end within the memory, its bits mean nothing.
     """
 
-    latency = START_CYCLES
-
     def __init__(self, config: DpuConfig) -> None:
         self._config = config
+        # Between memory and shifter.
+        self._stages = config.start_cycles - config.decoder_stages - 2
         self._word_bytes = instruction_word_bits(config) // 8
         word = unsigned(8 * self._word_bytes)
         super().__init__(
@@ -61,56 +62,85 @@ class InstructionFetch(wiring.Component):
             }
         )
 
+    @property
+    def latency(self) -> int:
+        return 2 + self._stages
+
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         word_bytes = self._word_bytes
-        low = Signal(8 * word_bytes, reset_less=True)
-        offset = Signal(range(word_bytes))
-        address = Signal(32)
 
-        # The window is complete, and stays so, from the third cycle on.
-        started = Signal(2)
+        # The window is complete, and stays so, once its lower word has arrived.
+        started = Signal(1 + self._stages)
         complete = Signal()
         m.d.sync += started.eq(Mux(self.run, Cat(self.run, started), 0))
-        m.d.comb += complete.eq(started[1])
+        m.d.comb += complete.eq(started[-1])
 
-        opcodes_at = Array(low[8 * byte :][: Opcode.as_shape().width] for byte in range(word_bytes))
-        opcode = named(m, "opcode", opcodes_at[offset])
-        length = Signal(range(word_bytes + 1))
-        m.d.comb += length.eq(1)
-        with m.Switch(opcode):
-            for known in opcodes(self._config):
-                with m.Case(known):
-                    m.d.comb += length.eq(instruction_bytes(self._config, known))
+        advance = Signal()
+        high = self.read_data
+        if self._stages > 1:
+            high = Signal.like(self.read_data, name="high", reset_less=True)
+            with m.If(advance):
+                m.d.sync += high.eq(self.read_data)
+        low = Signal.like(self.read_data, name="low", reset_less=True)
+        ends = Signal(data.ArrayLayout(self._end_layout(), word_bytes), reset_less=True)
+        with m.If(advance):
+            m.d.sync += [low.eq(high), ends.eq(self._ends(m, high))]
 
-        end = named(m, "end", offset + length)
-        leaves = named(m, "leaves", end >= word_bytes)
-        advance = named(m, "advance", ~complete | leaves)
         row = Signal(self.row.shape())
+        offset = Signal(range(word_bytes))
+        base = Signal(32)  # byte address of the lower word
+        end = Signal(self._end_layout())
         m.d.comb += [
+            end.eq(Array(Value.cast(found) for found in ends)[offset]),
+            advance.eq(~complete | end.leaves),
             self.row.eq(row),
             self.read_enable.eq(self.run & advance),
         ]
-        next_address = named(m, "next_address", (address + length)[:32])
         with m.If(~self.run):
-            m.d.sync += [row.eq(0), offset.eq(0), address.eq(0), self.valid.eq(0)]
+            m.d.sync += [row.eq(0), offset.eq(0), base.eq(0), self.valid.eq(0)]
         with m.Else():
             with m.If(advance):
-                m.d.sync += [low.eq(self.read_data), row.eq(row + 1)]
+                m.d.sync += row.eq(row + 1)
             m.d.sync += self.valid.eq(complete)
             with m.If(complete):
-                m.d.sync += [
-                    offset.eq(Mux(leaves, end - word_bytes, end)),
-                    address.eq(next_address),
-                ]
+                m.d.sync += offset.eq(end.offset)
+                with m.If(end.leaves):
+                    m.d.sync += base.eq(base + word_bytes)
 
-        window = Cat(low, self.read_data)
+        window = Cat(low, high)
         aligned = named(m, "aligned", (window >> Cat(Const(0, 3), offset))[: len(low)])
         instruction = Signal.like(self.instruction, name="held_instruction", reset_less=True)
+        last = word_bytes * (self._config.instruction_words - 1)
         m.d.comb += self.instruction.eq(instruction)
         m.d.sync += [
             instruction.eq(aligned),
-            self.address.eq(address),
-            self.beyond.eq(next_address > word_bytes * self._config.instruction_words),
+            self.address.eq(base + offset),
+            self.beyond.eq((base > last) | (end.crosses & (base == last))),
         ]
         return m
+
+    def _end_layout(self) -> data.StructLayout:
+        """Where an instruction ends that begins in a word: the place in its word of the byte behind
+        it, whether that is in the next word, and whether part of the instruction is."""
+        return data.StructLayout({"offset": range(self._word_bytes), "leaves": 1, "crosses": 1})
+
+    def _ends(self, m: Module, word: Value) -> Value:
+        """For each byte of a word, where an instruction would end that began with it."""
+        layout, ends = self._end_layout(), []
+        for byte in range(self._word_bytes):
+            end = Signal(layout.size, name=f"end_{byte}")
+            m.d.comb += end.eq(self._end(byte + 1))
+            with m.Switch(word[8 * byte :][: Opcode.as_shape().width]):
+                for known in opcodes(self._config):
+                    with m.Case(known):
+                        m.d.comb += end.eq(
+                            self._end(byte + instruction_bytes(self._config, known))
+                        )
+            ends.append(end)
+        return Cat(ends)
+
+    def _end(self, end: int) -> Value:
+        size = self._word_bytes
+        fields = {"offset": end % size, "leaves": end >= size, "crosses": end > size}
+        return self._end_layout().const(fields).as_value()

@@ -143,7 +143,3 @@ def instruction_memory_bytes(config: DpuConfig) -> int:
 COUNTERS = ("exec", "copy", "load", "store", "nop")
 """The DPU's own 64-bit counters, in the host's order: instructions issued that execute trees, copy,
 load, store (an ``EXEC_LOAD`` counts as ``exec`` and ``load``), and do nothing."""
-
-START_CYCLES = 3
-"""Cycles from a start until the first instruction issues; from then on one issues in each cycle.
-The cycle counter also counts ``config.drain_cycles`` from the issue of a ``HALT`` on."""

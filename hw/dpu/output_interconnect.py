@@ -20,7 +20,8 @@ class OutputInterconnect(wiring.Component):
 
     An instruction's write sources travel along with its words: a copy writes
     ``config.layer_latency(0)`` cycles after issue, a PE of layer l ``config.layer_latency(l)``
-    cycles. Words, results and loads must come in those very cycles.
+    cycles. Copies, results and loads must come ``config.write_stages`` before the cycle in which
+    they are written.
 
     Members:
 
@@ -54,26 +55,62 @@ class OutputInterconnect(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        config = self._config
         sources = self._travel(m)
-        for bank in range(config.banks):
+        for bank in range(self._config.banks):
             offers = [(self.load_enable[bank], self.loads[bank])]
-            active, source = sources[config.layer_latency(0)]
-            offers.append((active & (source[bank] == WRITE_COPY), self.copies[bank]))
+            chosen, _ = self._choice(m, sources, bank, 0, WRITE_COPY, 1)
+            offers.append((chosen, self.copies[bank]))
             for layer, first, pes in self._writers_by_layer(bank):
-                active, source = sources[config.layer_latency(layer)]
-                number = named(m, f"number_{bank}_{layer}", source[bank] - first)
-                chosen = (source[bank] >= first) & (source[bank] < first + len(pes))
-                words = Array(self.results[pe] for pe in pes)
-                offers.append((active & chosen, words[number[: (len(pes) - 1).bit_length()]]))
+                chosen, number = self._choice(m, sources, bank, layer, first, len(pes))
+                offers.append((chosen, Array(self.results[pe] for pe in pes)[number]))
             asked = named(m, f"asked_{bank}", Cat(ask for ask, _ in offers))
             gated = (Mux(asked[place], word, 0) for place, (_, word) in enumerate(offers))
+            several = (asked & (asked - 1)[: len(asked)]).any()
+            written = self._register(
+                m, bank, write_enable=asked.any(), word=_any_of(list(gated)), conflict=several
+            )
             m.d.comb += [
-                self.write_enable[bank].eq(asked.any()),
-                self.words[bank].eq(_any_of(list(gated))),
-                self.conflict[bank].eq((asked & (asked - 1)[: len(asked)]).any()),
+                self.write_enable[bank].eq(written["write_enable"]),
+                self.words[bank].eq(written["word"]),
+                self.conflict[bank].eq(written["conflict"]),
             ]
         return m
+
+    def _choice(
+        self,
+        m: Module,
+        sources: list[tuple[Value, Any]],
+        bank: int,
+        layer: int,
+        first: int,
+        count: int,
+    ) -> tuple[Signal, Signal]:
+        """Whether a bank takes a word of a layer in this cycle, and which of ``count``.
+
+        ``first`` is the write source of the layer's word 0. Found in the cycle before.
+        """
+        cycle = self._config.layer_latency(layer) - self._config.write_stages - 1
+        active, source = sources[cycle][0], sources[cycle][1][bank]
+        number = named(m, f"number_{bank}_{layer}", source - first)
+        is_one = (source >= first) & (source < first + count)
+        chosen = Signal(name=f"chosen_{bank}_{layer}")
+        which = Signal(range(count), name=f"which_{bank}_{layer}", reset_less=True)
+        m.d.sync += [chosen.eq(active & is_one & ~self.clear), which.eq(number)]
+        return chosen, which
+
+    def _register(self, m: Module, bank: int, **values: Value) -> dict[str, Value]:
+        """What a bank is to write, behind ``write_stages``."""
+        for stage in range(self._config.write_stages):
+            after = {
+                name: Signal(len(value), name=f"{name}_{bank}_{stage}", reset_less=name == "word")
+                for name, value in values.items()
+            }
+            m.d.sync += [
+                after[name].eq(value if name == "word" else value & ~self.clear)
+                for name, value in values.items()
+            ]
+            values = dict(after)
+        return values
 
     def _writers_by_layer(self, bank: int) -> list[tuple[int, int, list[int]]]:
         """Layer, first write source, and PEs of that and the next write sources."""
@@ -88,7 +125,8 @@ class OutputInterconnect(wiring.Component):
     def _travel(self, m: Module) -> list[tuple[Value, Any]]:
         """Whether an instruction is there, and its write sources, so many cycles after issue."""
         stages: list[tuple[Value, Any]] = [(self.issue, self.write_source)]
-        for cycle in range(1, self._config.layer_latency(self._config.depth) + 1):
+        config = self._config
+        for cycle in range(1, config.layer_latency(config.depth) - config.write_stages):
             active = Signal(name=f"active_{cycle}")
             source = Signal(
                 self.write_source.shape(), name=f"write_source_{cycle}", reset_less=True

@@ -81,7 +81,7 @@ class RegisterBank(Instanced):
 
         forward = Signal()
         m.d.comb += [
-            forward.eq((taken & read_one).any()),
+            forward.eq(self.write_enable & ~all_valid & (address == self.read_address)),
             read.addr.eq(self.read_address),
             self.o.eq(Mux(self.read_enable, Mux(forward, self.word, read.data), 0)),
             write.addr.eq(address),

@@ -9,6 +9,10 @@ from typing import Any
 
 from amaranth.hdl import Module, Shape, Signal, Value, ValueLike
 
+TECHNOLOGIES = ("fpga", "silicon")
+"""What steps of a datapath have depths for. An FPGA is quick in carry chains and multiplier blocks,
+and slow in multiplexers."""
+
 
 def check_stages(stages: int, least: int = 0) -> None:
     """``ValueError`` unless ``stages`` is a whole number that is not below ``least``."""

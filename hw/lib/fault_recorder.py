@@ -24,18 +24,25 @@ class FaultRecorder(wiring.Component):
     cycle; cause and detail, which take long to find, come from registers.
 
     Parameters: ``layout`` of what can go wrong; ``causes``, of which 0 is none; ``ranked``, without
-    logic of much depth: all flags go to ``fault`` in the same cycle.
+    logic of much depth: all flags go to ``fault`` in the same cycle; ``stages``, registers in front
+    of ``fault``: 0 or 1.
 
-    Members: ``watch``: this cycle's faults count, 0 from the next cycle after a fault until
-    ``clear``; ``faults``: a ``layout``; ``clear``: forgets; ``fault``: there is one in this cycle;
-    ``cause``, ``detail``: of the last cycle that was watched.
+    Members: ``watch``: this cycle's faults count, 0 from the next cycle after a ``fault`` until
+    ``clear``; ``faults``: a ``layout``; ``clear``: forgets; ``fault``: there is one in this cycle,
+    or with a stage in the cycle before; ``cause``, ``detail``: of the last cycle that was watched,
+    or with a stage of that in which a fault was seen.
     """
 
     def __init__(
-        self, layout: data.StructLayout, causes: ShapeLike, ranked: Callable[[Any], list[Rank]]
+        self,
+        layout: data.StructLayout,
+        causes: ShapeLike,
+        ranked: Callable[[Any], list[Rank]],
+        stages: int = 0,
     ) -> None:
         self._layout = layout
         self._ranked = ranked
+        self._stages = stages
         super().__init__(
             {
                 "watch": In(1),
@@ -50,11 +57,12 @@ class FaultRecorder(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         kept = Signal(self._layout)
+        seen = kept if self._stages else self.faults
         with m.If(self.clear):
             m.d.sync += kept.eq(0)
-        with m.Elif(self.watch):
+        with m.Elif(self.watch & ~self.fault if self._stages else self.watch):
             m.d.sync += kept.eq(self.faults)
-        now = [flags for _, flags, _ in self._ranked(self.faults)]
+        now = [flags for _, flags, _ in self._ranked(seen)]
         m.d.comb += self.fault.eq(self.watch & Cat(now).any())
         for rank, (cause, flags, base) in reversed(list(enumerate(self._ranked(kept)))):
             lowest = named(m, f"lowest_{rank}", lowest_one(flags))

@@ -55,7 +55,8 @@ def lowest(flags: int) -> int:
 async def random_faults(dut):
     recorder = Block(dut, "fault", ["watch", "faults", "clear"], ["fault", "cause", "detail"])
     await recorder.open()
-    layout = fault_layout(config_under_test())
+    config = config_under_test()
+    layout = fault_layout(config)
     illegal = layout["illegal"].shape
     causes = set()
     for _ in range(1000):
@@ -72,6 +73,10 @@ async def random_faults(dut):
         bits = layout.const({**context, **outer, "illegal": inner}).as_value().value
         cause, detail = expected(layout.from_bits(bits))
         seen = await recorder.cycle(watch=1, faults=bits)
+        for _ in range(config.fault_stages):
+            assert not seen["fault"]
+            later = random.getrandbits(layout.size) if cause else bits
+            seen = await recorder.cycle(watch=1, faults=later)
         assert seen["fault"] == (cause != 0)
         for _ in range(2):
             other = random.getrandbits(layout.size)

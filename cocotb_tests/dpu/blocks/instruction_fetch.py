@@ -22,6 +22,7 @@ async def one_instruction_a_cycle(dut):
     lengths = {code.value: instruction_bytes(config, code) for code in opcodes(config)}
     fetch = Block(dut, "instruction_fetch", ["run", "read_data"], OUTPUTS)
     await fetch.open()
+    latency = InstructionFetch(config).latency
     ended = 0
     for _ in range(30):
         # Any bytes make a program; first ones are drawn so that long formats are as frequent.
@@ -33,7 +34,7 @@ async def one_instruction_a_cycle(dut):
         address, read_data = 0, random.getrandbits(8 * word_bytes)
         for cycle in range(random.choice([3, 5, 20, 1000, 1000])):
             seen = await fetch.cycle(run=1, read_data=read_data)
-            assert seen["valid"] == (cycle >= InstructionFetch.latency)
+            assert seen["valid"] == (cycle >= latency)
             if seen["valid"]:
                 length = lengths.get(memory[address] & 15, 1) if address < size else 1
                 beyond = address + length > size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import cocotb
 
@@ -25,6 +25,7 @@ async def random_writes(dut):
     layers = [pe.layer for pe in pe_list(config)]
     # By cycle and bank: what is to be written, ("copies", lane) or ("results", PE).
     coming: dict[tuple[int, int], list[tuple[str, int]]] = defaultdict(list)
+    under_way = deque([[] for _ in range(banks)] for _ in range(config.write_stages))
     happened = {"write": 0, "conflict": 0, "clear": 0}
     for cycle in range(CYCLES):
         now = {
@@ -48,9 +49,13 @@ async def random_writes(dut):
             **{name: join(words, width) for name, words in now.items()},
         )
         words = split(seen["words"], width, banks)
-        for bank in range(banks):
-            offers = [now[name][place] for name, place in coming.pop((cycle, bank), [])]
-            offers += [now["loads"][bank]] if load >> bank & 1 else []
+        arrived = [
+            [now[name][place] for name, place in coming.pop((cycle, bank), [])]
+            + ([now["loads"][bank]] if load >> bank & 1 else [])
+            for bank in range(banks)
+        ]
+        under_way.append(arrived)
+        for bank, offers in enumerate(under_way.popleft()):
             assert seen["write_enable"] >> bank & 1 == bool(offers)
             assert seen["conflict"] >> bank & 1 == (len(offers) > 1)
             if len(offers) == 1:
@@ -59,13 +64,15 @@ async def random_writes(dut):
             happened["conflict"] += len(offers) > 1
         if clear:
             coming.clear()
+            under_way = deque([[] for _ in range(banks)] for _ in under_way)
             happened["clear"] += 1
         elif issue:
             for bank, chosen in enumerate(source):
                 if chosen == WRITE_COPY:
-                    coming[cycle + config.layer_latency(0), bank].append(("copies", bank))
+                    arrival = cycle + config.layer_latency(0) - config.write_stages
+                    coming[arrival, bank].append(("copies", bank))
                 elif chosen >= FIRST_WRITER:
                     pe = writers(config, bank)[chosen - FIRST_WRITER]
-                    arrival = cycle + config.layer_latency(layers[pe])
+                    arrival = cycle + config.layer_latency(layers[pe]) - config.write_stages
                     coming[arrival, bank].append(("results", pe))
     assert all(happened.values()), happened

@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import START_CYCLES, Opcode
+from hw.dpu.isa import Opcode
 from sw.program.program import Launch
 from sw.program.rows import Rows
 
@@ -34,6 +34,7 @@ def first_difference(
 
     ``None`` if all are equal. Words that a later store overwrites are not seen.
     """
+    start = DpuConfig.from_dict(launch.config).start_cycles
     instructions, rows, masks = _stores(launch)
     for instruction, row, mask in zip(instructions.tolist(), rows.tolist(), masks, strict=True):
         banks = np.flatnonzero(mask)
@@ -43,7 +44,7 @@ def first_difference(
         if len(wrong):
             at = wrong[0]
             return (
-                f"instruction {instruction} in cycle {START_CYCLES + instruction} stores "
+                f"instruction {instruction} in cycle {start + instruction} stores "
                 f"{int(left[at]):#010x} to row {row}, bank {banks[at]}, "
                 f"the model {int(right[at]):#010x}"
             )

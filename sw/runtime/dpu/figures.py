@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.dpu.assembly import disassemble
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import START_CYCLES, Opcode, PeOp, instruction_bytes, opcodes
+from hw.dpu.isa import Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
@@ -41,7 +41,7 @@ def cycle_limit(launch: Launch) -> int:
     config = DpuConfig.from_dict(launch.config)
     shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
     longest_run = len(launch.sections["instructions"]) // shortest
-    return START_CYCLES + longest_run + config.drain_cycles
+    return config.start_cycles + longest_run + config.drain_cycles
 
 
 def activity(run: LaunchRun[Any]) -> Activity:
@@ -51,8 +51,8 @@ def activity(run: LaunchRun[Any]) -> Activity:
     """
     config = DpuConfig.from_dict(run.launch.config)
     issued, columns, _ = disassemble(config, run.launch.sections["instructions"])
-    issue = START_CYCLES + np.arange(len(issued))
-    cycles = START_CYCLES + len(issued) - 1 + config.drain_cycles
+    issue = config.start_cycles + np.arange(len(issued))
+    cycles = config.start_cycles + len(issued) - 1 + config.drain_cycles
     kinds = {}
     for name, opcode in _KINDS.items():
         kinds[name] = np.zeros(cycles, bool)

@@ -14,7 +14,10 @@ from hw.lib.errors import ConfigError
         ("depth", 1, 4),
         ("banks", 8, 64),
         ("registers", 8, 256),
-        ("pe_stages", 1, 8),
+        ("pe_stages", 1, 10),
+        ("fetch_stages", 3, 5),
+        ("write_stages", 0, 1),
+        ("fault_stages", 0, 1),
         ("instruction_words", 4, 1 << 20),
         ("data_rows", 4, 1 << 20),
     ],
@@ -44,6 +47,10 @@ def test_by_default_it_is_the_paper_s_large_one():
         "format": "float32",
         "output_interconnect": "layered",
         "pe_stages": 1,
+        "technology": "fpga",
+        "fetch_stages": 3,
+        "write_stages": 0,
+        "fault_stages": 0,
         "instruction_words": 8192,
         "data_rows": 4096,
         "overlap": True,
@@ -55,3 +62,9 @@ def test_what_follows():
     assert (config.trees, config.tree_inputs, config.pes_per_tree, config.pes) == (6, 4, 3, 18)
     assert [config.layer_latency(layer) for layer in range(3)] == [1, 4, 7]
     assert (config.load_latency, config.drain_cycles) == (2, 7)
+
+
+def test_registers_on_the_way_to_the_banks_delay_everything_else_only_its_own_end():
+    config = DpuConfig(depth=2, pe_stages=3, fetch_stages=5, write_stages=1, fault_stages=1)
+    assert [config.layer_latency(layer) for layer in range(3)] == [2, 5, 8]
+    assert (config.load_latency, config.drain_cycles, config.start_cycles) == (3, 9, 5)

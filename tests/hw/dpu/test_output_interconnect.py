@@ -22,6 +22,7 @@ CONFIGS = [
     small(output_interconnect="single"),
     small(depth=1, banks=12),
     small(depth=3, output_interconnect="single", pe_stages=2),
+    small(pe_stages=2, write_stages=1),
 ]
 
 
@@ -83,7 +84,7 @@ def test_every_writer_of_every_bank_in_its_cycle(config):
             for source, layer, place in choices:
                 arrival = bench.cycle + config.layer_latency(layer)
                 word = result_word if layer else copy_word
-                expected[arrival, bank] = word(arrival, place)
+                expected[arrival, bank] = word(arrival - config.write_stages, place)
                 await bench.step([source if b == bank else 0 for b in range(config.banks)])
                 # One at a time, so that no two can meet.
                 for _ in range(config.drain_cycles):
@@ -103,6 +104,7 @@ def test_random_sources_every_cycle(config):
     async def process(ctx):
         bench = Bench(ctx, config, interconnect)
         offers: dict[tuple[int, int], list[int]] = {}
+        late = config.write_stages
         for _ in range(200):
             cycle = bench.cycle
             loads = rng.getrandbits(config.banks) & rng.getrandbits(config.banks)
@@ -111,16 +113,18 @@ def test_random_sources_every_cycle(config):
             for bank, source in enumerate(sources):
                 pes = writers(config, bank)
                 if loads >> bank & 1:
-                    offers.setdefault((cycle, bank), []).append(load_word(cycle, bank))
+                    offers.setdefault((cycle + late, bank), []).append(load_word(cycle, bank))
                 if not issue:
                     continue
                 if source == WRITE_COPY:
                     arrival = cycle + config.layer_latency(0)
-                    offers.setdefault((arrival, bank), []).append(copy_word(arrival, bank))
+                    word = copy_word(arrival - late, bank)
+                    offers.setdefault((arrival, bank), []).append(word)
                 elif FIRST_WRITER <= source < FIRST_WRITER + len(pes):
                     pe = pes[source - FIRST_WRITER]
                     arrival = cycle + config.layer_latency(layers[pe])
-                    offers.setdefault((arrival, bank), []).append(result_word(arrival, pe))
+                    word = result_word(arrival - late, pe)
+                    offers.setdefault((arrival, bank), []).append(word)
             await bench.step(sources, loads, issue=issue)
         for _ in range(config.drain_cycles):
             await bench.step()
@@ -146,8 +150,9 @@ def test_a_conflict_shows_at_the_bank_that_has_it():
     simulate(interconnect, process)
 
 
-def test_clear_forgets_what_is_under_way():
-    config = small(pe_stages=2)
+@pytest.mark.parametrize("write_stages", [0, 1])
+def test_clear_forgets_what_is_under_way(write_stages):
+    config = small(pe_stages=2, write_stages=write_stages)
     interconnect = OutputInterconnect(config)
 
     async def process(ctx):

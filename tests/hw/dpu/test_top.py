@@ -1,13 +1,16 @@
+# amaranth: UnusedElaboratable=no
 """The whole machine on programs written by hand; ``cocotb_tests/dpu`` has the random ones."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import START_CYCLES, ErrorCause, Opcode, PeOp, instruction_word_bits
+from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction_word_bits
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from sw.runtime.host import AcceleratorError, HostDriver, Status
@@ -30,8 +33,11 @@ def write_program(driver: HostDriver, stream: np.ndarray) -> None:
     driver.write_window("instructions", rows.view("<u4"))
 
 
-def test_fetch_takes_the_cycles_that_the_isa_says():
-    assert InstructionFetch.latency == START_CYCLES
+def test_fetch_takes_the_cycles_that_the_configuration_says():
+    for stages in (3, 4, 5):
+        config = replace(CONFIG, fetch_stages=stages)
+        latency = InstructionFetch(config).latency
+        assert latency + config.decoder_stages == config.start_cycles == stages
 
 
 def test_two_trees_compute_in_one_instruction():
@@ -65,7 +71,7 @@ def test_two_trees_compute_in_one_instruction():
         driver.write_window("data", [np.arange(1, 9) + offset], row=3)
         driver.write_window("data", [np.full(8, 7)], row=5)
         assert driver.run(max_cycles=100) == DONE
-        assert driver.cycles() == START_CYCLES + len(instructions) - 1 + CONFIG.drain_cycles
+        assert driver.cycles() == CONFIG.start_cycles + len(instructions) - 1 + CONFIG.drain_cycles
         assert driver.counters() == {"exec": 1, "copy": 0, "load": 1, "store": 1, "nop": 3}
         product = -(3 + 2 * offset) & 0xFFFF
         expected = [7, product, 7, 7, 6 + offset, 7, 7 + offset, 7]
@@ -93,7 +99,7 @@ def test_long_instructions_follow_each_other_without_a_gap():
     assert len(stream) > 8 * instruction_word_bits(CONFIG) // 8
     write_program(driver, stream)
     assert driver.run(max_cycles=100) == DONE
-    assert driver.cycles() == START_CYCLES + len(instructions) + CONFIG.drain_cycles
+    assert driver.cycles() == CONFIG.start_cycles + len(instructions) + CONFIG.drain_cycles
     assert driver.counters()["exec"] == len(instructions)
 
 
@@ -110,7 +116,7 @@ def test_a_fault_ends_the_run_in_its_cycle(stream, before, cause, detail):
     with pytest.raises(AcceleratorError) as caught:
         driver.run(max_cycles=100)
     assert caught.value.status == Status(False, False, cause, detail)
-    assert driver.cycles() == START_CYCLES + before + 1  # that of the fault
+    assert driver.cycles() == CONFIG.start_cycles + before + 1  # that of the fault
     assert driver.counters()["nop"] == before
 
 

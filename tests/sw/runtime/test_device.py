@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import START_CYCLES, PeOp
+from hw.dpu.isa import PeOp
 from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -68,7 +68,7 @@ def require_right(device: Device, program: Program, inputs: np.ndarray) -> None:
     # One instruction a cycle, HALT's own being the first of draining.
     config = DpuConfig.from_dict(program.config)
     issued = program.statistics["instructions"]
-    assert result.cycles == START_CYCLES + issued - 1 + config.drain_cycles
+    assert result.cycles == config.start_cycles + issued - 1 + config.drain_cycles
     assert result.counters["load"] == program.statistics["loads"]
 
 
@@ -306,7 +306,7 @@ def test_the_first_word_that_hardware_stores_wrongly_is_named(
     store = program.statistics["instructions"] - 2
     assert device.verify(result).difference == (
         f"{WRONG}0x40400001, must be 0x40400000; instruction {store} in cycle "
-        f"{START_CYCLES + store} stores 0x40400001 to row {row}, bank {bank}, the model 0x40400000"
+        f"{config.start_cycles + store} stores 0x40400001 to row {row}, bank {bank}, the model 0x40400000"
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import START_CYCLES
 from sw.runtime.device import Device
 from sw.runtime.dpu.figures import activity
 from sw.runtime.timeline import Activity, draw_timeline, span_edges, span_means
@@ -71,7 +70,7 @@ def test_a_runs_activity_has_every_operation_and_cycle(config: str) -> None:
     issued = sum(kind.astype(int) for kind in found.kinds.values())
     assert issued.max() == 1
     assert issued.sum() == program.statistics["instructions"] - 1  # all but HALT
-    assert not issued[:START_CYCLES].any()
+    assert not issued[:config.start_cycles].any()
 
 
 def test_an_operation_is_counted_when_it_enters_its_layer() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, START_CYCLES, ErrorCause, Opcode
+from hw.dpu.isa import COUNTERS, ErrorCause, Opcode
 from hw.lib.errors import GnarlError
 from sw.golden.dpu import evaluate
 from sw.runtime.dpu.model.dataflow import follow
@@ -75,13 +75,13 @@ def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
     if flow.cause != ErrorCause.NONE:
         address = int(fetched.addresses[flow.instruction])
         cause = ErrorCause(flow.cause)
-        raise ModelError(cause, flow.detail, START_CYCLES + flow.cycle, flow.instruction, address)
+        raise ModelError(cause, flow.detail, config.start_cycles + flow.cycle, flow.instruction, address)
     if fetched.end is not None:
         number = count + fetched.idle
-        raise ModelError(*fetched.end, START_CYCLES + number, number, fetched.end_address)
+        raise ModelError(*fetched.end, config.start_cycles + number, number, fetched.end_address)
     words = data.reshape(-1) & np.uint32((1 << config.width) - 1)
     leaves = np.concatenate([np.zeros(1, np.uint32), words])
     values = evaluate(flow.operation.astype(np.uint8), flow.left, flow.right, leaves, config.format)
     counts = np.bincount(fetched.opcodes, minlength=len(Opcode))
     counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in COUNTERS}
-    return ModelResult(values[flow.memory], START_CYCLES + cycles, counters)
+    return ModelResult(values[flow.memory], config.start_cycles + cycles, counters)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
-from hw.dpu.isa import START_CYCLES, instruction_word_bits
+from hw.dpu.isa import instruction_word_bits
 from hw.lib.errors import CapacityError
 from sw.compiler.dpu.compile import (
     compile,  # noqa: A004
@@ -41,7 +41,7 @@ def require_right(program: Program, config: DpuConfig, inputs: np.ndarray) -> No
     assert verification.difference == ""
     assert verification.bit_exact
     found = program.statistics
-    assert result.cycles == START_CYCLES + found["instructions"] - 1 + config.drain_cycles
+    assert result.cycles == config.start_cycles + found["instructions"] - 1 + config.drain_cycles
     assert found["lower_bound"] <= found["instructions"]
     names = {"exec": "blocks", "load": "loads", "store": "stores", "nop": "nops"}
     for counter, name in names.items():

@@ -11,7 +11,6 @@ import pytest
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
     FIRST_WRITER,
-    START_CYCLES,
     WRITE_COPY,
     ErrorCause,
     Opcode,
@@ -60,12 +59,12 @@ def fails(
         simulate(instructions, config, halt)
     error = caught.value
     found = (error.cause, error.detail, error.instruction, error.cycle)
-    assert found == (cause, detail, instruction, START_CYCLES + instruction + after)
+    assert found == (cause, detail, instruction, CONFIG.start_cycles + instruction + after)
 
 
 def test_halt_alone_takes_start_and_drain():
     result = simulate([])
-    assert result.cycles == START_CYCLES + CONFIG.drain_cycles == 3 + 3
+    assert result.cycles == CONFIG.start_cycles + CONFIG.drain_cycles == 3 + 3
     assert result.counters == {"exec": 0, "copy": 0, "load": 0, "store": 0, "nop": 0}
 
 
@@ -80,14 +79,14 @@ def test_every_instruction_takes_a_cycle_and_is_counted():
         store(3, {1: 0}),
     ]
     result = simulate(instructions)
-    assert result.cycles == START_CYCLES + len(instructions) + CONFIG.drain_cycles
+    assert result.cycles == CONFIG.start_cycles + len(instructions) + CONFIG.drain_cycles
     assert result.counters == {"exec": 3, "copy": 1, "load": 2, "store": 2, "nop": 1}
 
 
 @pytest.mark.parametrize("pe_stages", [1, 3])
 def test_drain_waits_for_the_highest_layer(pe_stages: int):
     config = DpuConfig(depth=3, banks=8, pe_stages=pe_stages)
-    assert simulate([], config).cycles == START_CYCLES + 1 + 3 * pe_stages
+    assert simulate([], config).cycles == config.start_cycles + 1 + 3 * pe_stages
 
 
 def test_what_the_data_memory_held_stays():
@@ -305,7 +304,7 @@ class TestErrors:
             run(CONFIG, np.array([0, opcode], np.uint8), data)
         assert (caught.value.cause, caught.value.detail) == (ErrorCause.ILLEGAL_OPCODE, opcode)
         assert (caught.value.instruction, caught.value.address) == (1, 1)
-        assert caught.value.cycle == START_CYCLES + 1
+        assert caught.value.cycle == CONFIG.start_cycles + 1
 
     def test_opcodes_of_overlap_without_it(self):
         config = DpuConfig(depth=2, banks=8, registers=8, overlap=False)
