@@ -21,16 +21,17 @@ class PeTree(Instanced):
     operands of layer 1 and travel along with their layer. One set of operands a cycle, no reset.
 
     Parameters: ``format`` of the words; ``depth`` in layers; ``pe_stages``, pipeline registers in a
-    PE.
+    PE; the ``technology`` for which they are placed.
 
     Members: ``words`` [2**depth]: operands of layer 1; ``operation`` [2**depth - 1]: for each PE;
     ``results`` [2**depth - 1]: of each PE, ``pe_stages`` cycles later for each layer.
     """
 
-    def __init__(self, format: NumberFormat, depth: int, pe_stages: int) -> None:
+    def __init__(self, format: NumberFormat, depth: int, pe_stages: int, technology: str) -> None:
         self._format = format
         self._depth = depth
         self._pe_stages = pe_stages
+        self._technology = technology
         pes = (1 << depth) - 1
         super().__init__(
             {
@@ -47,7 +48,8 @@ class PeTree(Instanced):
         for layer in range(1, self._depth + 1):
             results = []
             for place in range(len(operands) // 2):
-                m.submodules[f"pe_{layer}_{place}"] = pe = Pe(self._format, self._pe_stages)
+                pe = Pe(self._format, self._pe_stages, self._technology)
+                m.submodules[f"pe_{layer}_{place}"] = pe
                 m.d.comb += [
                     pe.left.eq(operands[2 * place]),
                     pe.right.eq(operands[2 * place + 1]),

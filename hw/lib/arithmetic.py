@@ -24,17 +24,18 @@ class ArithmeticUnit(Pipelined):
     are rounded to nearest even and wrap. Passing leaves all bits as they are.
 
     Parameters: ``format`` of operands and result; ``stages`` >= 1, pipeline registers inside, the
-    last of them at the output.
+    last of them at the output; the ``technology`` for which the others are placed.
 
     Members: ``left``, ``right``, ``o``: bits; ``operation``: an ``Operation``.
     """
 
-    def __init__(self, format: NumberFormat, stages: int) -> None:
+    def __init__(self, format: NumberFormat, stages: int, technology: str = "fpga") -> None:
         if isinstance(format, FloatFormat):
             check_float(format)
         else:
             check_fixed(format)
         self._format = format
+        self._technology = technology
         super().__init__(
             {
                 "left": In(format.width),
@@ -50,7 +51,7 @@ class ArithmeticUnit(Pipelined):
         m = Module()
         inputs = self.left, self.right, self.operation
         if isinstance(self._format, FloatFormat):
-            result = compute_float(m, self._format, self._stages, *inputs)
+            result = compute_float(m, self._format, self._stages, self._technology, *inputs)
         else:
             result = compute_fixed(m, self._format, self._stages, *inputs)
         m.d.comb += self.o.eq(result)

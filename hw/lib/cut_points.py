@@ -47,8 +47,8 @@ class CutPoints:
     """Cuts a datapath after each of its steps, in order, with registers at some of the cuts.
 
     Calling it with the values that cross the next cut, by name, gives what they are called behind
-    it: an object with an attribute for each. A named tuple of values crosses as one. Registers have
-    no reset.
+    it: an object with an attribute for each. A named tuple or a list of values crosses as one.
+    Registers have no reset.
 
     Parameters: ``m``, the module; ``stages``, registers in all; ``depths`` of the steps, as for
     ``registers_at``.
@@ -69,11 +69,18 @@ class CutPoints:
             }
         )
 
+    @property
+    def next_has_registers(self) -> bool:
+        """Whether the next cut has any."""
+        return self._counts[self._next] > 0
+
     def _cross(self, name: str, value: Any, registers: int) -> Any:
         if hasattr(value, "_fields"):
             parts = zip(value._fields, value, strict=True)
             crossed = (self._cross(f"{name}_{part}", field, registers) for part, field in parts)
             return type(value)(*crossed)
+        if isinstance(value, list):
+            return [self._cross(f"{name}_{i}", part, registers) for i, part in enumerate(value)]
         value = Value.cast(value)
         for register in range(registers):
             after = Signal.like(value, name=f"{name}_{register}", reset_less=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import named
@@ -17,38 +15,16 @@ from hw.lib.formats import FloatFormat
 GUARD_BITS = 3
 
 
-class Order(NamedTuple):
-    """Two operands' bits by magnitude, and the sum's sign (in ``large``) and kind."""
-
-    large: Value
-    small: Value
-    is_difference: Value
-    is_cancelled: Value
-
-
 def sum_bits(format: FloatFormat) -> int:
     """Width of the magnitude of a sum: a carry, the significand, guard, round and sticky bit."""
     return 1 + format.fraction + 1 + GUARD_BITS
 
 
-def order(m: Module, a: Value, b: Value, subtract: Value, a_is_larger: Value) -> Order:
-    """Which operand is the larger one, with the sign that it takes into the sum."""
-    b_sign = named(m, "b_sign", b[-1] ^ subtract)
-    large = named(m, "large", Mux(a_is_larger, a[:-1], b[:-1]))
-    small = named(m, "small", Mux(a_is_larger, b[:-1], a[:-1]))
-    sign = Mux(a_is_larger, a[-1], b_sign)
-    is_difference = named(m, "is_difference", a[-1] ^ b_sign)
-    return Order(
-        large=named(m, "signed_large", Cat(large, sign)),
-        small=named(m, "signed_small", Cat(small, sign ^ is_difference)),
-        is_difference=is_difference,
-        is_cancelled=named(m, "is_cancelled", is_difference & (large == small)),
-    )
+def alignment(format: FloatFormat, difference: Value) -> Value:
+    """How far the small significand moves right, from the difference of the exponents.
 
-
-def alignment(m: Module, format: FloatFormat, large: Operand, small: Operand) -> Value:
-    """How far the small significand moves right; more than a sum can see is cut to all ones."""
-    difference = named(m, "difference", (large.exponent - small.exponent)[: format.exponent])
+    More than a sum can see is cut to all ones.
+    """
     return at_most(difference, (format.fraction + 1 + GUARD_BITS).bit_length())
 
 
@@ -65,6 +41,6 @@ def add_magnitudes(m: Module, large: Value, aligned: Value, is_difference: Value
     return named(m, "total", total[: len(aligned) + 1])
 
 
-def sum_is_nan(large: Operand, small: Operand, is_difference: Value) -> Value:
-    """Whether the sum of two ordered operands is NaN: one is (the large one), or inf - inf."""
-    return large.is_nan | (small.is_infinite & is_difference)
+def sum_is_nan(a: Operand, b: Operand, is_difference: Value) -> Value:
+    """Whether the sum of two operands is NaN: one is, or infinity - infinity."""
+    return a.is_nan | b.is_nan | (a.is_infinite & b.is_infinite & is_difference)

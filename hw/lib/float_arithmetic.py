@@ -1,102 +1,238 @@
-"""All operations of an arithmetic unit in floating point, with one normaliser and one rounder."""
+"""All operations of an arithmetic unit in floating point, with one normaliser and one rounder.
+
+A sum below the normal numbers is exact, and a product below them is nowhere near the lowest bits of
+its magnitude. So products move to the right beside the addition, in front of the normaliser, and it
+moves sums and products to the left only as far as the exponent goes: then both can be rounded.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value, signed
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_add import add_magnitudes, align, alignment, order, sum_bits, sum_is_nan
-from hw.lib.float_mul import multiply_magnitudes, product_bits, product_exponent, product_is_nan
-from hw.lib.float_parts import FINISH_DEPTHS, Pending, as_exponent, decode, finish, special
+from hw.lib.float_add import add_magnitudes, align, alignment, sum_bits, sum_is_nan
+from hw.lib.float_mul import (
+    limbs,
+    partial_products,
+    product_bits,
+    product_exponent,
+    product_is_nan,
+    sum_products,
+)
+from hw.lib.float_parts import (
+    Operand,
+    clamp,
+    decode,
+    leading_zeros,
+    shift_left,
+    shift_right,
+    special,
+)
 from hw.lib.formats import FloatFormat
 from hw.lib.operation import Operation
 
+DEPTHS = {"fpga": (6, 7, 8, 7, 7, 4, 8, 6), "silicon": (6, 7, 8, 7, 7, 4, 8, 6)}
+"""Logic depths of the steps, for ``CutPoints``, by technology."""
+
+
+class _Order(NamedTuple):
+    """How two operands compare without their signs; by how much either exponent is ahead."""
+
+    left_is_larger: Value
+    is_equal: Value
+    left_ahead: Value
+    right_ahead: Value
+
+
+class _Kind(NamedTuple):
+    """What is computed; ``is_difference``: the operands' signs in the sum differ."""
+
+    is_product: Value
+    is_sum: Value
+    is_difference: Value
+    is_maximum: Value
+    is_minimum: Value
+    takes_right: Value
+
+
+class _Pending(NamedTuple):
+    """A result's sign, and what it is where ``is_bypassed``, whatever is computed."""
+
+    sign: Value
+    is_bypassed: Value
+    bypass: Value
+
 
 def compute_float(
-    m: Module, format: FloatFormat, stages: int, left: Value, right: Value, operation: Value
+    m: Module,
+    format: FloatFormat,
+    stages: int,
+    technology: str,
+    left: Value,
+    right: Value,
+    operation: Value,
 ) -> Value:
     """``left`` ``operation`` ``right``, after ``stages`` registers, the last of them at the output.
 
     What needs no rounding, and what is NaN or infinite from the start, takes the bypass.
     """
-    cut = CutPoints(m, stages, [10, 9, 12, 11, *FINISH_DEPTHS])
-    larger = named(m, "left_is_larger", left[:-1] >= right[:-1])
-    s = cut(left=left, right=right, operation=operation, left_is_larger=larger)
+    cut = CutPoints(m, stages, DEPTHS[technology])
+    a, b = decode(m, format, left, "left"), decode(m, format, right, "right")
+    s = cut(
+        left=left,
+        right=right,
+        a=a,
+        b=b,
+        kind=_kind(left, right, operation),
+        order=_order(m, format, left, right, a, b),
+        product_exponent=_exponent(m, format, "product_exponent", product_exponent(format, a, b)),
+    )
 
-    s = cut(**_prepare(m, format, s.left, s.right, s.operation, s.left_is_larger))
+    larger = s.order.left_is_larger
+    ahead = Mux(larger, s.order.left_ahead, s.order.right_ahead)
+    exponent = Mux(
+        s.kind.is_product, s.product_exponent, Mux(larger, s.a.exponent, s.b.exponent)
+    )
+    parts = limbs(format) if cut.next_has_registers else 1
+    s = cut(
+        pending=_pending(m, format, s.left, s.right, s.a, s.b, s.kind, s.order),
+        is_product=s.kind.is_product,
+        is_difference=s.kind.is_difference,
+        exponent=_exponent(m, format, "exponent", exponent),
+        large=named(m, "large", Mux(larger, s.a.significand, s.b.significand)),
+        small=named(m, "small", Mux(larger, s.b.significand, s.a.significand)),
+        amount=named(m, "amount", alignment(format, ahead)),
+        partial=partial_products(m, s.a.significand, s.b.significand, parts),
+    )
 
     s = cut(
         pending=s.pending,
         is_product=s.is_product,
         is_difference=s.is_difference,
+        exponent=s.exponent,
         large=s.large,
         aligned=align(m, s.small, s.amount),
-        product=multiply_magnitudes(m, format, s.large, s.small),
+        product=sum_products(m, format, s.partial),
+        below=named(m, "below", clamp(-s.exponent, (format.fraction + 2).bit_length())),
     )
 
-    total = add_magnitudes(m, s.large, s.aligned, s.is_difference)
-    bits = _magnitude_bits(format)
-    magnitude = Mux(s.is_product, _at_top(s.product, bits), _at_top(total, bits))
-    s = cut(pending=s.pending, magnitude=named(m, "magnitude", magnitude))
+    bits = max(sum_bits(format), product_bits(format))
+    shift_bits = (bits - 1).bit_length()
+    s = cut(
+        pending=s.pending,
+        is_product=s.is_product,
+        exponent=s.exponent,
+        limit=named(m, "limit", clamp(s.exponent, shift_bits)),
+        total=add_magnitudes(m, s.large, s.aligned, s.is_difference),
+        product=_denormalised(m, format, s.product, s.below),
+    )
 
-    return finish(m, cut, format, s.pending, s.magnitude)
+    magnitude = Mux(s.is_product, _at_top(s.product, bits), _at_top(s.total, bits))
+    magnitude = named(m, "magnitude", magnitude)
+    s = cut(
+        pending=s.pending,
+        exponent=s.exponent,
+        limit=s.limit,
+        magnitude=magnitude,
+        zeros=leading_zeros(m, magnitude),
+        beyond=named(m, "beyond", s.exponent - (1 << format.exponent) + 2, s.exponent.shape()),
+    )
+
+    overflows = named(m, "overflows", s.zeros <= s.beyond)
+    infinity = special(format, Const(0, 1), s.pending.sign)
+    s = cut(
+        pending=s.pending._replace(
+            is_bypassed=s.pending.is_bypassed | overflows,
+            bypass=Mux(s.pending.is_bypassed, s.pending.bypass, infinity),
+        ),
+        exponent=s.exponent,
+        magnitude=s.magnitude,
+        distance=named(m, "distance", Mux(s.zeros > s.limit, s.limit, s.zeros)),
+    )
+
+    # A magnitude whose top bit is set has an exponent >= 0 here, its field's value - 1.
+    shifted = shift_left(m, s.magnitude, s.distance, "normalised")
+    field = named(m, "field", (s.exponent - s.distance + 1)[: format.exponent])
+    fraction = shifted[-(format.fraction + 1) : -1]
+    s = cut(
+        pending=s.pending,
+        number=named(m, "number", Cat(fraction, Mux(shifted[-1], field, 0))),
+        half=shifted[-(format.fraction + 2)],
+        rest=shifted[: -(format.fraction + 2)].any(),
+    )
+
+    round_up = named(m, "round_up", s.half & (s.rest | s.number[0]))
+    rounded = named(m, "rounded", (s.number + round_up)[: len(s.number)])
+    rounded = Cat(rounded, s.pending.sign)
+    result = named(m, "result", Mux(s.pending.is_bypassed, s.pending.bypass, rounded))
+    return cut(o=result).o
 
 
-def _prepare(
+def _kind(left: Value, right: Value, operation: Value) -> _Kind:
+    is_subtract = operation == Operation.SUB
+    return _Kind(
+        is_product=operation == Operation.MUL,
+        is_sum=is_subtract | (operation == Operation.ADD),
+        is_difference=left[-1] ^ right[-1] ^ is_subtract,
+        is_maximum=operation == Operation.MAX,
+        is_minimum=operation == Operation.MIN,
+        takes_right=operation == Operation.PASS_RIGHT,
+    )
+
+
+def _order(
+    m: Module, format: FloatFormat, left: Value, right: Value, a: Operand, b: Operand
+) -> _Order:
+    bits = format.exponent
+    return _Order(
+        left_is_larger=named(m, "left_is_larger", left[:-1] >= right[:-1]),
+        is_equal=named(m, "is_equal", left[:-1] == right[:-1]),
+        left_ahead=named(m, "left_ahead", (a.exponent - b.exponent)[:bits]),
+        right_ahead=named(m, "right_ahead", (b.exponent - a.exponent)[:bits]),
+    )
+
+
+def _exponent(m: Module, format: FloatFormat, name: str, value: Value) -> Value:
+    """An exponent as wide as sums and products of operands need it: one less than the biased one
+    that the result has if its magnitude's top bit is set. It may be far out of range, up or down.
+    """
+    return named(m, name, value, signed(format.exponent + 2))
+
+
+def _pending(
     m: Module,
     format: FloatFormat,
     left: Value,
     right: Value,
-    operation: Value,
-    left_is_larger: Value,
-) -> dict[str, Any]:
-    """Decodes operands and operation: all that is known before any arithmetic on significands."""
-    is_product = named(m, "is_product", operation == Operation.MUL)
-    is_subtract = operation == Operation.SUB
-    is_sum = named(m, "is_sum", is_subtract | (operation == Operation.ADD))
-    is_maximum = operation == Operation.MAX
-    is_minimum = operation == Operation.MIN
-
-    ordered = order(m, left, right, is_subtract, left_is_larger)
-    large = decode(m, format, ordered.large, "large")
-    small = decode(m, format, ordered.small, "small")
-    below = named(m, "below", _is_below(left, right, left_is_larger))
-    takes_right = (operation == Operation.PASS_RIGHT) | (is_maximum & below) | (is_minimum & ~below)
+    a: Operand,
+    b: Operand,
+    kind: _Kind,
+    order: _Order,
+) -> _Pending:
+    computes = kind.is_sum | kind.is_product
+    extremal = kind.is_maximum | kind.is_minimum
     is_nan = named(
         m,
         "is_nan",
-        (is_sum & sum_is_nan(large, small, ordered.is_difference))
-        | (is_product & product_is_nan(large, small))
-        | ((is_maximum | is_minimum) & large.is_nan),
+        (kind.is_sum & sum_is_nan(a, b, kind.is_difference))
+        | (kind.is_product & product_is_nan(a, b))
+        | (extremal & (a.is_nan | b.is_nan)),
     )
-    computes = named(m, "computes", is_sum | is_product)
-    sign = named(
-        m,
-        "sign",
-        Mux(is_product, left[-1] ^ right[-1], large.sign & ~ordered.is_cancelled),
-    )
-    exponent = Mux(is_product, product_exponent(format, large, small), large.exponent)
-    return {
-        "pending": Pending(
-            sign=sign,
-            exponent=as_exponent(m, format, exponent, _magnitude_bits(format)),
-            is_bypassed=~computes | is_nan | large.is_infinite,
-            bypass=named(
-                m,
-                "bypass",
-                Mux(
-                    computes | is_nan, special(format, is_nan, sign), Mux(takes_right, right, left)
-                ),
-            ),
+    of_sum = Mux(order.left_is_larger, a.sign, a.sign ^ kind.is_difference)
+    is_cancelled = kind.is_difference & order.is_equal
+    sign = named(m, "sign", Mux(kind.is_product, a.sign ^ b.sign, of_sum & ~is_cancelled))
+    below = named(m, "is_below", _is_below(left, right, order.left_is_larger))
+    takes_right = kind.takes_right | (kind.is_maximum & below) | (kind.is_minimum & ~below)
+    passed = Mux(takes_right, right, left)
+    return _Pending(
+        sign=sign,
+        is_bypassed=~computes | is_nan | a.is_infinite | b.is_infinite,
+        bypass=named(
+            m, "bypass", Mux(computes | is_nan, special(format, is_nan, sign), passed)
         ),
-        "is_product": is_product,
-        "is_difference": ordered.is_difference,
-        "large": large.significand,
-        "small": small.significand,
-        "amount": alignment(m, format, large, small),
-    }
+    )
 
 
 def _is_below(a: Value, b: Value, a_is_larger: Value) -> Value:
@@ -107,8 +243,15 @@ def _is_below(a: Value, b: Value, a_is_larger: Value) -> Value:
     return Mux(a[-1] ^ b[-1], a[-1], a_is_larger ^ ~a[-1])
 
 
-def _magnitude_bits(format: FloatFormat) -> int:
-    return max(sum_bits(format), product_bits(format))
+def _denormalised(m: Module, format: FloatFormat, product: Value, below: Value) -> Value:
+    """A product moved right by ``below``; what falls off shows in its lowest bit.
+
+    Where ``below`` isn't 0, only that bit and the highest fraction + 2 bits mean anything, and that
+    others, which stay where they are, are not all 0.
+    """
+    low, high = product[: -(format.fraction + 2)], product[-(format.fraction + 2) :]
+    moved, lost = shift_right(m, high, below, "denormalised")
+    return Cat(low[0] | lost, low[1:], moved)
 
 
 def _at_top(value: Value, bits: int) -> Value:

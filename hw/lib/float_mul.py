@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 from amaranth.hdl import Cat, Const, Module, Value
 
 from hw.lib.cut_points import named
@@ -10,9 +13,12 @@ from hw.lib.float_parts import (
 )
 from hw.lib.formats import FloatFormat
 
+MULTIPLIER_BITS = 17
+"""Width of unsigned operands that the multiplier blocks of all FPGAs take."""
+
 
 def product_bits(format: FloatFormat) -> int:
-    """Width of the magnitude of a product: at least what ``finish`` needs."""
+    """Width of the magnitude of a product: at least what rounding needs."""
     return max(2 * (format.fraction + 1), format.fraction + 3)
 
 
@@ -26,7 +32,36 @@ def product_exponent(format: FloatFormat, a: Operand, b: Operand) -> Value:
     return a.exponent + b.exponent - format.bias
 
 
-def multiply_magnitudes(m: Module, format: FloatFormat, a: Value, b: Value) -> Value:
+def limbs(format: FloatFormat) -> int:
+    """Into how many parts a significand is split, so that multiplier blocks take them."""
+    return -(-(format.fraction + 1) // MULTIPLIER_BITS)
+
+
+def partial_products(m: Module, a: Value, b: Value, parts: int) -> list[Value]:
+    """What ``sum_products`` makes the product of two significands of; each split into ``parts``.
+
+    Element ``d``, from 1 - ``parts`` to ``parts`` - 1 in order, holds side by side the products of
+    those parts whose numbers differ by ``d``.
+    """
+    size = -(-len(a) // parts)
+    below, above = ([value[part * size :][:size] for part in range(parts)] for value in (a, b))
+    found = []
+    for difference in range(1 - parts, parts):
+        row = [
+            Cat(below[part] * above[part + difference], Const(0, 2 * size))[: 2 * size]
+            for part in range(max(0, -difference), min(parts, parts - difference))
+        ]
+        found.append(named(m, f"partial_{len(found)}", Cat(row)))
+    return found
+
+
+def sum_products(m: Module, format: FloatFormat, partial: list[Value]) -> Value:
     """The exact product of two significands, at the top of ``product_bits``."""
-    product = named(m, "product", a * b)
-    return Cat(Const(0, product_bits(format) - len(product)), product)
+    width = 2 * (format.fraction + 1)
+    parts = (len(partial) + 1) // 2
+    size = -(-(format.fraction + 1) // parts)
+    shifted = [
+        Cat(Const(0, size * abs(number + 1 - parts)), value) for number, value in enumerate(partial)
+    ]
+    product = named(m, "product", functools.reduce(operator.add, shifted)[:width])
+    return Cat(Const(0, product_bits(format) - width), product)

@@ -79,14 +79,57 @@ def at_most(value: Value, bits: int) -> Value:
     return Mux(value[bits:].any(), Const((1 << bits) - 1, bits), value[:bits])
 
 
-def shift_right_sticky(m: Module, value: Value, amount: Value, name: str) -> Signal:
-    """``value`` shifted right; bit 0 of the result, sticky, gathers itself and what falls off.
+def shift_right(m: Module, value: Value, amount: Value, name: str) -> tuple[Value, Value]:
+    """``value`` shifted right, in its own width; whether a bit that is set falls off."""
+    lost = Const(0, 1)
+    for bit in reversed(range(len(amount))):
+        falls = amount[bit] & value[: 1 << bit].any()
+        lost = named(m, f"{name}_lost_{bit}", lost | falls)
+        moved = Cat(value[1 << bit :], Const(0, 1 << bit))[: len(value)]
+        value = named(m, f"{name}_{bit}", Mux(amount[bit], moved, value))
+    return value, lost
 
-    What an amount of len(value) or more shifts still further is dropped: far below what decides how
-    a sum or a product rounds to nearest.
+
+def shift_right_sticky(m: Module, value: Value, amount: Value, name: str) -> Signal:
+    """``value`` shifted right; bit 0 of the result, sticky, gathers itself and what falls off."""
+    shifted, lost = shift_right(m, value, amount, name)
+    return named(m, name, Cat(shifted[0] | lost, shifted[1:]))
+
+
+def shift_left(m: Module, value: Value, amount: Value, name: str) -> Value:
+    """``value`` shifted left, in its own width."""
+    for bit in reversed(range(len(amount))):
+        moved = Cat(Const(0, 1 << bit), value)[: len(value)]
+        value = named(m, f"{name}_{bit}", Mux(amount[bit], moved, value))
+    return value
+
+
+def leading_zeros(m: Module, value: Value) -> Value:
+    """How many of the highest bits are 0, of ``value`` filled up with zeros to 2**n bits.
+
+    A number of n bits; for 0 its greatest.
     """
-    extended = named(m, f"{name}_extended", Cat(Const(0, len(value) - 1), value) >> amount)
-    return named(m, name, Cat(extended[: len(value)].any(), extended[len(value) :]))
+    bits = (len(value) - 1).bit_length()
+    # Of groups of 1, 2, 4, … bits, highest first: whether a bit is set, and the leading zeros.
+    groups = [(value[place], Const(0, 0)) for place in reversed(range(len(value)))]
+    groups += [(Const(0, 1), Const(0, 0))] * ((1 << bits) - len(value))
+    for level in range(bits):
+        pairs = zip(groups[::2], groups[1::2], strict=True)
+        groups = [
+            (
+                named(m, f"is_set_{level}_{place}", high_set | low_set),
+                named(
+                    m, f"zeros_{level}_{place}", Cat(Mux(high_set, high, low), ~high_set)
+                ),
+            )
+            for place, ((high_set, high), (low_set, low)) in enumerate(pairs)
+        ]
+    return groups[0][1]
+
+
+def clamp(value: Value, bits: int) -> Value:
+    """A signed value as a number of ``bits`` bits: 0 if below, all ones if it needs more."""
+    return Mux(value < 0, 0, at_most(value[:-1], bits))
 
 
 def normalise(

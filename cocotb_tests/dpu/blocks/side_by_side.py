@@ -34,7 +34,9 @@ class Blocks(wiring.Component):
             "instruction_fetch": InstructionFetch(config),
             "issue": Issue(config.drain_cycles),
             "output_interconnect": OutputInterconnect(config),
-            "pe_tree": PeTree(config.number_format, config.depth, config.pe_stages),
+            "pe_tree": PeTree(
+                config.number_format, config.depth, config.pe_stages, config.technology
+            ),
             "register_bank": RegisterBank(config.width, config.registers),
             "run_control": RunControl(),
         }

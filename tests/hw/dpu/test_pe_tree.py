@@ -38,7 +38,7 @@ def results_of(depth: int, words: list[int], operations: list[int]) -> list[int]
 
 @pytest.mark.parametrize(("depth", "pe_stages"), [(1, 1), (1, 3), (3, 1), (2, 2), (4, 2)])
 def test_every_pe_every_cycle(depth, pe_stages):
-    tree = PeTree(FixedFormat(16, 0), depth, pe_stages)
+    tree = PeTree(FixedFormat(16, 0), depth, pe_stages, "fpga")
     rng = seeded()
     lanes, pes, count = 1 << depth, (1 << depth) - 1, 30
     operations = [PeOp.PASS_LEFT, PeOp.PASS_RIGHT, PeOp.ADD, PeOp.SUB]
