@@ -128,19 +128,23 @@ def _timing(config: DpuConfig) -> str:
         latency = config.layer_latency(layer)
         rows.append((f"a result of layer {layer}", f"1 + {layer} × stages of a PE", latency))
     rows.append(("a word of a load", str(config.load_latency), config.load_latency))
+    start = config.start_cycles
     return (
         "## Timing\n\n"
-        f"The first instruction issues {config.start_cycles} cycles after the start, then one in each "
+        f"The first instruction issues {start} cycles after the start, then one in each "
         f"cycle, in order. Nothing waits: a program must not read a word before it's there. `HALT` "
         f"is done {config.drain_cycles} cycles after its issue, so a program of n instructions "
-        f"takes {config.start_cycles} + n - 1 + {config.drain_cycles} cycles.\n\n"
+        f"takes {start} + n - 1 + {config.drain_cycles} cycles.\n\n"
         + _table(
             ["of an instruction that issues in cycle t", "can be read in", "here"],
             [(what, f"t + {formula}", f"t + {cycles}") for what, formula, cycles in rows],
         )
         + "\n\nA word can be read in the very cycle in which it's written. Lower layers of an "
         "instruction are written before higher ones, so results of different instructions can "
-        "meet in one bank. A load in the cycle after a store sees what was stored."
+        "meet in one bank. A load in the cycle after a store sees what was stored.\n\n"
+        "Configurations with more registers: `fetch_stages` is the time to the first issue, "
+        "`write_stages` comes to every latency, and `fault_stages` to the end of a run, and to the "
+        "time from an error to the end of the run that it ends."
     )
 
 

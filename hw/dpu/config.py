@@ -135,14 +135,22 @@ class DpuConfig(TargetConfig):
         """Registers behind the decoder."""
         return int(self.fetch_stages > 3)
 
-    def layer_latency(self, layer: int) -> int:
-        """Cycles from issue until a result of PE layer ``layer`` (1 to depth) can be read.
+    def layer_end(self, layer: int) -> int:
+        """Cycles from issue until PE layer ``layer`` (1 to depth) has its result, and the next one
+        takes it.
 
-        Layer 0 is the crossbar itself: a copy. The crossbar's output is registered, then every PE
-        layer takes ``pe_stages`` cycles, and the way to the bank ``write_stages``; the bank
-        forwards the word that it is writing.
+        Layer 0 is the crossbar itself: its output is registered. Every PE layer takes
+        ``pe_stages`` cycles.
         """
-        return 1 + layer * self.pe_stages + self.write_stages
+        return 1 + layer * self.pe_stages
+
+    def layer_latency(self, layer: int) -> int:
+        """Cycles from issue until a result of PE layer ``layer`` (1 to depth) can be read; of layer
+        0, a copy.
+
+        The way to the bank takes ``write_stages``; the bank forwards the word that it is writing.
+        """
+        return self.layer_end(layer) + self.write_stages
 
     @property
     def load_latency(self) -> int:

@@ -129,9 +129,7 @@ class DpuCore(Core):
         m.d.sync += operation.eq(control.operation)
         pes, lanes = config.pes_per_tree, config.tree_inputs
         for number in range(config.trees):
-            tree = PeTree(
-                config.number_format, config.depth, config.pe_stages, config.technology
-            )
+            tree = PeTree(config.number_format, config.depth, config.pe_stages, config.technology)
             m.submodules[f"tree_{number}"] = tree
             for lane in range(lanes):
                 m.d.comb += tree.words[lane].eq(crossbar.o[number * lanes + lane])

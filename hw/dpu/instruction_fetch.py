@@ -134,9 +134,7 @@ class InstructionFetch(wiring.Component):
             with m.Switch(word[8 * byte :][: Opcode.as_shape().width]):
                 for known in opcodes(self._config):
                     with m.Case(known):
-                        m.d.comb += end.eq(
-                            self._end(byte + instruction_bytes(self._config, known))
-                        )
+                        m.d.comb += end.eq(self._end(byte + instruction_bytes(self._config, known)))
             ends.append(end)
         return Cat(ends)
 

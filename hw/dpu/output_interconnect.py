@@ -18,10 +18,9 @@ from hw.lib.cut_points import named
 class OutputInterconnect(wiring.Component):
     """Gathers what each register bank is to write in a cycle. Source: DPU-v2, III.C and figure 6.
 
-    An instruction's write sources travel along with its words: a copy writes
-    ``config.layer_latency(0)`` cycles after issue, a PE of layer l ``config.layer_latency(l)``
-    cycles. Copies, results and loads must come ``config.write_stages`` before the cycle in which
-    they are written.
+    An instruction's write sources travel along with its words: a copy comes
+    ``config.layer_end(0)`` cycles after issue, the result of a PE of layer l
+    ``config.layer_end(l)`` cycles. These, and loads, go to the banks ``config.write_stages`` later.
 
     Members:
 
@@ -89,7 +88,7 @@ class OutputInterconnect(wiring.Component):
 
         ``first`` is the write source of the layer's word 0. Found in the cycle before.
         """
-        cycle = self._config.layer_latency(layer) - self._config.write_stages - 1
+        cycle = self._config.layer_end(layer) - 1
         active, source = sources[cycle][0], sources[cycle][1][bank]
         number = named(m, f"number_{bank}_{layer}", source - first)
         is_one = (source >= first) & (source < first + count)
@@ -126,7 +125,7 @@ class OutputInterconnect(wiring.Component):
         """Whether an instruction is there, and its write sources, so many cycles after issue."""
         stages: list[tuple[Value, Any]] = [(self.issue, self.write_source)]
         config = self._config
-        for cycle in range(1, config.layer_latency(config.depth) - config.write_stages):
+        for cycle in range(1, config.layer_end(config.depth)):
             active = Signal(name=f"active_{cycle}")
             source = Signal(
                 self.write_source.shape(), name=f"write_source_{cycle}", reset_less=True

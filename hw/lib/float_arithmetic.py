@@ -33,7 +33,7 @@ from hw.lib.float_parts import (
 from hw.lib.formats import FloatFormat
 from hw.lib.operation import Operation
 
-DEPTHS = {"fpga": (6, 7, 8, 7, 7, 4, 8, 6), "silicon": (6, 7, 8, 7, 7, 4, 8, 6)}
+DEPTHS = {"fpga": (6, 7, 8, 7, 7, 8, 6), "silicon": (6, 7, 8, 7, 7, 8, 6)}
 """Logic depths of the steps, for ``CutPoints``, by technology."""
 
 
@@ -92,9 +92,7 @@ def compute_float(
 
     larger = s.order.left_is_larger
     ahead = Mux(larger, s.order.left_ahead, s.order.right_ahead)
-    exponent = Mux(
-        s.kind.is_product, s.product_exponent, Mux(larger, s.a.exponent, s.b.exponent)
-    )
+    exponent = Mux(s.kind.is_product, s.product_exponent, Mux(larger, s.a.exponent, s.b.exponent))
     parts = limbs(format) if cut.next_has_registers else 1
     s = cut(
         pending=_pending(m, format, s.left, s.right, s.a, s.b, s.kind, s.order),
@@ -119,12 +117,11 @@ def compute_float(
     )
 
     bits = max(sum_bits(format), product_bits(format))
-    shift_bits = (bits - 1).bit_length()
     s = cut(
         pending=s.pending,
         is_product=s.is_product,
         exponent=s.exponent,
-        limit=named(m, "limit", clamp(s.exponent, shift_bits)),
+        stop=_one_behind(m, clamp(s.exponent, (bits - 1).bit_length()), bits),
         total=add_magnitudes(m, s.large, s.aligned, s.is_difference),
         product=_denormalised(m, format, s.product, s.below),
     )
@@ -134,30 +131,22 @@ def compute_float(
     s = cut(
         pending=s.pending,
         exponent=s.exponent,
-        limit=s.limit,
         magnitude=magnitude,
-        zeros=leading_zeros(m, magnitude),
-        beyond=named(m, "beyond", s.exponent - (1 << format.exponent) + 2, s.exponent.shape()),
-    )
-
-    overflows = named(m, "overflows", s.zeros <= s.beyond)
-    infinity = special(format, Const(0, 1), s.pending.sign)
-    s = cut(
-        pending=s.pending._replace(
-            is_bypassed=s.pending.is_bypassed | overflows,
-            bypass=Mux(s.pending.is_bypassed, s.pending.bypass, infinity),
-        ),
-        exponent=s.exponent,
-        magnitude=s.magnitude,
-        distance=named(m, "distance", Mux(s.zeros > s.limit, s.limit, s.zeros)),
+        distance=leading_zeros(m, magnitude | s.stop),
+        beyond=_exponent(m, format, "beyond", s.exponent - (1 << format.exponent) + 2),
     )
 
     # A magnitude whose top bit is set has an exponent >= 0 here, its field's value - 1.
     shifted = shift_left(m, s.magnitude, s.distance, "normalised")
     field = named(m, "field", (s.exponent - s.distance + 1)[: format.exponent])
     fraction = shifted[-(format.fraction + 1) : -1]
+    overflows = named(m, "overflows", s.distance <= s.beyond)
+    infinity = special(format, Const(0, 1), s.pending.sign)
     s = cut(
-        pending=s.pending,
+        pending=s.pending._replace(
+            is_bypassed=s.pending.is_bypassed | overflows,
+            bypass=Mux(s.pending.is_bypassed, s.pending.bypass, infinity),
+        ),
         number=named(m, "number", Cat(fraction, Mux(shifted[-1], field, 0))),
         half=shifted[-(format.fraction + 2)],
         rest=shifted[: -(format.fraction + 2)].any(),
@@ -229,9 +218,7 @@ def _pending(
     return _Pending(
         sign=sign,
         is_bypassed=~computes | is_nan | a.is_infinite | b.is_infinite,
-        bypass=named(
-            m, "bypass", Mux(computes | is_nan, special(format, is_nan, sign), passed)
-        ),
+        bypass=named(m, "bypass", Mux(computes | is_nan, special(format, is_nan, sign), passed)),
     )
 
 
@@ -252,6 +239,11 @@ def _denormalised(m: Module, format: FloatFormat, product: Value, below: Value) 
     low, high = product[: -(format.fraction + 2)], product[-(format.fraction + 2) :]
     moved, lost = shift_right(m, high, below, "denormalised")
     return Cat(low[0] | lost, low[1:], moved)
+
+
+def _one_behind(m: Module, zeros: Value, bits: int) -> Value:
+    """A number of ``bits`` bits with a single 1 behind so many zeros from the top, if it fits."""
+    return named(m, "stop", Cat(zeros == bits - 1 - place for place in range(bits)))
 
 
 def _at_top(value: Value, bits: int) -> Value:

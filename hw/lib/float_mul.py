@@ -29,7 +29,10 @@ def product_is_nan(a: Operand, b: Operand) -> Value:
 
 def product_exponent(format: FloatFormat, a: Operand, b: Operand) -> Value:
     """The exponent of ``Pending`` for the product's magnitude, signed."""
-    return a.exponent + b.exponent - format.bias
+    # The bias is 2**(exponent - 1) - 1: one addition with a carry, and another of the top bits.
+    total = (Cat(1, a.exponent) + Cat(1, b.exponent))[1:]
+    low = format.exponent - 1
+    return Cat(total[:low], total[low:] - 1).as_signed()
 
 
 def limbs(format: FloatFormat) -> int:
@@ -45,7 +48,7 @@ def partial_products(m: Module, a: Value, b: Value, parts: int) -> list[Value]:
     """
     size = -(-len(a) // parts)
     below, above = ([value[part * size :][:size] for part in range(parts)] for value in (a, b))
-    found = []
+    found: list[Value] = []
     for difference in range(1 - parts, parts):
         row = [
             Cat(below[part] * above[part + difference], Const(0, 2 * size))[: 2 * size]

@@ -118,9 +118,7 @@ def leading_zeros(m: Module, value: Value) -> Value:
         groups = [
             (
                 named(m, f"is_set_{level}_{place}", high_set | low_set),
-                named(
-                    m, f"zeros_{level}_{place}", Cat(Mux(high_set, high, low), ~high_set)
-                ),
+                named(m, f"zeros_{level}_{place}", Cat(Mux(high_set, high, low), ~high_set)),
             )
             for place, ((high_set, high), (low_set, low)) in enumerate(pairs)
         ]

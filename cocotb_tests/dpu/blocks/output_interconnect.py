@@ -69,10 +69,10 @@ async def random_writes(dut):
         elif issue:
             for bank, chosen in enumerate(source):
                 if chosen == WRITE_COPY:
-                    arrival = cycle + config.layer_latency(0) - config.write_stages
+                    arrival = cycle + config.layer_end(0)
                     coming[arrival, bank].append(("copies", bank))
                 elif chosen >= FIRST_WRITER:
                     pe = writers(config, bank)[chosen - FIRST_WRITER]
-                    arrival = cycle + config.layer_latency(layers[pe]) - config.write_stages
+                    arrival = cycle + config.layer_end(layers[pe])
                     coming[arrival, bank].append(("results", pe))
     assert all(happened.values()), happened

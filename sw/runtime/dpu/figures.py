@@ -63,7 +63,7 @@ def activity(run: LaunchRun[Any]) -> Activity:
     computes = columns["operation"][:-1] > PeOp.PASS_RIGHT
     for layer in range(1, config.depth + 1):
         # Pipelined PEs take an operation each cycle: it is counted when it enters.
-        start = issue[:-1] + config.layer_latency(layer - 1)
+        start = issue[:-1] + config.layer_end(layer - 1)
         busy[start] += computes[:, layers == layer].sum(axis=1)
     return Activity("PEs", config.pes, busy, kinds)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,13 +71,20 @@ def expected(flags: dict[str, int]) -> tuple[ErrorCause, int]:
     return CAUSES[name], BASES.get(name, 0) + lowest
 
 
-async def record(ctx: Any, recorder: FaultRecorder, flags: dict[str, int]) -> tuple[int, int]:
+async def record(
+    ctx: Any, recorder: FaultRecorder, flags: dict[str, int], stages: int = 0
+) -> tuple[int, int]:
+    later = faults({name: (1 << width) - 1 for name, width in widths().items()})
     ctx.set(recorder.watch, 1)
     ctx.set(recorder.faults, faults(flags))
+    if stages:
+        assert ctx.get(recorder.fault) == 0
+        await ctx.tick()
+        ctx.set(recorder.faults, later)
     assert ctx.get(recorder.fault) == any(flags.values())
     await ctx.tick()
     ctx.set(recorder.watch, 0)
-    ctx.set(recorder.faults, faults({name: (1 << width) - 1 for name, width in widths().items()}))
+    ctx.set(recorder.faults, later)
     assert ctx.get(recorder.fault) == 0
     await ctx.tick()
     return ctx.get(recorder.cause), ctx.get(recorder.detail)
@@ -89,14 +97,15 @@ async def clear(ctx: Any, recorder: FaultRecorder) -> None:
     assert ctx.get(recorder.cause) == ErrorCause.NONE
 
 
+@pytest.mark.parametrize("stages", [0, 1])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_fault_at_every_place(name):
-    recorder = fault_recorder(CONFIG)
+def test_every_fault_at_every_place(name, stages):
+    recorder = fault_recorder(replace(CONFIG, fault_stages=stages))
 
     async def process(ctx):
         for place in range(widths()[name]):
             flags = {name: 1 << place}
-            assert await record(ctx, recorder, flags) == expected(flags)
+            assert await record(ctx, recorder, flags, stages) == expected(flags)
             await clear(ctx, recorder)
 
     simulate(recorder, process)

@@ -304,9 +304,10 @@ def test_the_first_word_that_hardware_stores_wrongly_is_named(
     sections = program.launches[0].sections
     row, bank = sections["output_row"][0], sections["output_bank"][0]
     store = program.statistics["instructions"] - 2
+    start = DpuConfig.from_dict(program.config).start_cycles
     assert device.verify(result).difference == (
         f"{WRONG}0x40400001, must be 0x40400000; instruction {store} in cycle "
-        f"{config.start_cycles + store} stores 0x40400001 to row {row}, bank {bank}, the model 0x40400000"
+        f"{start + store} stores 0x40400001 to row {row}, bank {bank}, the model 0x40400000"
     )
 
 

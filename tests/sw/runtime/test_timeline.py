@@ -57,20 +57,21 @@ def test_a_picture_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
 
 
-@pytest.mark.parametrize("config", ["dpu_d1_b8", "dpu_d2_b16_fpga", "dpu_d3_b64"])
-def test_a_runs_activity_has_every_operation_and_cycle(config: str) -> None:
-    device = Device(config, "model")
+@pytest.mark.parametrize("name", ["dpu_d1_b8", "dpu_d2_b16_fpga", "dpu_d3_b64"])
+def test_a_runs_activity_has_every_operation_and_cycle(name: str) -> None:
+    device = Device(name, "model")
     workload = random_dag(300, seed=1)
     program = device.compile(workload)
     result = device.run(program, workload.inputs)
     found = activity(result.launches[0])
     assert found.cycles == result.cycles
     assert found.busy.sum() >= program.statistics["operations"]
-    assert found.busy.max() <= found.capacity == DpuConfig.from_dict(program.config).pes
+    config = DpuConfig.from_dict(program.config)
+    assert found.busy.max() <= found.capacity == config.pes
     issued = sum(kind.astype(int) for kind in found.kinds.values())
     assert issued.max() == 1
     assert issued.sum() == program.statistics["instructions"] - 1  # all but HALT
-    assert not issued[:config.start_cycles].any()
+    assert not issued[: config.start_cycles].any()
 
 
 def test_an_operation_is_counted_when_it_enters_its_layer() -> None:

@@ -67,7 +67,7 @@ def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
     and ``CapacityError`` if the program is longer than the instruction memory.
     """
     fetched = fetch(config, stream)
-    count = len(fetched.opcodes)
+    start, count = config.start_cycles, len(fetched.opcodes)
     # The first cycle of draining is the one in which HALT issues.
     drain = config.drain_cycles - 1 if fetched.end is None else config.drain_cycles
     cycles = count + (min(fetched.idle, drain) if fetched.end else drain)
@@ -75,13 +75,13 @@ def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
     if flow.cause != ErrorCause.NONE:
         address = int(fetched.addresses[flow.instruction])
         cause = ErrorCause(flow.cause)
-        raise ModelError(cause, flow.detail, config.start_cycles + flow.cycle, flow.instruction, address)
+        raise ModelError(cause, flow.detail, start + flow.cycle, flow.instruction, address)
     if fetched.end is not None:
         number = count + fetched.idle
-        raise ModelError(*fetched.end, config.start_cycles + number, number, fetched.end_address)
+        raise ModelError(*fetched.end, start + number, number, fetched.end_address)
     words = data.reshape(-1) & np.uint32((1 << config.width) - 1)
     leaves = np.concatenate([np.zeros(1, np.uint32), words])
     values = evaluate(flow.operation.astype(np.uint8), flow.left, flow.right, leaves, config.format)
     counts = np.bincount(fetched.opcodes, minlength=len(Opcode))
     counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in COUNTERS}
-    return ModelResult(values[flow.memory], config.start_cycles + cycles, counters)
+    return ModelResult(values[flow.memory], start + cycles, counters)

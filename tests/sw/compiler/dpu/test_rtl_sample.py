@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.compile import compile  # noqa: A004
 from sw.runtime.device import Device
 from sw.workloads.dag.dag import Dag
 from tests.support.dags import SHAPES, input_values, seeded_dag, shape
@@ -27,16 +27,20 @@ CONFIG = DpuConfig(
 values are spilled."""
 
 
-@pytest.fixture(scope="module")
-def rtl() -> Iterator[Device]:
-    with Device(named(CONFIG), "rtl") as device:
+WITH_ALL_REGISTERS = replace(CONFIG, pe_stages=3, fetch_stages=5, write_stages=1, fault_stages=1)
+"""Every register that a configuration can have, each of which moves cycles."""
+
+
+@pytest.fixture(scope="module", params=[CONFIG, WITH_ALL_REGISTERS], ids=["slow", "all_registers"])
+def rtl(request: pytest.FixtureRequest) -> Iterator[Device]:
+    with Device(named(request.param), "rtl") as device:
         yield device
 
 
 def require_same(rtl: Device, dag: Dag) -> None:
     """Compiles a DAG, and runs it with three sets of values on RTL and model."""
-    program = compile(workload(dag), CONFIG)
-    model = Device(named(CONFIG), "model")
+    program = rtl.compile(workload(dag))
+    model = Device(named(DpuConfig.from_dict(program.config)), "model")
     for seed in range(3):
         inputs = input_values(dag, seed)
         found, expected = rtl.run(program, inputs), model.run(program, inputs)
@@ -58,5 +62,5 @@ def test_odd_shapes(rtl: Device, name: str):
 
 def test_spills(rtl: Device):
     dag = seeded_dag(250, seed=1)
-    assert compile(workload(dag), CONFIG).statistics["spills"] > 0
+    assert rtl.compile(workload(dag)).statistics["spills"] > 0
     require_same(rtl, dag)
