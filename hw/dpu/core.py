@@ -14,7 +14,7 @@ from hw.dpu.data_memory import DataMemory
 from hw.dpu.decoder import Decoder
 from hw.dpu.fault import fault_recorder
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import COUNTERS, Opcode
+from hw.dpu.isa import COUNTERS, Opcode, address_bits, instruction_memory_bytes
 from hw.dpu.issue import Issue
 from hw.dpu.memory_map import memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
@@ -23,8 +23,6 @@ from hw.dpu.register_bank import RegisterBank
 from hw.lib.counters import Counters
 from hw.lib.machine import Core
 from hw.lib.memory import SharedMemory
-
-COUNTER_BITS = 64
 
 
 class DpuCore(Core):
@@ -45,8 +43,9 @@ class DpuCore(Core):
         m = Module()
         config = self._config
         faults = fault_recorder(config)
-        events = Counters(len(COUNTERS), COUNTER_BITS)
-        control = self.add_run_control(m, faults, events)
+        events = Counters(len(COUNTERS), address_bits(config))
+        longest = config.start_cycles + instruction_memory_bytes(config) + config.drain_cycles
+        control = self.add_run_control(m, faults, events, cycle_bits=longest.bit_length())
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)
         # A HALT is seen in the decoder, ahead of its issue, so that nothing behind it issues.

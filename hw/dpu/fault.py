@@ -8,7 +8,13 @@ from amaranth.lib import data
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.decoder import illegal_layout
-from hw.dpu.isa import OPERATION_DETAIL, WRITE_SOURCE_DETAIL, ErrorCause, Opcode
+from hw.dpu.isa import (
+    OPERATION_DETAIL,
+    WRITE_SOURCE_DETAIL,
+    ErrorCause,
+    Opcode,
+    address_bits,
+)
 from hw.lib.fault_recorder import FaultRecorder, Rank
 
 
@@ -26,7 +32,7 @@ def fault_layout(config: DpuConfig) -> data.StructLayout:
             "beyond": 1,
             "opcode": Opcode.as_shape(),
             "row": row_bits,
-            "address": 32,
+            "address": address_bits(config),
             "empty": config.banks,
             "full": config.banks,
             "conflict": config.banks,

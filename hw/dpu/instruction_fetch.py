@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
     Opcode,
+    address_bits,
     instruction_bytes,
     instruction_word_bits,
     opcodes,
@@ -57,7 +58,7 @@ class InstructionFetch(wiring.Component):
                 "read_data": In(word),
                 "instruction": Out(word),
                 "valid": Out(1),
-                "address": Out(32),
+                "address": Out(address_bits(config)),
                 "beyond": Out(1),
             }
         )
@@ -89,7 +90,7 @@ class InstructionFetch(wiring.Component):
 
         row = Signal(self.row.shape())
         offset = Signal(range(word_bytes))
-        base = Signal(32)  # byte address of the lower word
+        base = Signal.like(self.address, name="base")  # byte address of the lower word
         end = Signal(self._end_layout())
         m.d.comb += [
             end.eq(Array(Value.cast(found) for found in ends)[offset]),

@@ -140,6 +140,14 @@ def instruction_memory_bytes(config: DpuConfig) -> int:
     return config.instruction_words * instruction_word_bits(config) // 8
 
 
+def address_bits(config: DpuConfig) -> int:
+    """Width of byte addresses of instructions, of the one behind the memory, too.
+
+    Programs have no loops, so a number of instructions that have issued in a run is no wider.
+    """
+    return instruction_memory_bytes(config).bit_length()
+
+
 COUNTERS = ("exec", "copy", "load", "store", "nop")
 """The DPU's own 64-bit counters, in the host's order: instructions issued that execute trees, copy,
 load, store (an ``EXEC_LOAD`` counts as ``exec`` and ``load``), and do nothing."""

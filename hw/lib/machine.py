@@ -48,14 +48,19 @@ class Core(wiring.Component):
         )
 
     def add_run_control(
-        self, m: Module, faults: FaultRecorder, events: Counters, values: Iterable[Value] = ()
+        self,
+        m: Module,
+        faults: FaultRecorder,
+        events: Counters,
+        values: Iterable[Value] = (),
+        cycle_bits: int = 64,
     ) -> RunControl:
         """Puts run control, ``faults`` and ``events`` into ``m``, behind the host's registers.
 
         The counters of the memory map are those of ``events``, whose ``happens`` counts during a
-        run, and behind them ``values``.
+        run, and behind them ``values``. ``cycle_bits`` hold the cycles of any run.
         """
-        m.submodules.control = control = RunControl()
+        m.submodules.control = control = RunControl(cycle_bits)
         m.submodules.faults = faults
         m.submodules.counters = events
         m.d.comb += [

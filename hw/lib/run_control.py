@@ -16,6 +16,8 @@ class RunControl(wiring.Component):
     without ``done``; clear also forgets all that the last run left. Clear comes before stop, stop
     before start.
 
+    Parameters: ``cycle_bits``, the width of ``cycles``.
+
     Members
     -------
     start, stop, clear
@@ -34,7 +36,7 @@ class RunControl(wiring.Component):
         out: cycles of the last run so far that count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cycle_bits: int = 64) -> None:
         super().__init__(
             {
                 "start": In(1),
@@ -47,7 +49,7 @@ class RunControl(wiring.Component):
                 "begin": Out(1),
                 "busy": Out(1),
                 "done": Out(1),
-                "cycles": Out(64),
+                "cycles": Out(cycle_bits),
             }
         )
 

@@ -42,7 +42,7 @@ CAUSES = {
     "conflict": ErrorCause.WRITE_CONFLICT,
 }
 BASES = {"operation": 0x100, "write_source": 0x200}
-CONTEXT = {"opcode": 9, "row": 777, "address": 0x123456}
+CONTEXT = {"opcode": 9, "row": 777, "address": 0x3456}
 
 
 def faults(flags: dict[str, int]) -> Any:
