@@ -111,8 +111,14 @@ def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component
 def _accumulator(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     order = block["order"]
     full = tuple(block[f"full{place}"] for place in range(order))
-    words = config.accumulator_words
-    return SparseAccumulator(config.number_format, config.index_bits, order, words, full)
+    return SparseAccumulator(
+        config.number_format,
+        config.index_bits,
+        order,
+        config.accumulator_words,
+        full,
+        config.alu_stages,
+    )
 
 
 def _of_width(kind: Any) -> Callable[[Block, Widths, SamConfig], wiring.Component]:
@@ -143,7 +149,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "alu": lambda block, widths, config: Alu(config.number_format, config.alu_stages, block["op"]),
     "function": lambda block, widths, config: FunctionBlock(config.number_format, block["op"]),
     "reduce": lambda block, widths, config: Reduce(
-        config.number_format, block["op"], widths.get("crd")
+        config.number_format, block["op"], widths.get("crd"), config.alu_stages
     ),
     "spaccumulator": _accumulator,
     "crddrop": lambda block, widths, config: CrdDrop(widths["outer"], widths["inner"]),

@@ -33,13 +33,15 @@ class SparseAccumulator(Instanced):
     copied, the later ones are added to it as they come. Empty values count as 0. Source: SAM, the
     stream form of the sparse accumulator; Comal, spacc.
 
-    One token a cycle goes in and one comes out. The first sum is offered ``latency`` cycles after
+    One token a cycle goes in and one comes out; a value waits until the one before it of the same
+    key has passed the ``stages`` of the adder. The first sum is offered ``latency`` cycles after
     the stop was taken. With order 1, values are taken while the sums before them come out.
 
     Parameters: ``format`` of values; ``width`` of coordinates; ``order``, 1 or 2; ``words``, a
     power of two, at least 32: how many keys there are; ``full``, for each index, innermost first:
     every coordinate below its size comes out, absent ones with value 0, or for index 1 an empty
-    fiber. As a stop tells nothing about what is around it, so it does for a stop without a fiber.
+    fiber. As a stop tells nothing about what is around it, so it does for a stop without a fiber;
+    ``stages`` >= 1 of the adder.
 
     Members: ``size0``, ``size1`` in, sizes of the indices, innermost first, which stay through a
     run; ``crd0``, ``crd1``, ... ``val`` in; ``out_crd0``, ... ``out_val`` out; ``fault`` out: the
@@ -48,15 +50,22 @@ class SparseAccumulator(Instanced):
     """
 
     def __init__(
-        self, format: NumberFormat, width: int, order: int, words: int, full: tuple[bool, ...]
+        self,
+        format: NumberFormat,
+        width: int,
+        order: int,
+        words: int,
+        full: tuple[bool, ...],
+        stages: int = 1,
     ) -> None:
         self._format = format
+        self._stages = stages
         self._width = width
         self._order = order
         self._words = words
         self._key_bits = (words - 1).bit_length()
         self._full = full
-        self._banks = [SumBank(words, format.width) for _ in range(BANKS[order])]
+        self._banks = [SumBank(words, format.width, stages) for _ in range(BANKS[order])]
         super().__init__(
             {
                 **{f"size{place}": In(width) for place in range(order)},
@@ -69,9 +78,9 @@ class SparseAccumulator(Instanced):
         )
 
     @staticmethod
-    def latency(words: int) -> int:
+    def latency(words: int, stages: int) -> int:
         """Cycles from the one in which a stop is taken to the one that offers the first sum."""
-        return SumBank.latency(words)
+        return SumBank.latency(words, stages)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -109,12 +118,15 @@ class SparseAccumulator(Instanced):
         holds = Signal()
         adds, ends = Signal(), Signal()
         key, within = self._key(heads[0], inner_bits)
+        is_added = Signal()  # the sum before this one of the same key is not known yet
 
         with m.If(crd0.valid & val.valid):
             with m.If((crd0.payload.kind == Kind.DATA) & is_data(val)):
                 with m.If(heads[0].valid & ~within):
                     m.d.comb += self.fault.eq(1)
-                with m.Elif(heads[0].valid & _chosen(bank, [each.free for each in self._banks])):
+                with m.Elif(
+                    heads[0].valid & ~is_added & _chosen(bank, [each.free for each in self._banks])
+                ):
                     m.d.comb += adds.eq(1)
                     step.ready(crd0, val)
             with m.Elif(is_stop(crd0) & is_stop(val) & (level_of(crd0) == level_of(val))):
@@ -145,7 +157,7 @@ class SparseAccumulator(Instanced):
             m.d.sync += [bank.eq(bank + holds if len(self._banks) > 1 else 0), holds.eq(0)]
         for number, each in enumerate(self._banks):
             m.d.comb += each.drain.eq(step.done & ends & holds & (bank == number))
-        self._add(m, bank, step.done & adds, key)
+        m.d.comb += is_added.eq(self._add(m, bank, step.done & adds, key))
 
     def _end(
         self, m: Module, step: TokenStep, level: Value, heads: list[Any], followings: list[Any]
@@ -203,8 +215,9 @@ class SparseAccumulator(Instanced):
         within &= (crd < self.size1) & (crd < (self._words >> inner_bits))
         return ((crd << inner_bits) | inner)[: self._key_bits], within
 
-    def _add(self, m: Module, bank: Value, valid: Value, key: Value) -> None:
-        """Reads a key's sum, adds the value at hand, and writes it back: a cycle each."""
+    def _add(self, m: Module, bank: Value, valid: Value, key: Value) -> Value:
+        """Reads a key's sum, adds the value at hand, and writes it back: a cycle each, and one more
+        for each further stage of the adder. Returns whether ``key`` has to wait."""
         for number, each in enumerate(self._banks):
             m.d.comb += [each.read_valid.eq(valid & (bank == number)), each.read_key.eq(key)]
 
@@ -213,9 +226,20 @@ class SparseAccumulator(Instanced):
         m.d.sync += [read.eq(valid), read_bank.eq(bank), read_key.eq(key)]
         m.d.sync += value.eq(self.val.payload.payload)
 
-        m.submodules.adder = adder = ArithmeticUnit(self._format, stages=1)
-        write, write_bank, write_key = Signal(), Signal.like(bank), Signal(self._key_bits)
-        m.d.sync += [write.eq(read), write_bank.eq(read_bank), write_key.eq(read_key)]
+        m.submodules.adder = adder = ArithmeticUnit(self._format, self._stages)
+        waits: Value = Const(0)
+        write, write_bank, write_key = read, read_bank, read_key
+        for stage in range(self._stages):
+            if stage < self._stages - 1:
+                waits |= write & (write_key == key)
+            before = write, write_bank, write_key
+            write = Signal(name=f"write_{stage}")
+            write_bank = Signal.like(bank, name=f"write_bank_{stage}")
+            write_key = Signal(self._key_bits, name=f"write_key_{stage}")
+            m.d.sync += [
+                each.eq(last)
+                for each, last in zip((write, write_bank, write_key), before, strict=True)
+            ]
         for number, each in enumerate(self._banks):
             m.d.comb += [
                 each.write_valid.eq(write & (write_bank == number)),
@@ -223,8 +247,8 @@ class SparseAccumulator(Instanced):
                 each.write_value.eq(adder.o),
             ]
 
-        # The memory does not yet show the two sums before this one. They may be of another bank,
-        # but then this is the first of its own, and what was found is not used.
+        # The memory does not yet show the last two sums that are known. They may be of another
+        # bank, but then this is the first of its own, and what was found is not used.
         written, written_key = Signal(), Signal(self._key_bits)
         written_value = Signal(self._format.width)
         m.d.sync += [written.eq(write), written_key.eq(write_key), written_value.eq(adder.o)]
@@ -239,6 +263,7 @@ class SparseAccumulator(Instanced):
             adder.right.eq(value),
             adder.operation.eq(Mux(found, Operation.ADD, Operation.PASS_RIGHT)),
         ]
+        return waits
 
     def _drain(self, m: Module, sums: Any) -> None:
         """Gives the sums of one bank after the other, in the order in which they were filled."""

@@ -22,21 +22,22 @@ def sums(key_bits: int, value_width: int) -> stream.Signature:
 class SumBank(wiring.Component):
     """A sum for each key below ``words``, and which keys have one.
 
-    Parameters: ``words``, a power of two; ``value_width`` in bits.
+    Parameters: ``words``, a power of two; ``value_width`` in bits; ``stages`` of the adder.
 
     Members: ``read_valid``, ``read_key`` in: a value comes for this key, which has a sum from now
     on. A cycle later: ``found`` out, it had one before, and ``read_value`` out, that sum.
-    ``write_valid``, ``write_key``, ``write_value`` in: the sum, two cycles after ``read_valid``.
-    ``drain`` in, while ``free``, two cycles after the last ``read_valid`` at the earliest: gives
-    what there is as ``sums``. ``free`` out: 0 from the cycle after ``drain`` to the one before that
-    in which the last is taken.
+    ``write_valid``, ``write_key``, ``write_value`` in: the sum, ``stages`` + 1 cycles after
+    ``read_valid``. ``drain`` in, while ``free``, after the last ``read_valid``: gives what there is
+    as ``sums``. ``free`` out: 0 from the cycle after ``drain`` to the one before that in which the
+    last is taken.
 
     A read gives what was written at least a cycle before it.
     """
 
-    def __init__(self, words: int, value_width: int) -> None:
+    def __init__(self, words: int, value_width: int, stages: int) -> None:
         self._words = words
         self._value_width = value_width
+        self._stages = stages
         key_bits = (words - 1).bit_length()
         super().__init__(
             {
@@ -54,23 +55,29 @@ class SumBank(wiring.Component):
         )
 
     @staticmethod
-    def latency(words: int) -> int:
+    def latency(words: int, stages: int) -> int:
         """Cycles from ``drain`` to the first of ``sums``."""
-        return SortedSet.latency(max(words, LEAST_SIZE)) + 2
+        return SortedSet.latency(max(words, LEAST_SIZE)) + 1 + stages
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.keys = keys = SortedSet(max(self._words, LEAST_SIZE))
         m.submodules.values = values = TwoPortRam(self._words, self._value_width)
-        draining = Signal()
         key, out = keys.numbers, self.sums
         taken = key.valid & key.ready
         ends = out.valid & out.ready & out.payload.last
+        draining = Signal()
+        # What is under way in the adder is written before the first sum is read.
+        is_written = draining
+        for stage in range(1, self._stages):
+            later = Signal(name=f"is_written_{stage}")
+            m.d.sync += later.eq(is_written & ~ends)
+            is_written = later
         m.d.comb += [
             self.free.eq(~draining | ends),
             keys.insert_valid.eq(self.read_valid),
             keys.insert.eq(self.read_key),
-            keys.drain.eq(draining),
+            keys.drain.eq(is_written),
             self.found.eq(keys.found),
             values.read_enable.eq(self.read_valid | taken),
             values.read_address.eq(Mux(self.read_valid, self.read_key, key.payload.number)),

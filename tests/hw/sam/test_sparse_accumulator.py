@@ -26,10 +26,18 @@ from tests.support.tokens import format_stream, parse_stream, payload_of
 FIXED = "fixed32.0"
 
 
+STAGES = pytest.mark.parametrize("stages", [1, 4])
+
+
 def accumulator(
-    order: int, format: str = FIXED, words: int = 64, full: tuple[bool, ...] | None = None
+    order: int,
+    format: str = FIXED,
+    words: int = 64,
+    full: tuple[bool, ...] | None = None,
+    stages: int = 1,
 ) -> SparseAccumulator:
-    return SparseAccumulator(parse_format(format), 16, order, words, full or (False,) * order)
+    full = full or (False,) * order
+    return SparseAccumulator(parse_format(format), 16, order, words, full, stages)
 
 
 def run(
@@ -104,10 +112,12 @@ EXAMPLES = [
 ]
 
 
+@STAGES
 @pytest.mark.parametrize("stalls", [0.0, 0.5])
 @pytest.mark.parametrize("order, inputs, expected", EXAMPLES)
-def test_examples(order, inputs, expected, stalls):
-    got = run(accumulator(order), order, texts(inputs), (8, 8)[:order], stalls=stalls)
+def test_examples(order, inputs, expected, stalls, stages):
+    block = accumulator(order, stages=stages)
+    got = run(block, order, texts(inputs), (8, 8)[:order], stalls=stalls)
     assert {name: format_stream(got[name]) for name in expected} == expected
 
 
@@ -246,7 +256,14 @@ def cases(draw: Any, format: str) -> dict[str, Any]:
     for _ in range(outside):
         # Full indices come out for every stop, also for that of no fiber at all.
         tree = st.lists(tree, min_size=int(any(full)), max_size=3)
-    return {"order": order, "full": full, "outside": outside, "sizes": sizes, "tree": draw(tree)}
+    return {
+        "order": order,
+        "full": full,
+        "outside": outside,
+        "sizes": sizes,
+        "tree": draw(tree),
+        "stages": draw(st.sampled_from([1, 1, 2, 3, 6])),
+    }
 
 
 @pytest.mark.parametrize("format", [FIXED, "float32"])
@@ -256,7 +273,7 @@ def test_random_streams(format):
     def check(case, stalls, seed):
         order, outside, sizes, full = (case[name] for name in ("order", "outside", "sizes", "full"))
         got = run(
-            accumulator(order, format, 64, full),
+            accumulator(order, format, 64, full, case["stages"]),
             order,
             input_streams(case["tree"], outside, order),
             sizes,
@@ -270,8 +287,9 @@ def test_random_streams(format):
     check()
 
 
+@STAGES
 @pytest.mark.parametrize("words", [32, 128, 1 << 13, 1 << 17])
-def test_coordinates_far_apart(words):
+def test_coordinates_far_apart(words, stages):
     """Through every level of the bitmaps, with three coordinates in turn that meet in the adder."""
     chance = random.Random(words)
     crds = sorted({0, 1, 31, words // 2 - 1, words // 2, words - 1})
@@ -279,7 +297,8 @@ def test_coordinates_far_apart(words):
         [(crd, chance.getrandbits(20)) for crd in chance.choices(crds, k=20)] for _ in range(3)
     ]
     tree = [fibers, fibers[:1], fibers[1:]]
-    got = run_wide(SparseAccumulator(parse_format(FIXED), 20, 1, words, (False,)), tree, words)
+    block = SparseAccumulator(parse_format(FIXED), 20, 1, words, (False,), stages)
+    got = run_wide(block, tree, words)
     reference = Sums(FIXED, 1, (words,), (False,))
     expected = output_streams(mapped(reference.of, tree, 1), 1, 1)
     assert {name: got[name] for name in expected} == expected
@@ -289,10 +308,11 @@ def run_wide(block: Any, tree: Any, size: int) -> dict[str, list[int]]:
     return run(block, 1, input_streams(tree, 1, 1), (size,))
 
 
+@pytest.mark.parametrize("stages", [1, 4])
 @pytest.mark.parametrize("order, words", [(1, 64), (1, 1 << 13), (2, 64), (2, 1 << 17)])
-def test_a_token_a_cycle_in_and_out_and_no_gap_between(order, words):
+def test_a_token_a_cycle_in_and_out_and_no_gap_between(order, words, stages):
     """Values all go in before their sums come out; how far these lie apart doesn't matter."""
-    block = accumulator(order, words=words)
+    block = accumulator(order, words=words, stages=stages)
     size = 16 if words == 64 else 1000
     crds = [0, 1, size // 2, size - 1]
     fiber = [(crd, 1) for crd in crds]
@@ -302,18 +322,33 @@ def test_a_token_a_cycle_in_and_out_and_no_gap_between(order, words):
     assert len(got["out_val"]) == (6 if order == 1 else 21)
     until_stop = len(inputs["val"]) - 1
     assert got["cycles"] == [
-        until_stop + SparseAccumulator.latency(words) - 1 + len(got["out_val"])
+        until_stop + SparseAccumulator.latency(words, stages) - 1 + len(got["out_val"])
     ]
 
 
+@pytest.mark.parametrize("stages", [1, 2, 5])
+@pytest.mark.parametrize("apart", [1, 2, 3, 5])
+def test_values_of_a_key_are_as_far_apart_as_the_adder_is_long(stages, apart):
+    """As many keys in turn as there are stages wait for nothing."""
+    turns = 12
+    inputs = input_streams([[(crd, 1) for crd in range(apart)] * turns], 0, 1)
+    got = run(accumulator(1, stages=stages), 1, inputs, (8,))
+    assert got["out_val"] == [turns] * apart + parse_stream("S0 D")
+    waits = max(0, stages - apart) * (turns - 1)
+    at_once = turns * apart + SparseAccumulator.latency(64, stages) + len(got["out_val"])
+    assert got["cycles"] == [at_once + waits]
+
+
+@STAGES
 @pytest.mark.parametrize("stalls", [0.0, 0.5])
-def test_sums_come_out_while_the_next_go_in(stalls):
+def test_sums_come_out_while_the_next_go_in(stalls, stages):
     length, count = 20, 10
     tree = [[[(crd, crd + turn) for crd in range(0, 60, 3)]] for turn in range(count)]
-    got = run(accumulator(1), 1, input_streams(tree, 1, 1), (60,), stalls=stalls)
+    block = accumulator(1, stages=stages)
+    got = run(block, 1, input_streams(tree, 1, 1), (60,), stalls=stalls)
     expected = output_streams(mapped(Sums(FIXED, 1, (60,), (False,)).of, tree, 1), 1, 1)
     assert {name: got[name] for name in expected} == expected
-    assert stalls or got["cycles"][0] <= (length + 2) * (count + 1) + 2
+    assert stalls or got["cycles"][0] <= (length + 1 + stages) * (count + 1) + 1 + stages
 
 
 def test_stops_without_fibers_take_a_cycle_each():

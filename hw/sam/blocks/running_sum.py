@@ -1,0 +1,83 @@
+"""The sum of one fiber after the other, in the register of an adder of one stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.arithmetic import ArithmeticUnit
+from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter
+from hw.lib.operation import Operation
+from hw.sam.step import TokenStep
+from hw.sam.token import LEVEL_BITS, Kind, token_stream
+
+BARE = Kind.EMPTY
+"""Stands for a stop that ends no fiber, in streams in which empty tokens have become values."""
+
+
+class RunningSum(wiring.Component):
+    """For each fiber its sum, then the stop that follows it, if there is one.
+
+    The first value of a fiber is copied, each later one put to what there is so far. The sum of an
+    empty fiber is the word 0. One token a cycle: a stop that follows a sum goes out while the next
+    value comes in.
+
+    Parameters: ``format`` of values; ``op``, which sums.
+
+    Members: ``i`` in: values; stops that end a fiber, and ``BARE`` for those that do not, with
+    their level among values; done. ``o`` out: sums; stops, one level lower, but for those of level
+    0; done.
+    """
+
+    def __init__(self, format: NumberFormat, op: Operation) -> None:
+        self._format = format
+        self._op = op
+        tokens = token_stream(format.width)
+        super().__init__({"i": In(tokens), "o": Out(tokens)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        step = TokenStep(m, inputs=[i], outputs=[o])
+        is_value = i.valid & (i.payload.kind == Kind.DATA)
+        level = i.payload.payload[:LEVEL_BITS]
+
+        # The sum so far is the unit's output register.
+        adds, started = Signal(), Signal()
+        unit = ArithmeticUnit(self._format, stages=1)
+        m.submodules.unit = EnableInserter(step.done & adds)(unit)
+        m.d.comb += [
+            unit.left.eq(unit.o),
+            unit.right.eq(i.payload.payload),
+            unit.operation.eq(Mux(started, self._op, Operation.PASS_RIGHT)),
+        ]
+
+        has_stop = Signal()  # the sum before it is given, the stop is not
+        stop_level = Signal(LEVEL_BITS)
+        with m.If(has_stop):
+            step.give(o, Kind.STOP, stop_level)
+            step.ready()
+        with m.If(is_value):
+            m.d.comb += adds.eq(1)
+            step.ready(i)
+        with m.Elif(i.valid & ~has_stop):
+            with m.Switch(i.payload.kind):
+                with m.Case(Kind.STOP):
+                    step.give(o, Kind.DATA, Mux(started, unit.o, 0))
+                with m.Case(BARE):
+                    step.give(o, Kind.STOP, level - 1)
+                with m.Default():
+                    step.give(o, Kind.DONE)
+            step.ready(i)
+        with m.If(step.done):
+            ends = ~has_stop & (i.payload.kind == Kind.STOP)
+            m.d.sync += [
+                started.eq(adds),
+                has_stop.eq(i.valid & ends & (level != 0)),
+                stop_level.eq(level - 1),
+            ]
+        return m
