@@ -234,7 +234,7 @@ def latency(name: str, entry: Entry, config: SamConfig) -> str:
     if kind is FunctionBlock:
         return "see [functions](#functions)"
     if kind is SparseAccumulator:
-        cycles = SparseAccumulator.latency(config.accumulator_words)
+        cycles = SparseAccumulator.latency(config.accumulator_words, config.alu_stages)
         return (
             f"{cycles} cycles from the stop that ends the sums to the first of them, with "
             f"{config.accumulator_words:,} `accumulator_words`"

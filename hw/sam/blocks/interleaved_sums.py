@@ -34,6 +34,9 @@ class InterleavedSums(wiring.Component):
     ``RunningSum``.
     """
 
+    LATENCY = 3
+    """Cycles from a stop to its sum, where both turns and the output wait for nothing."""
+
     def __init__(self, format: NumberFormat, op: Operation, stages: int) -> None:
         self._format = format
         self._op = op

@@ -23,7 +23,7 @@ from sw.runtime.sam.model import (
     values,
     write,
 )
-from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times
+from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times, turn_times
 from sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
@@ -66,12 +66,13 @@ def run_graph(
     settings: Mapping[tuple[str, str], int],
     limits: Limits | None = None,
     latencies: Mapping[str, int] = {},
+    turns: Mapping[str, int] = {},
 ) -> ModelRun:
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting; ``latencies``: of blocks by name, as ``timing.latencies`` has them; of
-    those left out 0. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
+    block and setting; ``latencies``, ``turns``: of blocks by name, as ``timing`` has them; of those
+    left out 0 and 1. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
     for streams too long to keep. O(tokens log tokens).
     """
     # Blocks that read the same stream share what is found out about it.
@@ -90,6 +91,7 @@ def run_graph(
         done = BLOCKS[block.type](site, {name: streams[at] for name, at in sources.items()})
         arrivals = {name: times[at] + QUEUE_CYCLES for name, at in sources.items()}
         steps = step_times(done.steps, arrivals)
+        steps = turn_times(done.steps, steps, turns.get(block.name, 1))
         for output, tokens in done.outputs.items():
             at = block.name, output
             streams[at] = Stream(tokens)

@@ -13,6 +13,7 @@ import numpy as np
 
 from hw.sam.block_types import DENSE
 from hw.sam.blocks.function_block import FunctionBlock
+from hw.sam.blocks.interleaved_sums import InterleavedSums
 from hw.sam.blocks.sparse_accumulator import SparseAccumulator
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
@@ -44,8 +45,18 @@ def _latency(block: Block, config: SamConfig) -> int:
             return FunctionBlock.latency(block["op"])
         case "spaccumulator":
             # With order 2, sums have a step of their own, after that of the stop they wait for.
-            return SparseAccumulator.latency(config.accumulator_words) - (block["order"] == 2)
+            latency = SparseAccumulator.latency(config.accumulator_words, config.alu_stages)
+            return latency - (block["order"] == 2)
+        case "reduce":
+            return 0 if config.alu_stages == 1 else InterleavedSums.LATENCY
     return 0
+
+
+def turns(graph: Graph, config: SamConfig) -> dict[str, int]:
+    """For blocks whose fibers take turns, how many are at work at a time; 1 for the others."""
+    return {
+        block.name: config.alu_stages if block.type == "reduce" else 1 for block in graph.blocks
+    }
 
 
 def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -58,7 +69,24 @@ def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.maximum.accumulate(earliest - number) + number
 
 
+def turn_times(steps: Steps, times: np.ndarray, turns: int) -> np.ndarray:
+    """The cycle of each step where ``turns`` fibers are at work at a time, from ``step_times``.
+
+    A fiber makes a step in ``turns`` cycles, and every ``turns``-th fiber waits for the one before.
+    """
+    if turns == 1:
+        return times
+    found = times.copy()
+    for turn in range(turns):
+        own = np.flatnonzero((steps.fibers >= 0) & (steps.fibers % turns == turn))
+        number = turns * np.arange(len(own))
+        found[own] = np.maximum.accumulate(times[own] - number) + number
+    return found
+
+
 def token_times(steps: Steps, times: np.ndarray, output: str, delay: int) -> np.ndarray:
-    """The cycle in which each token of an output is given."""
+    """The cycle in which each token of an output is given, one after the other."""
     places = steps.gives.get(output)
-    return (times if places is None else times[places]) + delay
+    given = times if places is None else times[places]
+    number = np.arange(len(given))
+    return np.maximum.accumulate(given - number) + number + delay

@@ -113,11 +113,14 @@ class Steps:
     gives
         by output, the step that gives each token; of an output that is left out, the step with the
         token's own number.
+    fibers
+        in blocks whose fibers take turns, the fiber that each step is for, -1 where it is for none.
     """
 
     count: int
     needs: Mapping[str, np.ndarray] = field(default_factory=dict)
     gives: Mapping[str, np.ndarray] = field(default_factory=dict)
+    fibers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)

@@ -102,4 +102,7 @@ def _reduce_steps(
         needed[total + two] = parents.last
         needed[-1] = len(crd) - 1
         needs["crd"] = np.maximum.accumulate(needed)
-    return Steps(count, needs, {"out_val": gives})
+    fibers = np.full(count, -1)
+    fibers[through[values.is_data] - 1] = values.fiber[values.is_data]
+    fibers[total] = values.fiber[values.stops]
+    return Steps(count, needs, {"out_val": gives}, fibers)
