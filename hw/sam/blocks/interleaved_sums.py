@@ -34,15 +34,17 @@ class InterleavedSums(wiring.Component):
     ``RunningSum``.
     """
 
-    LATENCY = 3
-    """Cycles from a stop to its sum, where both turns and the output wait for nothing."""
-
     def __init__(self, format: NumberFormat, op: Operation, stages: int) -> None:
         self._format = format
         self._op = op
         self._stages = stages
         tokens = token_stream(format.width)
         super().__init__({"i": In(tokens), "o": Out(tokens)})
+
+    @staticmethod
+    def latency(stages: int) -> int:
+        """Cycles from a stop to its sum, at least: it waits for its turn."""
+        return 3 if stages == 2 else 4
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -129,20 +131,29 @@ class _Waiting(wiring.Component):
         counts = [Signal(range(WAITING_TOKENS + 1), name=f"count_{n}") for n in range(self._turns)]
         heads = [Signal(range(WAITING_TOKENS), name=f"head_{n}") for n in range(self._turns)]
         tails = [Signal(range(WAITING_TOKENS), name=f"tail_{n}") for n in range(self._turns)]
-        newest, oldest, turn, following = (Signal(range(self._turns)) for _ in range(4))
+        newest, oldest, turn, read = (Signal(range(self._turns)) for _ in range(4))
         comes = self.i.valid & self.i.ready
         m.d.comb += [
-            following.eq(self._after(turn)),
             self.i.ready.eq(Array(counts)[newest] != WAITING_TOKENS),
             tokens.write_enable.eq(comes),
             tokens.write_address.eq(Cat(Array(tails)[newest], newest)),
             tokens.write_data.eq(self.i.payload),
             tokens.read_enable.eq(1),
-            tokens.read_address.eq(Cat(Array(heads)[following], following)),
-            self.token.eq(tokens.read_data),
+            tokens.read_address.eq(Cat(Array(heads)[read], read)),
             self.is_oldest.eq(turn == oldest),
         ]
-        m.d.sync += [turn.eq(following), self.valid.eq(Array(counts)[following] != 0)]
+        was_read, is_there = Signal.like(read), Signal()
+        m.d.sync += [
+            read.eq(self._after(read)),
+            was_read.eq(read),
+            is_there.eq(Array(counts)[read] != 0),
+        ]
+        # Block RAM is slow: a register behind it, unless the turn would be read before it is over.
+        m.d["comb" if self._turns == 2 else "sync"] += [
+            turn.eq(was_read),
+            self.valid.eq(is_there),
+            self.token.eq(tokens.read_data),
+        ]
         for number, (count, head, tail) in enumerate(zip(counts, heads, tails, strict=True)):
             enters = comes & (newest == number)
             leaves = self.taken & (turn == number)

@@ -48,7 +48,8 @@ def _latency(block: Block, config: SamConfig) -> int:
             latency = SparseAccumulator.latency(config.accumulator_words, config.alu_stages)
             return latency - (block["order"] == 2)
         case "reduce":
-            return 0 if config.alu_stages == 1 else InterleavedSums.LATENCY
+            stages = config.alu_stages
+            return 0 if stages == 1 else InterleavedSums.latency(stages)
     return 0
 
 
