@@ -38,9 +38,11 @@ class SamConfig(TargetConfig):
     skip
         intersections tell lookups which coordinates nobody needs.
     alu_stages
-        pipeline registers in an ALU: 1 to 8.
+        pipeline registers in an ALU, and in the adder of a reduction or an accumulator: 1 to 8.
     memory
         ``local``: a memory for each array; ``shared``: one memory behind an arbiter.
+    local_latency
+        cycles from a request to its answer, in a memory of an array's own: 1 or 2.
     memory_latency
         cycles from a request to its answer, in a shared memory: 1 to 256.
     memory_bandwidth
@@ -63,6 +65,7 @@ class SamConfig(TargetConfig):
     skip: bool = True
     alu_stages: int = 1
     memory: str = "local"
+    local_latency: int = 1
     memory_latency: int = 4
     memory_bandwidth: int = 2
     memory_in_flight: int = 8
@@ -84,6 +87,7 @@ class SamConfig(TargetConfig):
                 ("array_words", 16, 1 << 24),
                 ("accumulator_words", BITVECTOR_BITS, 1 << 22),
                 ("alu_stages", 1, 8),
+                ("local_latency", 1, 2),
                 ("memory_latency", 1, 256),
                 ("memory_bandwidth", 1, 8),
                 ("memory_in_flight", 1, 64),

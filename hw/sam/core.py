@@ -90,7 +90,7 @@ class SamCore(Core):
         config = self._config
         arrays = arrays_of(config, datapath.units)
         memory: Any = (
-            LocalArrays(arrays, config.index_bits)
+            LocalArrays(arrays, config.index_bits, config.local_latency)
             if config.memory == "local"
             else SharedArrays(
                 arrays,

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In
 
 from hw.lib.instanced import ResetInserter
 from hw.lib.memory import SharedMemory
+from hw.lib.stream.queue import Queue
 from hw.lib.stream.row_reader import RowReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows
 
@@ -18,16 +19,18 @@ class LocalArrays(wiring.Component):
     """For each array a memory, which is its block's during a run, and the host's otherwise.
 
     Parameters: ``arrays``, windows and whether their blocks write them, which needs rows of one
-    word; ``address_bits`` of ports, whose upper ones are ignored.
+    word; ``address_bits`` of ports, whose upper ones are ignored; ``latency``, cycles from a
+    request to its answer: 1, or 2 with registers behind the memories.
 
     Members: ``ports.WINDOW``, a ``ReadPort`` or ``WritePort`` in for each array;
     ``windows.WINDOW``, a ``WindowSignature`` in; ``busy`` in: a run is going on; ``reset`` in:
     forgets requests under way.
     """
 
-    def __init__(self, arrays: Arrays, address_bits: int) -> None:
+    def __init__(self, arrays: Arrays, address_bits: int, latency: int = 1) -> None:
         self._arrays = tuple(arrays)
         self._address_bits = address_bits
+        self._latency = latency
         super().__init__(
             {
                 "ports": In(array_ports(self._arrays, address_bits)),
@@ -55,5 +58,12 @@ class LocalArrays(wiring.Component):
                 reader = RowReader(window, self._address_bits)
                 m.submodules[f"{window.name}_reader"] = ResetInserter(self.reset)(reader)
                 wiring.connect(m, reader.core, memory.core)
-                wiring.connect(m, reader.port, wiring.flipped(port))
+                wiring.connect(m, reader.port.address, wiring.flipped(port.address))
+                answer = reader.port.data
+                if self._latency == 2:
+                    queue = Queue(answer.payload.shape(), 2)
+                    m.submodules[f"{window.name}_answers"] = ResetInserter(self.reset)(queue)
+                    wiring.connect(m, answer, queue.i)
+                    answer = queue.o
+                wiring.connect(m, answer, wiring.flipped(port.data))
         return m

@@ -16,6 +16,7 @@ from hw.sam.config import SamConfig
         ("array_words", 16, 1 << 24),
         ("accumulator_words", 32, 1 << 22),
         ("alu_stages", 1, 8),
+        ("local_latency", 1, 2),
         ("memory_latency", 1, 256),
         ("memory_bandwidth", 1, 8),
         ("memory_in_flight", 1, 64),

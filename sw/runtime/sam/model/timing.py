@@ -22,9 +22,6 @@ from sw.runtime.sam.model.tokens import Steps
 QUEUE_CYCLES = 1
 """From the cycle in which a token is given to that in which its reader sees it."""
 
-LOCAL_MEMORY_CYCLES = 1
-"""From a request to the data, with a memory for each array."""
-
 
 def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
     """For each block, the cycles from a step of it to its tokens, beyond those of queues."""
@@ -32,7 +29,7 @@ def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
 
 
 def _latency(block: Block, config: SamConfig) -> int:
-    memory = config.memory_latency if config.memory == "shared" else LOCAL_MEMORY_CYCLES
+    memory = config.memory_latency if config.memory == "shared" else config.local_latency
     match block.type:
         case "fiberlookup":
             # Segments, then coordinates.
