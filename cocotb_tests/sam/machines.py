@@ -60,6 +60,21 @@ def machines() -> dict[str, Sample]:
             "X",
             lambda b, c, d: b + c * d,
         ),
+        "pipelined": Sample(
+            resolve(
+                SamConfig(
+                    expression=SUITE["mat_vecmul_ij"],
+                    index_bits=9,
+                    array_words=64,
+                    queue_depth=4,
+                    alu_stages=4,
+                    local_latency=2,
+                )
+            ),
+            {"B": (7, 9), "c": (9,)},
+            "x",
+            np.matmul,
+        ),
     }
 
 

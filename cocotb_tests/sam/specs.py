@@ -134,23 +134,38 @@ def _value_blocks(name: str) -> dict[str, Spec]:
         found[f"alu_{op}"] = Spec(
             partial(Alu, format, stages, op), partial(cases.alu, format=name, code=code)
         )
-    for code, has_crd in (
-        (Operation.ADD, False),
-        (Operation.ADD, True),
-        (Operation.MAX, True),
+    for code, has_crd, stages in (
+        (Operation.ADD, False, 1),
+        (Operation.ADD, True, 1),
+        (Operation.MAX, True, 1),
+        (Operation.ADD, True, 4),
+        (Operation.MAX, False, 2),
     ):
         op = code.name.lower()
-        found[f"reduce_{op}" + "_owed" * has_crd] = Spec(
-            partial(Reduce, format, op, WIDTH if has_crd else None),
+        found[f"reduce_{op}" + "_owed" * has_crd + _pipelined(stages)] = Spec(
+            partial(Reduce, format, op, WIDTH if has_crd else None, stages),
             partial(cases.reduce, format=name, code=code, has_crd=has_crd),
         )
-    for full in ((False,), (True,), (False, False), (True, True), (False, True), (True, False)):
+    for full, stages in (
+        ((False,), 1),
+        ((True,), 1),
+        ((False, False), 1),
+        ((True, True), 1),
+        ((False, True), 1),
+        ((True, False), 1),
+        ((False,), 4),
+        ((False, True), 2),
+    ):
         ending = "".join("_full" if one else "_sparse" for one in full)
-        found[f"accumulator{ending}"] = Spec(
-            partial(SparseAccumulator, format, WIDTH, len(full), ACCUMULATOR_WORDS, full),
+        found[f"accumulator{ending}" + _pipelined(stages)] = Spec(
+            partial(SparseAccumulator, format, WIDTH, len(full), ACCUMULATOR_WORDS, full, stages),
             partial(cases.accumulate, format=name, full=full),
         )
     return found
+
+
+def _pipelined(stages: int) -> str:
+    return f"_of_{stages}_stages" if stages > 1 else ""
 
 
 def _float_blocks() -> dict[str, Spec]:

@@ -17,7 +17,6 @@ from tests.hw.sam.arrays import (
     simulate,
 )
 
-
 LATENCIES = pytest.mark.parametrize("latency", [1, 2])
 
 
