@@ -31,6 +31,8 @@ class SamConfig(TargetConfig):
         width of coordinates and references: 8 to 32.
     queue_depth
         tokens that the queue in front of every input holds: 2 to 1024.
+    stream_latency
+        cycles from the one that gives a token to the one in which its reader sees it: 1 or 2.
     array_words
         rows of each array: segments, coordinates, words of bitvectors, values.
     accumulator_words
@@ -60,6 +62,7 @@ class SamConfig(TargetConfig):
     format: str = "float32"
     index_bits: int = 32
     queue_depth: int = 32
+    stream_latency: int = 1
     array_words: int = 1 << 18
     accumulator_words: int = 1 << 17
     skip: bool = True
@@ -84,6 +87,7 @@ class SamConfig(TargetConfig):
             (
                 ("index_bits", 8, 32),
                 ("queue_depth", 2, 1024),
+                ("stream_latency", 1, 2),
                 ("array_words", 16, 1 << 24),
                 ("accumulator_words", BITVECTOR_BITS, 1 << 22),
                 ("alu_stages", 1, 8),

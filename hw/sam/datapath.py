@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.queue import Queue
 from hw.sam.config import SamConfig
 from hw.sam.memory.arrays import array_ports
 from hw.sam.memory_map import arrays_of
@@ -61,6 +62,17 @@ class Datapath(wiring.Component):
         if any(unit.arrays for unit in units):
             signature["ports"] = Out(array_ports(arrays_of(config, units), config.index_bits))
         super().__init__(signature | members)
+
+    def given_by(self, m: Module, component: Any, name: str, output: str) -> Any:
+        """What an output of a block or unit called ``name`` gives, as the streams' latency has it:
+        with 2 cycles from registers, which end the way through its logic."""
+        source = getattr(component, output)
+        if self.config.stream_latency == 1:
+            return source
+        queue = Queue(source.payload.shape(), 2)
+        m.submodules[f"given_{name}_{output}"] = queue
+        wiring.connect(m, source, queue.i)
+        return queue.o
 
     def connect_units(self, m: Module, components: Sequence[Any]) -> None:
         """Everything but streams, of the component of each unit, whose members have the names of

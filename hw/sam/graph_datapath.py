@@ -49,11 +49,11 @@ class GraphDatapath(Datapath):
         self, m: Module, graph: Graph, blocks: dict[str, Any], name: str, output: str
     ) -> None:
         """A queue for each reader of an output."""
-        source = getattr(blocks[name], output)
         edges = graph.readers.get((name, output), ())
         if not edges:
-            m.d.comb += source.ready.eq(1)
+            m.d.comb += getattr(blocks[name], output).ready.eq(1)
             return
+        source = self.given_by(m, blocks[name], name, output)
         width = len(source.payload.payload)
         sources = [source]
         if len(edges) > 1:

@@ -46,11 +46,14 @@ class Fabric(Datapath):
             m.submodules[name] = units[name]
         self.connect_units(m, list(units.values()))
 
+        given = {
+            (name, output): self.given_by(m, units[name], name, output)
+            for name, kind in kinds.items()
+            for output in kind.outputs
+        }
         listens = sources(kinds)
         # For each output, whether those that may listen to it let it go on.
-        passes: dict[tuple[str, str], list[Value]] = {
-            (name, output): [] for name, kind in kinds.items() for output in kind.outputs
-        }
+        passes: dict[tuple[str, str], list[Value]] = {source: [] for source in given}
         for place, field in enumerate(fields(kinds)):
             choice = self.configuration[str(place)]
             if field.input is None:
@@ -62,12 +65,12 @@ class Fabric(Datapath):
                 getattr(units[field.unit], field.input),
                 f"{field.unit}_{field.input}",
                 choice,
-                [getattr(units[unit], output) for unit, output in outputs],
+                [given[source] for source in outputs],
             )
             for number, source in enumerate(outputs):
                 passes[source].append(~holds[number])
-        for (name, output), listeners in passes.items():
-            m.d.comb += getattr(units[name], output).ready.eq(Cat(*listeners).all())
+        for source, listeners in passes.items():
+            m.d.comb += given[source].ready.eq(Cat(*listeners).all())
         return m
 
     def _listen(

@@ -13,6 +13,7 @@ from hw.sam.config import SamConfig
     [
         ("index_bits", 8, 32),
         ("queue_depth", 2, 1024),
+        ("stream_latency", 1, 2),
         ("array_words", 16, 1 << 24),
         ("accumulator_words", 32, 1 << 22),
         ("alu_stages", 1, 8),

@@ -14,7 +14,7 @@ from hw.sam.memory_map import memory_map, settings_rows
 from hw.sam.unit import settings_of
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.runtime.sam.model.streams import ModelRun, run_graph
-from sw.runtime.sam.model.timing import latencies, turns
+from sw.runtime.sam.model.timing import timing
 from sw.runtime.sam.model.tokens import Limits
 
 
@@ -42,16 +42,8 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
     limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
-    run = run_graph(
-        graph,
-        config.format,
-        arrays,
-        settings,
-        limits,
-        latencies(graph, config),
-        turns(graph, config),
-    )
-    return graph, run
+    cycles = timing(graph, config)
+    return graph, run_graph(graph, config.format, arrays, settings, limits, cycles)
 
 
 def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) -> MachineRun:

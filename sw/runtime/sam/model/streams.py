@@ -23,7 +23,7 @@ from sw.runtime.sam.model import (
     values,
     write,
 )
-from sw.runtime.sam.model.timing import QUEUE_CYCLES, step_times, token_times, turn_times
+from sw.runtime.sam.model.timing import Timing, step_times, token_times, turn_times
 from sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
@@ -65,16 +65,16 @@ def run_graph(
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
     limits: Limits | None = None,
-    latencies: Mapping[str, int] = {},
-    turns: Mapping[str, int] = {},
+    timing: Timing | None = None,
 ) -> ModelRun:
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting; ``latencies``, ``turns``: of blocks by name, as ``timing`` has them; of those
-    left out 0 and 1. Raises ``ModelError`` that names the block at fault, and ``CapacityError``
-    for streams too long to keep. O(tokens log tokens).
+    block and setting; ``timing``: what blocks take beyond a cycle a step. Raises ``ModelError``
+    that names the block at fault, and ``CapacityError`` for streams too long to keep. O(tokens log
+    tokens).
     """
+    timing = timing or Timing()
     # Blocks that read the same stream share what is found out about it.
     streams: dict[tuple[str, str], Stream] = {}
     times: dict[tuple[str, str], np.ndarray] = {}
@@ -89,13 +89,13 @@ def run_graph(
         }
         site = Site(block, format, arrays, settings, limits or Limits())
         done = BLOCKS[block.type](site, {name: streams[at] for name, at in sources.items()})
-        arrivals = {name: times[at] + QUEUE_CYCLES for name, at in sources.items()}
+        arrivals = {name: times[at] + timing.streams for name, at in sources.items()}
         steps = step_times(done.steps, arrivals)
-        steps = turn_times(done.steps, steps, turns.get(block.name, 1))
+        steps = turn_times(done.steps, steps, timing.turns.get(block.name, 1))
         for output, tokens in done.outputs.items():
             at = block.name, output
             streams[at] = Stream(tokens)
-            times[at] = token_times(done.steps, steps, output, latencies.get(block.name, 0))
+            times[at] = token_times(done.steps, steps, output, timing.latencies.get(block.name, 0))
         written |= {f"{block.name}_{name}": words for name, words in done.written.items()}
         counts |= {f"{block.name}_{name}": count for name, count in done.counts.items()}
         if not block.outputs:

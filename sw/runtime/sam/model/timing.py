@@ -8,6 +8,7 @@ them a run takes longer, or, with skipping, less.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,13 +20,31 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from sw.runtime.sam.model.tokens import Steps
 
-QUEUE_CYCLES = 1
-"""From the cycle in which a token is given to that in which its reader sees it."""
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles of blocks by name.
+
+    latencies
+        from a step to its tokens, 0 for blocks left out.
+    turns
+        how many fibers are at work at a time, in blocks whose fibers take turns.
+    streams
+        from the cycle in which a token is given to that in which its reader sees it.
+    """
+
+    latencies: Mapping[str, int] = field(default_factory=dict)
+    turns: Mapping[str, int] = field(default_factory=dict)
+    streams: int = 1
 
 
-def latencies(graph: Graph, config: SamConfig) -> dict[str, int]:
-    """For each block, the cycles from a step of it to its tokens, beyond those of queues."""
-    return {block.name: _latency(block, config) for block in graph.blocks}
+def timing(graph: Graph, config: SamConfig) -> Timing:
+    """What the hardware of ``graph`` takes."""
+    return Timing(
+        {block.name: _latency(block, config) for block in graph.blocks},
+        {block.name: config.alu_stages for block in graph.blocks if block.type == "reduce"},
+        config.stream_latency,
+    )
 
 
 def _latency(block: Block, config: SamConfig) -> int:
@@ -48,13 +67,6 @@ def _latency(block: Block, config: SamConfig) -> int:
             stages = config.alu_stages
             return 0 if stages == 1 else InterleavedSums.latency(stages)
     return 0
-
-
-def turns(graph: Graph, config: SamConfig) -> dict[str, int]:
-    """For blocks whose fibers take turns, how many are at work at a time; 1 for the others."""
-    return {
-        block.name: config.alu_stages if block.type == "reduce" else 1 for block in graph.blocks
-    }
 
 
 def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -17,7 +17,7 @@ from sw.golden.words import from_words, to_words
 from sw.program.rows import MachineRun, Rows
 from sw.runtime.sam.model.interpreter import interpret, machine_run
 from sw.runtime.sam.model.streams import run_graph
-from sw.runtime.sam.model.timing import latencies, step_times, token_times
+from sw.runtime.sam.model.timing import step_times, timing, token_times, turn_times
 from sw.runtime.sam.model.tokens import ModelError, Steps
 from sw.workloads.tensor.parser import parse
 
@@ -113,10 +113,12 @@ def test_cycles_are_the_longest_way_of_the_last_token():
     assert run(slower).cycles == run().cycles + 2
     shared = replace(CONFIG, memory="shared", memory_latency=10)
     assert run(shared).cycles == run().cycles + 3 * 9
+    assert run(replace(CONFIG, local_latency=2)).cycles == run().cycles + 3
+    assert run(replace(CONFIG, stream_latency=2)).cycles == run().cycles + 7
 
 
 def test_latencies_are_what_components_say():
-    assert latencies(GRAPH, CONFIG) == {
+    assert timing(GRAPH, CONFIG).latencies == {
         "root": 0,
         "b_i": 2,
         "sig": 0,
@@ -128,6 +130,15 @@ def test_latencies_are_what_components_say():
         "y_i": 0,
         "y": 0,
     }
+
+
+def test_fibers_that_take_turns():
+    """Fibers 0 and 2 have the turn that fiber 1 has not; step 4 is for none."""
+    steps = Steps(7, fibers=np.array([0, 0, 1, 1, -1, 2, 2]))
+    times = np.array([3, 4, 5, 6, 7, 8, 20])
+    assert turn_times(steps, times, 2).tolist() == [3, 5, 5, 7, 7, 8, 20]
+    assert turn_times(steps, times, 1) is times
+    assert turn_times(steps, times, 5).tolist() == [3, 8, 5, 10, 7, 8, 20]
 
 
 def test_a_step_waits_for_its_tokens_and_for_the_step_before():
