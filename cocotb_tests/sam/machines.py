@@ -69,6 +69,7 @@ def machines() -> dict[str, Sample]:
                     queue_depth=4,
                     alu_stages=4,
                     local_latency=2,
+                    stream_latency=2,
                 )
             ),
             {"B": (7, 9), "c": (9,)},

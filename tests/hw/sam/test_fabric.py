@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hw.sam.fabric.encoding import Encoded, encode
@@ -32,6 +34,7 @@ POOL = {
     "valwrite": 1,
 }
 CONFIG = small(None, fabric=POOL)
+PIPELINED = replace(CONFIG, alu_stages=3, local_latency=2, stream_latency=2)
 
 
 def configure(driver: HostDriver, graph: Graph, size: int = 0) -> Encoded:
@@ -51,8 +54,9 @@ def silent(driver: HostDriver, encoded: Encoded) -> bool:
     )
 
 
-def test_one_graph_after_another():
-    driver, _ = machine(CONFIG)
+@pytest.mark.parametrize("config, latency", [(CONFIG, 6), (PIPELINED, 6 + 2 + 1 + 4)])
+def test_one_graph_after_another(config, latency):
+    driver, _ = machine(config)
 
     encoded = configure(driver, DOUBLE, size=5)
     driver.write_window("arrayvals_0_vals", column([3, 1, 4, 1, 5]))
@@ -61,7 +65,7 @@ def test_one_graph_after_another():
     counters = driver.counters()
     assert counters["tokens_alu_0_out_val"] == 7
     assert counters["valwrite_0_entries"] == 5
-    assert driver.cycles() == 7 + 6
+    assert driver.cycles() == 7 + latency
     assert silent(driver, encoded)
 
     encoded = configure(driver, INTERSECTION)
