@@ -62,7 +62,11 @@ class Line(Protocol):
 
 
 class _Unanswered(Exception):
-    """What came in place of a response: nothing, or something else."""
+    """What came in place of a response: nothing, or something else. ``right``: what must be."""
+
+    def __init__(self, problem: str, right: str) -> None:
+        super().__init__(problem)
+        self.right = right
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,9 @@ class FramePort:
         except _Unanswered as problem:
             self._tries += 1
             if self._tries == MOST_TRIES:
-                raise self._fail(f"{problem}, {MOST_TRIES} times in a row") from None
+                raise self._fail(
+                    f"{problem}, {MOST_TRIES} times in a row: {problem.right}"
+                ) from None
             self._wait_for_silence()
             for request in self._requests:
                 self._line.send(request.frame)
@@ -200,11 +206,10 @@ class FramePort:
                 answers = sum(response_bytes(each.count) for each in self._requests)
                 more = self._line.receive(self._line.latency + self._seconds(answers))
                 if not more:
-                    part = "part of an answer" if self._received else "no answer"
-                    raise _Unanswered(self._wrong_port(part))
+                    raise self._wrong_port("part of an answer" if self._received else "no answer")
                 self._received += more
         except ValueError as error:
-            raise _Unanswered(self._wrong_port(f"an answer with a {error}")) from None
+            raise self._wrong_port(f"an answer with a {error}") from None
         return response
 
     def _take(self, response: Response) -> None:
@@ -219,8 +224,8 @@ class FramePort:
         executed = writes - (self._last_write - response.last) % _TAGS
         if executed < 0:
             raise _Unanswered(
-                "the board has not executed the writes before: it was reset, or another program "
-                "uses it"
+                "an answer of a board that has not executed the writes before",
+                "must not be reset, nor used by another program",
             )
         for _ in range(executed):
             self._requests.popleft()
@@ -238,15 +243,18 @@ class FramePort:
         while more := self._line.receive(silence):
             stray += len(more)
             if stray > _MOST_STRAY_BYTES:
-                raise self._fail(self._wrong_port("bytes without an end"))
+                problem = self._wrong_port("bytes without an end")
+                raise self._fail(f"{problem}: {problem.right}")
 
     def _seconds(self, answers: int) -> float:
         """That requests, and so many bytes of answers, take on the line."""
         requests = sum(len(each.frame) for each in self._requests)
         return (requests + answers) * _BYTE_BITS / self._line.baud
 
-    def _wrong_port(self, problem: str) -> str:
-        return f"{problem} at {self._line.baud} baud: must be a board built for this baud rate"
+    def _wrong_port(self, problem: str) -> _Unanswered:
+        return _Unanswered(
+            f"{problem} at {self._line.baud} baud", "must be a board built for this baud rate"
+        )
 
     def _fail(self, text: str) -> LinkError:
         self._requests.clear()

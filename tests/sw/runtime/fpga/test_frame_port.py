@@ -19,7 +19,7 @@ from tests.support.faulty_line import FaultyLine
 
 BASE = 0x4000_0000
 START = np.array([1], np.uint32)
-WRONG_PORT = "at 1000000 baud: must be a board built for this baud rate"
+WRONG_PORT = "must be a board built for this baud rate"
 
 
 def fake_line(**machine: int) -> FakeLine:
@@ -146,20 +146,44 @@ def test_faults_are_found_and_mended(faults: list[tuple[int, str]], sizes: list[
         assert machine.starts == seed + 1
 
 
+def test_answers_that_come_later_than_they_should_are_each_taken_for_their_own() -> None:
+    class Late(FakeLine):
+        """Says nothing twice before each answer."""
+
+        silent = 2
+
+        def receive(self, seconds: float) -> bytes:
+            self.silent -= 1
+            if self._answers and self.silent >= 0:
+                return b""
+            self.silent = 2
+            return super().receive(seconds)
+
+    machine = FakeMachine()
+    port = FramePort(Late(FakeBoard(machine)))
+    for seed in range(5):
+        port.write_words(BASE, numbers(600, seed))
+        port.write_words(Register.CONTROL, START)
+        assert np.array_equal(port.read_words(BASE, 600), numbers(600, seed))
+    assert machine.starts == 5
+
+
 def test_no_board() -> None:
     line = fake_line()
-    with refused(f"fake line: no answer {WRONG_PORT}, 6 times in a row"):
+    with refused(f"fake line: no answer at 1000000 baud, 6 times in a row: {WRONG_PORT}"):
         FramePort(FaultyLine(line, lambda byte: b""))
     assert line.seconds < 5
 
 
 def test_a_board_of_another_rate() -> None:
-    with refused(f"fake line: an answer with a wrong check {WRONG_PORT}, 6 times in a row"):
+    with refused(
+        f"fake line: an answer with a wrong check at 1000000 baud, 6 times in a row: {WRONG_PORT}"
+    ):
         FramePort(Babbling(lambda: b"\x00" * 7))
 
 
 def test_what_never_falls_silent() -> None:
-    with refused(f"fake line: bytes without an end {WRONG_PORT}"):
+    with refused(f"fake line: bytes without an end at 1000000 baud: {WRONG_PORT}"):
         FramePort(Babbling(lambda: b"U" * 100, pauses=False))
 
 
@@ -188,7 +212,7 @@ def test_a_cable_that_is_pulled_out_ends_every_method() -> None:
     port.write_words(BASE, numbers(5))
     port.finish()
     script.on = True
-    text = f"fake line: no answer {WRONG_PORT}, 6 times in a row"
+    text = f"fake line: no answer at 1000000 baud, 6 times in a row: {WRONG_PORT}"
     with refused(text):
         port.read_words(BASE, 5)
     waited = line.seconds
@@ -212,8 +236,8 @@ def test_a_board_that_was_reset_is_noticed() -> None:
     port.finish()
     line.board.last = 0
     with refused(
-        "fake line: the board has not executed the writes before: it was reset, or another "
-        "program uses it, 6 times in a row"
+        "fake line: an answer of a board that has not executed the writes before, 6 times in a "
+        "row: must not be reset, nor used by another program"
     ):
         port.read_words(BASE, 5)
 

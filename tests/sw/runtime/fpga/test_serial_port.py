@@ -95,8 +95,8 @@ class Fault:
 def test_a_board_that_does_not_answer() -> None:
     with at_serial_port(board(), lambda message: b"") as device:
         with refused(
-            f"{device}: no answer at 9600 baud: must be a board built for this baud rate, "
-            "6 times in a row"
+            f"{device}: no answer at 9600 baud, 6 times in a row: must be a board built for this "
+            "baud rate"
         ):
             SerialPort(device, 9600)
 
