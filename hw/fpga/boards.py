@@ -177,8 +177,9 @@ def _leds(platform: Any) -> Iterator[Pin]:
     for number in sorted(number for kind, number in platform.resources if kind == "led"):
         with suppress(ResourceError):
             free.append(platform.request("led", number, dir="-"))
-    for at, led in enumerate(free[:LEDS]):
-        yield from _pins(f"leds[{at}]", led)
+    shown = free[:LEDS]
+    for at, led in enumerate(shown):
+        yield from _pins(f"leds[{at}]" if len(shown) > 1 else "leds", led)
 
 
 def _pins(port: str, resource: Any) -> Iterator[Pin]:

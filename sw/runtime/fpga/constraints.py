@@ -29,7 +29,7 @@ def pin_constraints(board: Board) -> str:
         lines += [
             _create_clock(board),
             "set_false_path -from [get_ports rx]",
-            "set_false_path -to [get_ports {tx leds[*]}]" if board.leds else _FALSE_TX,
+            "set_false_path -to [get_ports {tx leds*}]" if board.leds else _FALSE_TX,
         ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -45,7 +45,7 @@ def timing_constraints(board: Board, clock: Clock) -> str:
     lines += [
         "derive_clock_uncertainty",
         "set_false_path -from [get_ports rx]",
-        "set_false_path -to [get_ports {tx leds[*]}]" if board.leds else _FALSE_TX,
+        "set_false_path -to [get_ports {tx leds*}]" if board.leds else _FALSE_TX,
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -44,6 +44,10 @@ def test_clocks_of_two_pins() -> None:
     assert [(pin.port, pin.site) for pin in versa.clock] == [("clock_p", "P3")]
 
 
+def test_one_led_is_not_a_bus() -> None:
+    assert [led.port for led in find_board("icesugar_nano").leds] == ["leds"]
+
+
 def test_leds_on_pins_of_the_serial_port_are_left_out() -> None:
     assert find_board("colorlight_5a75b_r7_0").leds == ()
 
