@@ -109,20 +109,21 @@ def leading_zeros(m: Module, value: Value) -> Value:
 
     A number of n bits; for 0 its greatest.
     """
-    bits = (len(value) - 1).bit_length()
-    # Of groups of 1, 2, 4, … bits, highest first: whether a bit is set, and the leading zeros.
-    groups = [(value[place], Const(0, 0)) for place in reversed(range(len(value)))]
-    groups += [(Const(0, 1), Const(0, 0))] * ((1 << bits) - len(value))
-    for level in range(bits):
-        pairs = zip(groups[::2], groups[1::2], strict=True)
-        groups = [
-            (
-                named(m, f"is_set_{level}_{place}", high_set | low_set),
-                named(m, f"zeros_{level}_{place}", Cat(Mux(high_set, high, low), ~high_set)),
-            )
-            for place, ((high_set, high), (low_set, low)) in enumerate(pairs)
-        ]
-    return groups[0][1]
+    missing = (1 << (len(value) - 1).bit_length()) - len(value)
+    _, zeros = _any_and_zeros(m, Cat(Const(0, missing), value), "zeros")
+    return zeros
+
+
+def _any_and_zeros(m: Module, value: Value, name: str) -> tuple[Value, Value]:
+    """Whether a bit of 2**n bits is set, n > 0, and the leading zeros as in ``leading_zeros``."""
+    half = len(value) // 2
+    low, high = value[:half], value[half:]
+    if half == 1:
+        return value.any(), ~high
+    low_set, low_zeros = _any_and_zeros(m, low, f"{name}_0")
+    high_set, high_zeros = _any_and_zeros(m, high, f"{name}_1")
+    zeros = Cat(Mux(high_set, high_zeros, low_zeros), ~high_set)
+    return named(m, f"{name}_any", low_set | high_set), named(m, name, zeros)
 
 
 def clamp(value: Value, bits: int) -> Value:

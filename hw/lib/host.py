@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -131,8 +131,16 @@ class HostPort(wiring.Component):
             accept.eq(~held | serve),
             self.host.request.ready.eq(accept),
         ]
+        # Whether a request is for a window is found as it comes: the way from here to the memories
+        # is long.
+        named_windows = Signal(len(self._map.windows))
+        coming = self.host.request.payload
         with m.If(accept):
-            m.d.sync += [held.eq(self.host.request.valid), request.eq(self.host.request.payload)]
+            m.d.sync += [
+                held.eq(self.host.request.valid),
+                request.eq(coming),
+                named_windows.eq(Cat(_names(coming.address, each) for each in self._map.windows)),
+            ]
 
         read = Signal()
         write = Signal()
@@ -142,7 +150,7 @@ class HostPort(wiring.Component):
         m.d.sync += answered.eq(read)
         answers = [
             self._serve_registers(m, request, read, write),
-            *self._serve_windows(m, request, write),
+            *self._serve_windows(m, request, write, named_windows),
         ]
         m.d.comb += [
             responses.w_en.eq(answered),
@@ -189,23 +197,19 @@ class HostPort(wiring.Component):
                     m.d.sync += answer.eq(high)
         return answer
 
-    def _serve_windows(self, m: Module, request: Any, write: Any) -> list[Any]:
-        """The word of each window a cycle later, 0 where the request is for another place."""
+    def _serve_windows(self, m: Module, request: Any, write: Any, named: Any) -> list[Any]:
+        """The word of each window a cycle later, 0 where the request is for another place.
+
+        ``named``: for each window, whether it has the word that the request is for.
+        """
         words = []
-        for window in self._map.windows:
+        for number, window in enumerate(self._map.windows):
             bus = getattr(self.windows, window.name)
-            row_start, base_start = window.lane_bits, window.lane_bits + window.row_bits
-            row = request.address[row_start:base_start]
-            lane = request.address[:row_start]
+            row, lane = _row_and_lane(request.address, window)
             chosen = Signal(name=f"{window.name}_chosen")
             was_chosen = Signal(name=f"{window.name}_was_chosen")
             m.d.comb += [
-                chosen.eq(
-                    (request.address[base_start:] == window.base >> base_start)
-                    & (row < window.rows)
-                    & (lane < window.words)
-                    & ~self.busy
-                ),
+                chosen.eq(named[number] & ~self.busy),
                 bus.row.eq(row),
                 bus.lane.eq(lane),
                 bus.selected.eq(chosen),
@@ -215,3 +219,16 @@ class HostPort(wiring.Component):
             m.d.sync += was_chosen.eq(chosen)
             words.append(Mux(was_chosen, bus.read_data, 0))
         return words
+
+
+def _row_and_lane(address: Value, window: Window) -> tuple[Value, Value]:
+    row_start, base_start = window.lane_bits, window.lane_bits + window.row_bits
+    return address[row_start:base_start], address[:row_start]
+
+
+def _names(address: Value, window: Window) -> Value:
+    """Whether ``address`` is that of a word of ``window``."""
+    row, lane = _row_and_lane(address, window)
+    base_start = window.lane_bits + window.row_bits
+    is_inside = (row < window.rows) & (lane < window.words)
+    return (address[base_start:] == window.base >> base_start) & is_inside

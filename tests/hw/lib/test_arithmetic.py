@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from hw.lib.arithmetic import ArithmeticUnit
+from hw.lib.cut_points import TECHNOLOGIES
 from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
 from hw.lib.operation import Operation
 from sw.runtime.verilate import lint
@@ -125,10 +126,11 @@ def test_lint(name: str) -> None:
         assert lint(convert(ArithmeticUnit(parse_format(name), depth), "unit"), "unit") == []
 
 
+@pytest.mark.parametrize("technology", TECHNOLOGIES)
 @pytest.mark.parametrize("format", [FloatFormat(3, 2), FixedFormat(5, 1)], ids=str)
-def test_every_depth_has_the_latency_it_claims(format: NumberFormat) -> None:
+def test_every_depth_has_the_latency_it_claims(format: NumberFormat, technology: str) -> None:
     depths = range(1, 11)
-    model = Units({f"unit_{depth}": ArithmeticUnit(format, depth) for depth in depths})
+    model = Units({f"unit_{depth}": ArithmeticUnit(format, depth, technology) for depth in depths})
     a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
     for operation in COMPUTED:
         results = model.run(left=a, right=b, operation=operation.value)
