@@ -215,12 +215,13 @@ async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
     port = await open_port(dut)
     config = config_under_test()
     data = np.arange(config.data_rows * config.banks).reshape(config.data_rows, -1) % 100
+    wait = [NOP] * (config.load_latency - 1)
     instructions = [
         load(1, 0, 3),
-        NOP,
+        *wait,
         store(2, {0: 0, 3: 0}),
         load(2, 0, 1, 3),
-        NOP,
+        *wait,
         store(5, {0: 1, 1: 0, 3: 1}),
         HALT,
     ]

@@ -11,8 +11,8 @@ from tests.support.commands import refusal
 from tests.support.dag_files import CONFIG
 
 FIELDS = (
-    "depth, banks, registers, format, output_interconnect, pe_stages, instruction_words, "
-    "data_rows, overlap"
+    "depth, banks, registers, format, output_interconnect, pe_stages, technology, "
+    "fetch_stages, write_stages, fault_stages, instruction_words, data_rows, overlap"
 )
 
 FORMATS = (
@@ -31,7 +31,10 @@ OVERRIDES = {
     "depth=1.5": ": depth = 1.5: must be a whole number from 1 to 4",
     "depth=true": ": depth = True: must be a whole number from 1 to 4",
     "registers=7": ": registers = 7: must be a whole number from 8 to 256",
-    "pe_stages=0": ": pe_stages = 0: must be a whole number from 1 to 8",
+    "pe_stages=0": ": pe_stages = 0: must be a whole number from 1 to 10",
+    "technology=paper": ": technology = 'paper': must be one of fpga, silicon",
+    "fetch_stages=2": ": fetch_stages = 2: must be a whole number from 3 to 5",
+    "write_stages=2": ": write_stages = 2: must be a whole number from 0 to 1",
     "data_rows=1": ": data_rows = 1: must be a whole number from 4 to 1048576",
     "instruction_words=0": ": instruction_words = 0: must be a whole number from 4 to 1048576",
     "overlap=maybe": ": overlap = 'maybe': must be true or false",
