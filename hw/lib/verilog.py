@@ -15,10 +15,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced, Key, instance_of, ports_of
+from hw.lib.memory_size import MemorySize
 from hw.lib.ram import Ram, TwoPortRam
 
 _RAM = """
-module ram_{rows}x{width}(clk, address, read_enable, write_enable, write_data, read_data);
+module {name}(clk, address, read_enable, write_enable, write_data, read_data);
   input clk;
   input [{address_top}:0] address;
   input read_enable;
@@ -36,7 +37,7 @@ endmodule
 """
 
 _TWO_PORT_RAM = """
-module two_port_ram_{rows}x{width}(clk, read_address, read_enable, read_data,
+module {name}(clk, read_address, read_enable, read_data,
     write_address, write_enable, write_data);
   input clk;
   input [{address_top}:0] read_address;
@@ -72,20 +73,21 @@ class _Modules:
 
     def __init__(self, top: str) -> None:
         self._top = top
-        self._one_port: set[tuple[int, int]] = set()
-        self._two_port: set[tuple[int, int]] = set()
+        self._memories: set[MemorySize] = set()
         self._modules: dict[Key, tuple[str, set[str]]] = {}
         self._kinds: Counter[str] = Counter()
         self._defining: wiring.Component | None = None
         self._rtlil: list[str] = []
 
     def get_ram(self, ram: Ram) -> Instance:
-        self._one_port.add((ram.rows, ram.width))
-        return instance_of(ram, f"ram_{ram.rows}x{ram.width}", ["clk"])
+        return self._memory(ram, MemorySize(ram.rows, ram.width, 1))
 
     def get_two_port_ram(self, ram: TwoPortRam) -> Instance:
-        self._two_port.add((ram.rows, ram.width))
-        return instance_of(ram, f"two_port_ram_{ram.rows}x{ram.width}", ["clk"])
+        return self._memory(ram, MemorySize(ram.rows, ram.width, 2))
+
+    def _memory(self, ram: Ram | TwoPortRam, size: MemorySize) -> Instance:
+        self._memories.add(size)
+        return instance_of(ram, size.module, ["clk"])
 
     def get_instance(self, component: Instanced) -> Instance | None:
         if component is self._defining:
@@ -127,15 +129,13 @@ class _Modules:
 
     def _rams(self) -> str:
         return "".join(
-            module.format(
-                rows=rows,
-                width=width,
-                address_top=max(1, (rows - 1).bit_length()) - 1,
-                top=width - 1,
-                last=rows - 1,
+            (_RAM if size.ports == 1 else _TWO_PORT_RAM).format(
+                name=size.module,
+                address_top=max(1, (size.rows - 1).bit_length()) - 1,
+                top=size.width - 1,
+                last=size.rows - 1,
             )
-            for module, sizes in ((_RAM, self._one_port), (_TWO_PORT_RAM, self._two_port))
-            for rows, width in sorted(sizes)
+            for size in sorted(self._memories, key=lambda each: (each.ports, each))
         )
 
 

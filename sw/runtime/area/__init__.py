@@ -1,0 +1,1 @@
+"""What hardware costs in gates, area, delay and power, by component."""
