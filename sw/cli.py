@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sw.cli_area import area
 from sw.cli_boundary import DIFFERENT, refuse
 from sw.cli_fpga import fpga
 from sw.cli_options import (
@@ -61,6 +62,7 @@ def main(context: click.Context) -> None:
         refuse(f"gnarl: {error}")
 
 
+main.add_command(area)
 main.add_command(fpga)
 
 

@@ -18,7 +18,8 @@ def truth_table(function: str, inputs: Sequence[str]) -> int | None:
     """
     rows = 1 << len(inputs)
     columns = {
-        name: sum(1 << row for row in range(rows) if row >> at & 1) for at, name in enumerate(inputs)
+        name: sum(1 << row for row in range(rows) if row >> at & 1)
+        for at, name in enumerate(inputs)
     }
     parser = _Parser(_TOKEN.findall(function), columns, (1 << rows) - 1)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -51,8 +51,8 @@ class Component:
 
     name
         of the instance; of several, with ``*`` in place of numbers: ``bank_*``.
-    copies
-        how many; all else is of one of them.
+    instances
+        their names in the netlist; all else is of one of them.
     own
         its gates, without those of its parts.
     memory
@@ -61,10 +61,15 @@ class Component:
 
     name: str
     module: str
-    copies: int
+    instances: tuple[str, ...]
     own: Cost
     parts: tuple[Component, ...] = ()
     memory: MemorySize | None = None
+
+    @property
+    def copies(self) -> int:
+        """How many there are in the parent."""
+        return len(self.instances)
 
     @cached_property
     def total(self) -> Cost:
@@ -76,13 +81,6 @@ class Component:
         """In one copy."""
         own = self.memory.bits if self.memory else 0
         return own + sum(part.memory_bits * part.copies for part in self.parts)
-
-    def walk(self, above: tuple[Component, ...] = ()) -> Iterator[tuple[Component, ...]]:
-        """The path to this component and to each below, from the root on, parents first."""
-        path = (*above, self)
-        yield path
-        for part in self.parts:
-            yield from part.walk(path)
 
 
 def build_tree(
@@ -97,21 +95,26 @@ def build_tree(
             memory = MemorySize.of_module(module)
             found = NetlistModule() if memory else modules[module]
             own = sum((cost_of(kind) * count for kind, count in found.cells.items()), Cost())
-            known[module] = Component(module, module, 1, own, parts(found), memory)
+            known[module] = Component(module, module, (module,), own, parts(found), memory)
         return known[module]
 
     def parts(found: NetlistModule) -> tuple[Component, ...]:
-        names: dict[tuple[str, str], list[str]] = {}
+        groups: dict[tuple[str, str], list[str]] = {}
         for instance, module in found.parts:
-            plain = _SUFFIX.sub("", instance)
-            names.setdefault((re.sub(r"\d+", "*", plain), module), []).append(plain)
+            pattern = re.sub(r"\d+", "*", plain_name(instance))
+            groups.setdefault((pattern, module), []).append(instance)
         return tuple(
             replace(
                 component(module),
-                name=pattern if len(instances) > 1 else instances[0],
-                copies=len(instances),
+                name=pattern if len(instances) > 1 else plain_name(instances[0]),
+                instances=tuple(instances),
             )
-            for (pattern, module), instances in names.items()
+            for (pattern, module), instances in groups.items()
         )
 
     return component(top)
+
+
+def plain_name(instance: str) -> str:
+    """An instance's name as its designer gave it."""
+    return _SUFFIX.sub("", instance)

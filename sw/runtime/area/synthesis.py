@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hw.lib.errors import GnarlError
-from hw.lib.memory_size import MemorySize
 from sw.program.cache import cached, digest_of
 from sw.runtime.area.component import Cost
 from sw.runtime.area.liberty import CellLibrary

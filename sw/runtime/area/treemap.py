@@ -130,9 +130,7 @@ def _label(axes: Any, tile: Tile, box: Box, whole: float) -> None:
     share = f"{100 * tile.size / whole:.1f} %"
     for lines in ((tile.label, share), (tile.label,), (share,)):
         if box.width > _CHARACTER * max(map(len, lines)) and box.height > _LINE * len(lines):
-            _write(
-                axes, "\n".join(lines), box.x + box.width / 2, box.y + box.height / 2, "center"
-            )
+            _write(axes, "\n".join(lines), box.x + box.width / 2, box.y + box.height / 2, "center")
             return
 
 

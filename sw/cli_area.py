@@ -1,0 +1,71 @@
+"""The command ``gnarl area``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from sw.cli_options import (
+    GnarlCommand,
+    configuration_argument,
+    input_file,
+    output_option,
+    overrides_option,
+)
+from sw.cli_shared import hardware, page, print_result, stderr
+from sw.progress import ConsoleStages
+
+
+@click.command(cls=GnarlCommand)
+@configuration_argument
+@click.argument("workload", required=False)
+@click.option(
+    "--liberty",
+    type=input_file,
+    metavar="FILE",
+    help="The library of cells; without, gates are generic, and nothing has an area.",
+)
+@click.option(
+    "--macro",
+    "macros",
+    type=input_file,
+    multiple=True,
+    metavar="FILE",
+    help="Memories with their areas, liberty or .json; may be given again.",
+)
+@overrides_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
+@output_option(
+    "--treemap", help="Draw the components in proportion to their size to this PNG file."
+)
+def area(
+    config: str,
+    workload: str | None,
+    liberty: Path | None,
+    macros: tuple[Path, ...],
+    overrides: tuple[str, ...],
+    as_json: bool,
+    treemap: Path | None,
+) -> None:
+    """Say what a configuration's hardware costs in silicon, by component.
+
+    Gates of a synthesised netlist; with a library of cells their area, and where OpenSTA (sta) is
+    installed the longest path through each component, the clock and the power. Memories are listed
+    apart. All figures are before layout. Where a target's hardware is made for its workload,
+    WORKLOAD says for which.
+
+    Example: gnarl area dpu_d1_b8 --liberty cells.lib --treemap dpu.png
+    """
+    from sw.runtime.area.measure import measure
+    from sw.runtime.area.treemap import draw_treemap
+
+    stages = ConsoleStages(stderr())
+    report = measure(hardware(config, overrides, workload), liberty, macros, stages)
+    if treemap is not None:
+        draw_treemap(report.tile(), report.tile_title, treemap)
+    if as_json:
+        print_result(json.dumps(report.to_json(), allow_nan=False) + "\n")
+    else:
+        print_result(page(report.print))

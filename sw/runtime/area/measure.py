@@ -1,0 +1,121 @@
+"""From a configuration to what its hardware costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hw.lib.memory_size import MemorySize
+from sw.runtime.area.component import Component, build_tree
+from sw.runtime.area.liberty import CellLibrary, load_cells
+from sw.runtime.area.liberty_text import LibraryError
+from sw.runtime.area.macros import Macro, fit, load_macros
+from sw.runtime.area.netlist import parse_netlist
+from sw.runtime.area.report import AreaReport, Memory, Row, instance_names, make_rows
+from sw.runtime.area.synthesis import cost_of, synthesise
+from sw.runtime.area.timing import LongestPath, OpenSta
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.stages import Stages, quiet
+from sw.runtime.verilog import module_name, verilog
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What Verilog costs: its components, its memories, and the longest path of the whole."""
+
+    root: Row
+    memories: Sequence[Memory]
+    clock: LongestPath | None
+
+
+def measure(
+    configuration: NamedConfiguration,
+    liberty: Path | None = None,
+    macro_files: Sequence[Path] = (),
+    stages: Stages = quiet,
+) -> AreaReport:
+    """What a configuration's hardware costs, with the cells of ``liberty`` and memories of macros.
+
+    Seconds for a small DPU, minutes for a large one; netlists are cached. Raises ``LibraryError``
+    for files that do not serve, ``SynthesisError``, ``TimingError``.
+    """
+    library = load_cells(liberty) if liberty else None
+    macros = {path: load_macros(path) for path in macro_files}
+    with stages("generate Verilog"):
+        text = verilog(configuration)
+    name = module_name(configuration)
+    found = measure_verilog(text, name, library, macros, stages)
+    return AreaReport(
+        configuration.name,
+        configuration.target.name,
+        configuration.config.digest,
+        configuration.overrides,
+        found.root,
+        found.memories,
+        library,
+        found.clock,
+    )
+
+
+def measure_verilog(
+    verilog: str,
+    top: str,
+    library: CellLibrary | None,
+    macros: Mapping[Path, Sequence[Macro]] = {},
+    stages: Stages = quiet,
+) -> Measured:
+    """As ``measure``, of module ``top``; paths and power where there are cells and OpenSTA."""
+    with stages("synthesise"):
+        netlist = synthesise(verilog, top, library)
+    modules = parse_netlist(netlist)
+    tree = build_tree(modules, top, lambda kind: cost_of(kind, library))
+    memories = _memories(tree, macros)
+    paths: dict[str, LongestPath] = {}
+    power = None
+    if library is not None and OpenSta.is_installed():
+        sizes = {memory.size for memory in memories}
+        sta = OpenSta(netlist, library.path, sizes)
+        with stages("longest paths"):
+            paths = sta.longest_paths(list(modules))
+        if top in paths:
+            with stages("power"):
+                power = sta.power(top, paths[top].delay_ns)
+    root = make_rows(tree, paths, power, top)
+    return Measured(root, memories, _named(paths.get(top), instance_names(tree)))
+
+
+def _memories(tree: Component, macros: Mapping[Path, Sequence[Macro]]) -> list[Memory]:
+    """The memories of a tree, equal ones at one place together.
+
+    Raises ``LibraryError`` where a file has no macro for any of them.
+    """
+    every = [macro for found in macros.values() for macro in found]
+    memories: list[Memory] = []
+
+    def visit(component: Component, path: str, copies: int) -> None:
+        if size := component.memory:
+            memories.append(Memory(path, size, copies, fit(size, every)))
+        for part in component.parts:
+            visit(part, f"{path}/{part.name}" if path else part.name, copies * part.copies)
+
+    visit(tree, "", 1)
+    sizes = sorted({memory.size for memory in memories})
+    for path, found in macros.items():
+        if not any(fit(size, found) for size in sizes):
+            raise LibraryError(f"{path}: no memory in it serves this design: must {_needed(sizes)}")
+    return memories
+
+
+def _needed(sizes: Sequence[MemorySize]) -> str:
+    if not sizes:
+        return "be left out, since the design has no memories"
+    texts = (f"{size.rows} rows and {size.ports} ports" for size in sizes)
+    return f"have at least {', or '.join(dict.fromkeys(texts))}"
+
+
+def _named(path: LongestPath | None, names: Mapping[str, str]) -> LongestPath | None:
+    """With components called as designers called them."""
+    if path is None:
+        return None
+    return replace(path, start=names.get(path.start, path.start), end=names.get(path.end, path.end))

@@ -1,0 +1,310 @@
+"""What a machine costs: one JSON object for programs, a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.lib.memory_size import MemorySize
+from sw.runtime.area.component import Component, Cost, plain_name
+from sw.runtime.area.liberty import CellLibrary
+from sw.runtime.area.macros import Fit
+from sw.runtime.area.netlist import identifier
+from sw.runtime.area.timing import LongestPath
+from sw.runtime.area.treemap import Tile
+
+VERSION = 1
+"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+
+OWN = "(own)"
+"""Name of a component's gates outside of its parts."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Equal memories at one place: ``count`` of them in the whole machine; ``fit`` if macros can
+    make one."""
+
+    path: str
+    size: MemorySize
+    count: int
+    fit: Fit | None
+
+    @property
+    def bits(self) -> int:
+        return self.count * self.size.bits
+
+    @property
+    def area(self) -> float | None:
+        return self.fit and self.count * self.fit.area
+
+
+@dataclass(frozen=True)
+class Row:
+    """A component, or the gates of one outside of its parts.
+
+    depth
+        in the tree, 0 for the whole.
+    copies, cost, memory_bits, watts
+        of all copies in the whole machine, so that rows below one another add up.
+    path
+        the longest in one copy.
+    """
+
+    depth: int
+    name: str
+    module: str
+    copies: int
+    cost: Cost
+    memory_bits: int
+    path: LongestPath | None
+    watts: float | None
+    parts: tuple[Row, ...] = ()
+
+    def walk(self) -> Iterator[Row]:
+        """This row and all below, in order."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+@dataclass(frozen=True)
+class AreaReport:
+    """Cost of a configuration's hardware, before layout.
+
+    library
+        of cells, or ``None``: then gates are generic, and there is no area.
+    clock
+        the longest path of the whole; ``None`` without OpenSTA, as are the rows' paths.
+    """
+
+    config: str
+    target: str
+    digest: str
+    overrides: Mapping[str, Any]
+    root: Row
+    memories: Sequence[Memory]
+    library: CellLibrary | None
+    clock: LongestPath | None
+
+    @property
+    def memory_area(self) -> float | None:
+        """Of all memories; ``None`` where macros lack for one."""
+        areas = [memory.area for memory in self.memories]
+        return None if None in areas else sum(area for area in areas if area is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``gnarl area --json`` prints; docs/area.md explains the fields."""
+        return {
+            "version": VERSION,
+            "config": self.config,
+            "target": self.target,
+            "digest": self.digest,
+            "overrides": dict(self.overrides),
+            "stage": "before layout",
+            "library": self.library and self.library.name,
+            "gate": self._gate(),
+            "components": self._row_json(self.root),
+            "memories": [
+                {
+                    "path": memory.path,
+                    **asdict(memory.size),
+                    "count": memory.count,
+                    "bits": memory.bits,
+                    "macro": memory.fit and memory.fit.macro.name,
+                    "macros": memory.fit and memory.count * memory.fit.count,
+                    "area": memory.area,
+                }
+                for memory in self.memories
+            ],
+            "memory_bits": self.root.memory_bits,
+            "memory_area": self.memory_area,
+            "clock": self.clock
+            and {**asdict(self.clock), "mhz": 1000 / self.clock.delay_ns, "wires": "ideal"},
+            "power": None
+            if self.root.watts is None
+            else {"watts": self.root.watts, "activity": "default", "memories": "not included"},
+        }
+
+    def _row_json(self, row: Row) -> dict[str, Any]:
+        return {
+            "name": row.name,
+            "module": row.module,
+            "copies": row.copies,
+            "cells": row.cost.cells,
+            "flip_flops": row.cost.flip_flops,
+            "gates": row.cost.gates,
+            "share": self._share(row),
+            "area": row.cost.area if self.library else None,
+            "memory_bits": row.memory_bits,
+            "longest_path": row.path and asdict(row.path),
+            "watts": row.watts,
+            "parts": [self._row_json(part) for part in row.parts],
+        }
+
+    def _share(self, row: Row) -> float:
+        """Of all gates, 0 to 1."""
+        return row.cost.gates / self.root.cost.gates if self.root.cost.gates else 0.0
+
+    def _gate(self) -> str:
+        if self.library is None:
+            return "transistors of Yosys's generic cells in static CMOS / 4 (two-input NAND)"
+        return f"area / {self.library.gate:g} (smallest two-input NAND)"
+
+    def print(self, console: Console) -> None:
+        """The page."""
+        where = f"library {self.library.name}" if self.library else "generic gates, no library"
+        console.print(f"{self.config}: {where}; before layout", highlight=False)
+        console.print(f"gates: {self._gate()}", highlight=False)
+        console.print()
+        console.print(self._component_table())
+        if self.memories:
+            console.print()
+            console.print(self._memory_table())
+        for line in self._notes():
+            console.print(line, highlight=False)
+
+    def _component_table(self) -> Table:
+        has_paths = self.clock is not None
+        has_power = self.root.watts is not None
+        table = Table(box=None, pad_edge=False)
+        table.add_column("component", no_wrap=True)
+        names = ["copies", "cells", "flip-flops", "gates", "%"]
+        names += ["area"] * bool(self.library) + ["path, ns"] * has_paths + ["mW"] * has_power
+        for name in names:
+            table.add_column(name, justify="right")
+        for row in self.root.walk():
+            cells = [f"{row.copies:,}", f"{row.cost.cells:,}", f"{row.cost.flip_flops:,}"]
+            cells += [f"{row.cost.gates:,.0f}", f"{100 * self._share(row):.1f}"]
+            if self.library:
+                cells.append(f"{row.cost.area:,.0f}")
+            if has_paths:
+                cells.append(f"{row.path.delay_ns:.2f}" if row.path else "")
+            if has_power:
+                cells.append("" if row.watts is None else f"{1000 * row.watts:.3f}")
+            table.add_row("  " * row.depth + row.name, *cells)
+        return table
+
+    def _memory_table(self) -> Table:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("memory", no_wrap=True)
+        for name in ("count", "rows", "bits a row", "ports", "bits", "macros", "area"):
+            table.add_column(name, justify="right")
+        for memory in self.memories:
+            size, fit = memory.size, memory.fit
+            cells = [f"{each:,}" for each in (memory.count, size.rows, size.width, size.ports)]
+            cells.append(f"{memory.bits:,}")
+            if fit and memory.area is not None:
+                cells += [f"{memory.count * fit.count:,} x {fit.macro.name}", f"{memory.area:,.0f}"]
+            table.add_row(memory.path, *cells)
+        return table
+
+    def _notes(self) -> list[str]:
+        notes = [""]
+        if self.memories:
+            area = "unknown" if self.memory_area is None else f"{self.memory_area:,.0f}"
+            notes.append(f"memories: {self.root.memory_bits:,} bits, area {area}")
+        if self.clock is not None:
+            start, end = (text or self.config for text in (self.clock.start, self.clock.end))
+            notes.append(
+                f"clock: {self.clock.delay_ns:.2f} ns, {1000 / self.clock.delay_ns:.1f} MHz: "
+                f"{start} -> {end}"
+            )
+        elif self.library is not None:
+            notes.append("clock, paths and power: need OpenSTA (sta), which Debian has in opensta")
+        if self.root.watts is not None:
+            notes.append(
+                f"power: {1000 * self.root.watts:.3g} mW at that clock, without memories; default "
+                "activity, not that of a run"
+            )
+        return notes
+
+    def tile(self) -> Tile:
+        """For a treemap: gates; by area and with the memories, where areas of all are known."""
+        if self.library is None or not self.memory_area:
+            return _tile(self.root, lambda cost: cost.gates)
+        gates = _tile(self.root, lambda cost: cost.area)
+        memories = tuple(
+            Tile(f"{memory.path} x {memory.count}", memory.area or 0.0) for memory in self.memories
+        )
+        return Tile("", gates.size + self.memory_area, (gates, *memories))
+
+    @property
+    def tile_title(self) -> str:
+        """What ``tile`` shows."""
+        with_memories = self.library is not None and self.memory_area
+        sizes = "area, with memories" if with_memories else "gates, without memories"
+        return f"{self.config}: {sizes}, before layout"
+
+
+def make_rows(
+    tree: Component,
+    paths: Mapping[str, LongestPath],
+    power: Mapping[str, float] | None,
+    name: str,
+) -> Row:
+    """The rows of a machine called ``name``.
+
+    ``paths`` by module; ``power``, watts of instances without their parts, by paths in the netlist.
+    """
+
+    def watts(instances: Sequence[str]) -> float | None:
+        return None if power is None else sum(power.get(path, 0.0) for path in instances)
+
+    def row(component: Component, instances: list[str], depth: int) -> Row:
+        copies = len(instances)
+        parts = [
+            row(
+                part,
+                [_join(path, each) for path in instances for each in part.instances],
+                depth + 1,
+            )
+            for part in component.parts
+            if part.memory is None
+        ]
+        own_watts = watts(instances)
+        if parts and component.own.cells:
+            own = component.own * copies
+            parts.append(Row(depth + 1, OWN, component.module, copies, own, 0, None, own_watts))
+        below = sum(part.watts or 0.0 for part in parts)
+        return Row(
+            depth,
+            component.name if depth else name,
+            component.module,
+            copies,
+            component.total * copies,
+            component.memory_bits * copies,
+            paths.get(component.module),
+            below if parts and own_watts is not None else own_watts,
+            tuple(parts),
+        )
+
+    return row(tree, [""], 0)
+
+
+def instance_names(tree: Component) -> dict[str, str]:
+    """Paths in the netlist to paths as designers gave them: ``core/control_184``, ``core/control``."""
+    found: dict[str, str] = {}
+
+    def visit(component: Component, path: str, name: str) -> None:
+        found[path] = name
+        for part in component.parts:
+            for each in part.instances:
+                below = f"{name}/{plain_name(each)}" if name else plain_name(each)
+                visit(part, _join(path, each), below)
+
+    visit(tree, "", "")
+    return found
+
+
+def _join(path: str, instance: str) -> str:
+    return f"{path}/{identifier(instance)}" if path else identifier(instance)
+
+
+def _tile(row: Row, size: Callable[[Cost], float]) -> Tile:
+    label = row.name if row.copies == 1 else f"{row.name} x {row.copies}"
+    return Tile(label, size(row.cost), tuple(_tile(part, size) for part in row.parts))

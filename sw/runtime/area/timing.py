@@ -1,0 +1,133 @@
+"""Longest paths and power of a netlist, by OpenSTA."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.lib.errors import GnarlError
+from hw.lib.memory_size import MemorySize
+from sw.runtime.area.memory_stub import memory_stubs
+from sw.runtime.area.netlist import identifier, with_plain_names
+from sw.runtime.tools import run_tool
+
+STA = "sta"
+_PERIOD_NS = 10.0
+"""What a path leaves of it, or takes beyond it, gives its delay; short, for it is in float32."""
+
+_READ = """read_liberty cells.lib
+read_liberty memories.lib
+set_cmd_units -time ns -power W
+proc link {top} {
+  read_verilog netlist.v
+  link_design $top
+}
+"""
+_PATHS = """link %(name)s
+create_clock -name clk -period %(period)g [get_ports -quiet clk]
+set others {}
+foreach port [all_inputs] {
+  if {[get_property $port full_name] ne "clk"} { lappend others $port }
+}
+set_input_delay 0 -clock clk $others
+set_output_delay 0 -clock clk [all_outputs]
+puts "module %(name)s"
+report_checks -path_delay max -digits 6
+"""
+_POWER = """link %(name)s
+create_clock -name clk -period %(period)g [get_ports clk]
+report_power -digits 6 -instances [get_cells -hierarchical *]
+"""
+_PATH = re.compile(r"^Startpoint: (\S+).*?^Endpoint: (\S+).*?(-?[\d.]+)\s+slack \(", re.M | re.S)
+_CELL_POWER = re.compile(r"^\s*(?:\S+\s+){3}(\S+)\s+(\S+)$", re.M)
+_GATE = re.compile(r"/?_\d+_$")
+
+
+class TimingError(GnarlError):
+    """OpenSTA refused; names its first complaint."""
+
+
+@dataclass(frozen=True)
+class LongestPath:
+    """From a register, memory or port to another, with the time before a clock edge that it needs.
+
+    start, end
+        the component's path where it is a register of one (``core/fetch``, empty for the whole),
+        or a memory's path; else the port.
+    """
+
+    delay_ns: float
+    start: str
+    end: str
+
+
+class OpenSta:
+    """Analyses one netlist, with a library's cells.
+
+    Wires have neither resistance nor capacitance, the clock reaches all registers at once, memories
+    answer at the edge and need nothing before it. Raises ``TimingError``.
+    """
+
+    def __init__(self, netlist: str, library: Path, memories: Collection[MemorySize]) -> None:
+        self._files = {
+            "netlist.v": with_plain_names(netlist),
+            "cells.lib": library.read_text(encoding="utf-8-sig"),
+            "memories.lib": memory_stubs(memories),
+        }
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether there is an OpenSTA to run."""
+        return shutil.which(STA) is not None
+
+    def longest_paths(self, modules: Sequence[str]) -> dict[str, LongestPath]:
+        """Of each module by itself, with all below: those that have paths.
+
+        Ports are where signals come in at the clock's edge, and must be at the next.
+        """
+        scripts = (_PATHS % {"name": identifier(each), "period": _PERIOD_NS} for each in modules)
+        output = self._run("".join(scripts))
+        parts = re.split(r"^module (\w+)$", output, flags=re.M)[1:]
+        texts = dict(zip(parts[::2], parts[1::2], strict=True))
+        found = {}
+        for module in modules:
+            if path := _PATH.search(texts.get(identifier(module), "")):
+                start, end, slack = path.groups()
+                delay = _PERIOD_NS - float(slack)
+                found[module] = LongestPath(delay, _GATE.sub("", start), _GATE.sub("", end))
+        return found
+
+    def power(self, top: str, period_ns: float) -> Mapping[str, float]:
+        """Watts of the gates of each component, without its parts, by its path (``core/bank_0``).
+
+        With OpenSTA's own assumptions of how often signals switch.
+        """
+        output = self._run(_POWER % {"name": identifier(top), "period": period_ns})
+        found: dict[str, float] = {}
+        for watts, cell in _CELL_POWER.findall(output):
+            component = _GATE.sub("", cell)
+            if component != cell:  # a gate, not a component, whose power is that of its gates
+                found[component] = found.get(component, 0.0) + float(watts)
+        return found
+
+    def _run(self, script: str) -> str:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, text in self._files.items():
+                (folder / file).write_text(text, encoding="utf-8")
+            (folder / "script.tcl").write_text(_READ + script, encoding="utf-8")
+            done = run_tool(
+                [STA, "-no_splash", "-exit", "script.tcl"],
+                folder,
+                "Debian has it in package opensta",
+                TimingError,
+            )
+        complaints = [line for line in done.stdout.splitlines() if line.startswith("Error:")]
+        if done.returncode or complaints:
+            first = next(iter(complaints), f"exit status {done.returncode}")
+            raise TimingError(f"{STA} failed: {first}")
+        return done.stdout
