@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Memory:
 
     @property
     def area(self) -> float | None:
-        return self.fit and self.count * self.fit.area
+        return None if self.fit is None else self.count * self.fit.area
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,7 @@ class AreaReport:
     @property
     def memory_area(self) -> float | None:
         """Of all memories; ``None`` where macros lack for one."""
-        areas = [memory.area for memory in self.memories]
-        return None if None in areas else sum(area for area in areas if area is not None)
+        return _sum(memory.area for memory in self.memories)
 
     def to_json(self) -> dict[str, Any]:
         """What ``gnarl area --json`` prints; docs/area.md explains the fields."""
@@ -166,42 +165,37 @@ class AreaReport:
             console.print()
             console.print(self._memory_table())
         for line in self._notes():
-            console.print(line, highlight=False)
+            console.print(line, highlight=False, soft_wrap=True)
 
     def _component_table(self) -> Table:
         has_paths = self.clock is not None
         has_power = self.root.watts is not None
-        table = Table(box=None, pad_edge=False)
-        table.add_column("component", no_wrap=True)
-        names = ["copies", "cells", "flip-flops", "gates", "%"]
+        names = ["component", "cells", "FFs", "gates", "%"]
         names += ["area"] * bool(self.library) + ["path, ns"] * has_paths + ["mW"] * has_power
-        for name in names:
-            table.add_column(name, justify="right")
+        body = []
         for row in self.root.walk():
-            cells = [f"{row.copies:,}", f"{row.cost.cells:,}", f"{row.cost.flip_flops:,}"]
+            cells = ["  " * row.depth + _label(row.name, row.copies)]
+            cells += [f"{each:,}" for each in (row.cost.cells, row.cost.flip_flops)]
             cells += [f"{row.cost.gates:,.0f}", f"{100 * self._share(row):.1f}"]
             if self.library:
                 cells.append(f"{row.cost.area:,.0f}")
             if has_paths:
                 cells.append(f"{row.path.delay_ns:.2f}" if row.path else "")
             if has_power:
-                cells.append("" if row.watts is None else f"{1000 * row.watts:.3f}")
-            table.add_row("  " * row.depth + row.name, *cells)
-        return table
+                cells.append("" if row.watts is None else f"{1000 * row.watts:.2f}")
+            body.append(cells)
+        return _table(names, body)
 
     def _memory_table(self) -> Table:
-        table = Table(box=None, pad_edge=False)
-        table.add_column("memory", no_wrap=True)
-        for name in ("count", "rows", "bits a row", "ports", "bits", "macros", "area"):
-            table.add_column(name, justify="right")
+        body = []
         for memory in self.memories:
             size, fit = memory.size, memory.fit
-            cells = [f"{each:,}" for each in (memory.count, size.rows, size.width, size.ports)]
-            cells.append(f"{memory.bits:,}")
-            if fit and memory.area is not None:
-                cells += [f"{memory.count * fit.count:,} x {fit.macro.name}", f"{memory.area:,.0f}"]
-            table.add_row(memory.path, *cells)
-        return table
+            cells = [_label(memory.path, memory.count)]
+            cells += [f"{each:,}" for each in (size.rows, size.width, size.ports, memory.bits)]
+            macros = f"{memory.count * fit.count:,} x {fit.macro.name}" if fit else ""
+            area = "" if memory.area is None else f"{memory.area:,.0f}"
+            body.append([*cells, macros, area])
+        return _table(("memory", "rows", "width", "ports", "bits", "macros", "area"), body)
 
     def _notes(self) -> list[str]:
         notes = [""]
@@ -229,7 +223,7 @@ class AreaReport:
             return _tile(self.root, lambda cost: cost.gates)
         gates = _tile(self.root, lambda cost: cost.area)
         memories = tuple(
-            Tile(f"{memory.path} x {memory.count}", memory.area or 0.0) for memory in self.memories
+            Tile(_label(memory.path, memory.count), memory.area or 0.0) for memory in self.memories
         )
         return Tile("", gates.size + self.memory_area, (gates, *memories))
 
@@ -270,7 +264,6 @@ def make_rows(
         if parts and component.own.cells:
             own = component.own * copies
             parts.append(Row(depth + 1, OWN, component.module, copies, own, 0, None, own_watts))
-        below = sum(part.watts or 0.0 for part in parts)
         return Row(
             depth,
             component.name if depth else name,
@@ -279,15 +272,21 @@ def make_rows(
             component.total * copies,
             component.memory_bits * copies,
             paths.get(component.module),
-            below if parts and own_watts is not None else own_watts,
+            _sum(part.watts for part in parts) if parts else own_watts,
             tuple(parts),
         )
 
     return row(tree, [""], 0)
 
 
+def _sum(values: Iterable[float | None]) -> float | None:
+    """``None`` where one is unknown."""
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
+
+
 def instance_names(tree: Component) -> dict[str, str]:
-    """Paths in the netlist to paths as designers gave them: ``core/control_184``, ``core/control``."""
+    """Instances' paths as designers gave them, by those in the netlist of OpenSTA."""
     found: dict[str, str] = {}
 
     def visit(component: Component, path: str, name: str) -> None:
@@ -301,10 +300,31 @@ def instance_names(tree: Component) -> dict[str, str]:
     return found
 
 
+def _table(names: Sequence[str], body: Sequence[Sequence[str]]) -> Table:
+    """The first column is of names. None is narrower than its texts, however narrow the console."""
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for at, name in enumerate(names):
+        width = max(map(len, (name, *(cells[at] for cells in body))))
+        table.add_column(name, justify="right" if at else "left", min_width=width, no_wrap=True)
+    for cells in body:
+        table.add_row(*cells)
+    return table
+
+
+def _label(name: str, copies: int) -> str:
+    return name if copies == 1 else f"{name} x {copies}"
+
+
 def _join(path: str, instance: str) -> str:
     return f"{path}/{identifier(instance)}" if path else identifier(instance)
 
 
 def _tile(row: Row, size: Callable[[Cost], float]) -> Tile:
-    label = row.name if row.copies == 1 else f"{row.name} x {row.copies}"
-    return Tile(label, size(row.cost), tuple(_tile(part, size) for part in row.parts))
+    """A component with one part and nothing else is one tile with it."""
+    name = row.name
+    while len(row.parts) == 1:
+        (row,) = row.parts
+        name = f"{name}/{row.name}"
+    return Tile(
+        _label(name, row.copies), size(row.cost), tuple(_tile(part, size) for part in row.parts)
+    )

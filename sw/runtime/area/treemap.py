@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle, repeat
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ def _worst(row: Sequence[float], side: float) -> float:
 
 
 def draw_treemap(tile: Tile, title: str, path: Path) -> None:
-    """Writes a PNG, whole or not at all; parts, and parts of parts, have colours of their own."""
+    """Writes a PNG, whole or not at all; neighbours have different colours."""
     # Not at the top: it takes half a second, which no other command should wait for.
     from matplotlib.figure import Figure
 
@@ -100,7 +100,7 @@ def _placed(tiles: Sequence[Tile], box: Box) -> list[tuple[Tile, Box]]:
 def _draw(axes: Any, tile: Tile, box: Box, colors: Iterator[str], whole: float) -> None:
     """A tile without parts, or an outline around its parts, with a heading if there is room.
 
-    Each part takes the next of ``colors``, and gives it to all of its own.
+    Each tile without parts takes the next of ``colors``.
     """
     if not tile.parts:
         _rectangle(axes, box, facecolor=next(colors), alpha=0.7, linewidth=0.6)
@@ -111,7 +111,7 @@ def _draw(axes: Any, tile: Tile, box: Box, colors: Iterator[str], whole: float) 
         inside = Box(box.x, box.y, box.width, box.height - _LINE)
         _write(axes, _text(tile, whole), box.x + 0.5, box.y + box.height - _LINE / 2, "left")
     for part, place in _placed(tile.parts, inside):
-        _draw(axes, part, place, repeat(next(colors)), whole)
+        _draw(axes, part, place, colors, whole)
     _rectangle(axes, box, facecolor="none", linewidth=1.8)
 
 
