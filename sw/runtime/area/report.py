@@ -160,10 +160,10 @@ class AreaReport:
         console.print(f"{self.config}: {where}; before layout", highlight=False)
         console.print(f"gates: {self._gate()}", highlight=False)
         console.print()
-        console.print(self._component_table())
+        console.print(self._component_table(), crop=False)
         if self.memories:
             console.print()
-            console.print(self._memory_table())
+            console.print(self._memory_table(), crop=False)
         for line in self._notes():
             console.print(line, highlight=False, soft_wrap=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -123,7 +122,7 @@ def _run(top: str, *arguments: str, folder: Path) -> str:
         SynthesisError,
     )
     if done.returncode:
-        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR:")]
+        errors = [line for line in done.stdout.splitlines() if "ERROR:" in line]
         first = next(iter(errors), f"exit status {done.returncode}")
-        raise SynthesisError(f"{top}: {YOSYS} failed: {first} (in {os.fspath(folder)})")
+        raise SynthesisError(f"{top}: {YOSYS} failed: {first} (in {folder})")
     return done.stdout

@@ -84,6 +84,13 @@ class OpenSta:
         """Whether there is an OpenSTA to run."""
         return shutil.which(STA) is not None
 
+    @staticmethod
+    def version() -> str:
+        """Of what is installed; empty where there is none."""
+        if not OpenSta.is_installed():
+            return ""
+        return run_tool([STA, "-version"], Path.cwd(), "", TimingError).stdout.strip()
+
     def longest_paths(self, modules: Sequence[str]) -> dict[str, LongestPath]:
         """Of each module by itself, with all below: those that have paths.
 

@@ -126,19 +126,23 @@ def _text(tile: Tile, whole: float) -> str:
 
 
 def _label(axes: Any, tile: Tile, box: Box, whole: float) -> None:
-    """Name and share on one line or two, whatever fits."""
+    """Name and share, on two lines or one, upright or turned; or the share alone; if that fits."""
     share = f"{100 * tile.size / whole:.1f} %"
-    for lines in ((tile.label, share), (tile.label,), (share,)):
-        if box.width > _CHARACTER * max(map(len, lines)) and box.height > _LINE * len(lines):
-            _write(axes, "\n".join(lines), box.x + box.width / 2, box.y + box.height / 2, "center")
-            return
+    for lines in ((tile.label, share), (f"{tile.label}  {share}",), (share,)):
+        along, across = _CHARACTER * max(map(len, lines)), _LINE * len(lines)
+        for turned, width, height in ((0, along, across), (90, across, along)):
+            if width < box.width and height < box.height:
+                middle = box.x + box.width / 2, box.y + box.height / 2
+                _write(axes, "\n".join(lines), *middle, "center", turned)
+                return
 
 
-def _write(axes: Any, text: str, x: float, y: float, side: str) -> None:
+def _write(axes: Any, text: str, x: float, y: float, side: str, turned: int = 0) -> None:
     axes.text(
         *(x, y, text),
         horizontalalignment=side,
         verticalalignment="center",
+        rotation=turned,
         fontsize=8,
         parse_math=False,
         clip_on=True,

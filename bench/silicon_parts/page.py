@@ -1,0 +1,32 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.lib.pages import Intro, Page
+from bench.silicon_parts import pe
+
+INTROS = {
+    "pe": Intro(
+        "A PE in silicon",
+        f"A {pe.FORMAT} PE (`hw/dpu/pe.py`) by its pipeline registers, before layout. *Gates*: "
+        "area over that of the library's smallest two-input NAND. *Longest path*: "
+        "between registers and ports, by OpenSTA. *Energy*: at that clock, with OpenSTA's default "
+        "activity, not that of a run.",
+    ),
+    "components": Intro(
+        "DPUs by component",
+        "Gates of DPUs by component, before layout and without memories, beside the shares that "
+        "the paper gives for its own at 28 nm (table II, memories left out).",
+    ),
+}
+
+PAGE = Page(
+    "Silicon",
+    "What the RTL costs in standard cells. All figures are before layout: wires have neither "
+    "resistance nor capacitance, there is no clock tree, no scan chain and no filler; "
+    "[area.md](../area.md) says what that means. Measured by `make bench ONLY=silicon` with the "
+    "library that Debian ships (package `qflow-tech-osu018`; `--liberty` names others), and "
+    "OpenSTA (package `opensta`). `.venv/bin/python -m bench.silicon page` writes what was "
+    "measured here, and sums it up in the README.",
+    INTROS,
+)

@@ -1,0 +1,146 @@
+"""Area, longest path and energy of a float32 PE by its pipeline stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from bench.lib.measurements import measure_all
+from bench.lib.plots import save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.summary import cells
+from bench.lib.tables import Cells
+from bench.silicon_parts.libraries import libraries, versions
+from hw.dpu.pe import Pe
+from hw.lib.formats import parse_format
+from hw.lib.verilog import to_verilog
+from sw.runtime.area.liberty import load_cells
+from sw.runtime.area.measure import measure_verilog
+
+BENCH = "silicon.pe"
+
+FORMAT = "float32"
+STAGES = range(1, 11)
+_QUICK_STAGES = (1, 3)
+_TOP = "pe"
+
+METRICS = {
+    "gates": Metric("NAND2", "lower"),
+    "flip_flops": Metric("", "lower"),
+    "area": Metric("library's unit", "lower"),
+    "delay_ns": Metric("ns", "lower"),
+    "mhz": Metric("MHz", "higher"),
+    "energy_pj": Metric("pJ", "lower"),
+}
+"""``energy_pj``: power at that clock over the clock, with default activity: of a cycle."""
+_HEADER = {
+    "gates": "gates",
+    "flip_flops": "flip-flops",
+    "area": "area",
+    "delay_ns": "longest path, ns",
+    "mhz": "clock, MHz",
+    "energy_pj": "energy a cycle, pJ",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A PE with so many pipeline registers, in the cells of a library."""
+
+    liberty: Path
+    stages: int
+
+    @property
+    def labels(self) -> dict[str, str | int]:
+        return {"library": self.liberty.stem, "stages": self.stages}
+
+    def setting(self) -> Setting:
+        return Setting("", (), "", 0)
+
+    def __str__(self) -> str:
+        return f"{FORMAT} PE at {self.stages} stages in {self.liberty.stem}"
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every number of stages with every library."""
+    stages = _QUICK_STAGES if request.quick else STAGES
+    jobs = [Job(file, each) for file in libraries(request, "PE") for each in stages]
+    if not jobs:
+        return [], True
+    return measure_all(BENCH, measure, jobs, METRICS, console=request.console, also=versions())
+
+
+def measure(job: Job) -> dict[str, float | int | None]:
+    """Values of ``METRICS``; those that need OpenSTA are ``None`` without it."""
+    verilog = to_verilog(Pe(parse_format(FORMAT), job.stages), _TOP)
+    found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
+    cost, delay_ns = found.root.cost, found.clock and found.clock.delay_ns
+    watts = found.root.watts
+    return {
+        "gates": round(cost.gates),
+        "flip_flops": cost.flip_flops,
+        "area": cost.area,
+        "delay_ns": delay_ns,
+        "mhz": delay_ns and 1000 / delay_ns,
+        "energy_pj": None if watts is None or delay_ns is None else 1000 * watts * delay_ns,
+    }
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each number of stages."""
+    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    return {"PE": Cells(["library", "stages", *_HEADER.values()], body, names=2)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The fastest of each library, what it costs, and from which stage on more do not help."""
+    return "\n".join(_summary(library, row) for library, row in _by_library(found).items())
+
+
+def _summary(library: str, by_stage: dict[int, dict[str, Any]]) -> str:
+    timed = {stages: row for stages, row in by_stage.items() if row["mhz"] is not None}
+    if not timed:
+        return f"{library}: longest paths need OpenSTA"
+    first, fastest = min(timed), max(timed, key=lambda stages: timed[stages]["mhz"])
+    vain = [after for before, after in pairwise(timed) if _gain(timed, before, after) < 1.02]
+    text = (
+        f"{library}, before layout: {timed[first]['mhz']:.0f} MHz at {_stages(first)}, "
+        f"{timed[fastest]['mhz']:.0f} at {_stages(fastest)}, "
+        f"in {timed[fastest]['gates'] / timed[first]['gates']:.2f} times the gates"
+    )
+    if vain:
+        text += f"; less than 2 % faster than one stage fewer: {', '.join(map(str, vain))}"
+    return text
+
+
+def _gain(timed: dict[int, dict[str, Any]], before: int, after: int) -> float:
+    return timed[after]["mhz"] / timed[before]["mhz"]
+
+
+def _stages(count: int) -> str:
+    return f"{count} stage{'s' * (count > 1)}"
+
+
+def _by_library(found: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
+    table: dict[str, dict[int, dict[str, Any]]] = {}
+    for (library, stages), row in rows(found).items():
+        table.setdefault(library, {})[stages] = row
+    return table
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Clock and gates by stages."""
+    figure, (clock, gates) = subplots(2, (9, 4.2))
+    for library, by_stage in _by_library(found).items():
+        places = list(by_stage)
+        mhz = [row["mhz"] or 0.0 for row in by_stage.values()]
+        clock.plot(places, mhz, marker="o", label=library)
+        gates.plot(places, [row["gates"] for row in by_stage.values()], marker="o", label=library)
+    clock.set(xlabel="stages of a PE", ylabel="MHz, before layout", ylim=(0, None))
+    gates.set(xlabel="stages of a PE", ylabel="gates (NAND2)", ylim=(0, None))
+    gates.legend(frameon=False)
+    save(figure, path)

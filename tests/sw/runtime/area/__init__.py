@@ -1,0 +1,1 @@
+"""What hardware costs."""
