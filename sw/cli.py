@@ -276,7 +276,11 @@ def disasm(program: Path) -> None:
     type=OutputPath(),
     help="Write all outputs: an .npz file of arrays by name, or a folder of fibertree files.",
 )
-@output_option("--waves", help="Write the RTL's signals to this file, in FST format.")
+@output_option(
+    "--waves",
+    help="Write the RTL's signals to this file, in FST format; to a .saif file, how often they "
+    "change.",
+)
 @output_option(
     "--timeline",
     help="Draw what the machine does, cycle by cycle (cuda: block by block), to this PNG file.",

@@ -35,6 +35,12 @@ from sw.progress import ConsoleStages
     metavar="FILE",
     help="Memories with their areas, liberty or .json; may be given again.",
 )
+@click.option(
+    "--activity",
+    type=input_file,
+    metavar="FILE",
+    help="How often signals change, for the power: what gnarl run --waves FILE.saif wrote.",
+)
 @overrides_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
 @output_option(
@@ -45,6 +51,7 @@ def area(
     workload: str | None,
     liberty: Path | None,
     macros: tuple[Path, ...],
+    activity: Path | None,
     overrides: tuple[str, ...],
     as_json: bool,
     treemap: Path | None,
@@ -61,8 +68,11 @@ def area(
     from sw.runtime.area.measure import measure
     from sw.runtime.area.treemap import draw_treemap
 
+    if activity is not None and liberty is None:
+        raise click.UsageError("--activity needs --liberty FILE.")
     stages = ConsoleStages(stderr())
-    report = measure(hardware(config, overrides, workload), liberty, macros, stages)
+    configuration = hardware(config, overrides, workload)
+    report = measure(configuration, liberty, macros, activity, stages)
     if treemap is not None:
         draw_treemap(report.tile(), report.tile_title, treemap)
     if as_json:

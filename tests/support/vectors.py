@@ -58,7 +58,7 @@ class VectorSimulator:
             *(["#define CLOCKED"] if clocked else []),
         ]
         shim = "\n".join([*defines, Path(__file__).with_suffix(".cpp").read_text()])
-        path = build(verilog, top, shim, trace=wave is not None)
+        path = build(verilog, top, shim, trace="" if wave is None else "fst")
         self._library = _load(path)
         self._handle = self._library.simulator_open(str(wave).encode() if wave else None)
 

@@ -21,8 +21,8 @@ class CellLibrary:
 
     areas
         of every cell, in the library's unit; most libraries use square micrometres, and none says.
-    sequential
-        names of flip-flops and latches.
+    registers
+        output pins of flip-flops by their names.
     gate
         area of the smallest two-input NAND, or NOR where there is none: one gate equivalent.
     """
@@ -30,7 +30,7 @@ class CellLibrary:
     path: Path
     name: str
     areas: Mapping[str, float]
-    sequential: frozenset[str]
+    registers: Mapping[str, str]
     gate: float
 
 
@@ -65,13 +65,20 @@ def load_cells(path: Path) -> CellLibrary:
             path,
             library.names[0] if library.names else path.stem,
             areas,
-            frozenset(_name(cell) for cell in cells if cell.of("ff", "latch")),
+            {_name(cell): _output(cell) for cell in flip_flops},
             min(gates),
         )
 
 
 def _name(cell: Group) -> str:
     return cell.names[0] if cell.names else ""
+
+
+def _output(flip_flop: Group) -> str:
+    """The pin that has the state as it is; empty if there is none."""
+    states = flip_flop.of("ff")[0].names[:1]
+    pins = (pin for pin in flip_flop.of("pin") if pin.attributes.get("function") in states)
+    return next((name for pin in pins for name in pin.names), "")
 
 
 def _area(path: Path, cell: Group) -> float:

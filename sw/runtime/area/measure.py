@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hw.lib.memory_size import MemorySize
+from sw.runtime.area.activity import Activity, read_activity
 from sw.runtime.area.component import Component, build_tree
 from sw.runtime.area.liberty import CellLibrary, load_cells
 from sw.runtime.area.liberty_text import LibraryError
@@ -22,30 +23,39 @@ from sw.runtime.verilog import module_name, verilog
 
 @dataclass(frozen=True)
 class Measured:
-    """What Verilog costs: its components, its memories, and the longest path of the whole."""
+    """What Verilog costs: its components, its memories, and the longest path of the whole.
+
+    ``switching``: pins whose activity is that of a run, if it was given.
+    """
 
     root: Row
     memories: Sequence[Memory]
     clock: LongestPath | None
+    switching: int | None
 
 
 def measure(
     configuration: NamedConfiguration,
     liberty: Path | None = None,
     macro_files: Sequence[Path] = (),
+    activity_file: Path | None = None,
     stages: Stages = quiet,
 ) -> AreaReport:
     """What a configuration's hardware costs, with the cells of ``liberty`` and memories of macros.
 
     Seconds for a small DPU, minutes for a large one; netlists are cached. Raises ``LibraryError``
-    for files that do not serve, ``SynthesisError``, ``TimingError``.
+    for files that do not serve, ``ActivityError``, ``SynthesisError``, ``TimingError``.
+
+    activity_file
+        of a run, for the power; see ``read_activity``.
     """
     library = load_cells(liberty) if liberty else None
     macros = {path: load_macros(path) for path in macro_files}
     with stages("generate Verilog"):
         text = verilog(configuration)
     name = module_name(configuration)
-    found = measure_verilog(text, name, library, macros, stages)
+    activity = read_activity(activity_file, name) if activity_file else None
+    found = measure_verilog(text, name, library, macros, activity, stages)
     return AreaReport(
         configuration.name,
         configuration.target.name,
@@ -55,6 +65,8 @@ def measure(
         found.memories,
         library,
         found.clock,
+        f"{activity_file}" if activity_file else "default",
+        found.switching,
     )
 
 
@@ -63,6 +75,7 @@ def measure_verilog(
     top: str,
     library: CellLibrary | None,
     macros: Mapping[Path, Sequence[Macro]] = {},
+    activity: Activity | None = None,
     stages: Stages = quiet,
 ) -> Measured:
     """As ``measure``, of module ``top``; paths and power where there are cells and OpenSTA."""
@@ -73,16 +86,20 @@ def measure_verilog(
     memories = _memories(tree, macros)
     paths: dict[str, LongestPath] = {}
     power = None
-    if library is not None and OpenSta.is_installed():
+    switching = None
+    if library is not None and (activity is not None or OpenSta.is_installed()):
+        if activity is not None:
+            switching = activity.of_pins(tree, modules, library)
         sizes = {memory.size for memory in memories}
-        sta = OpenSta(netlist, library.path, sizes)
+        sta = OpenSta(modules, library.path, sizes)
         with stages("longest paths"):
-            paths = sta.longest_paths(list(modules))
+            paths = sta.longest_paths()
         if top in paths:
             with stages("power"):
-                power = sta.power(top, paths[top].delay_ns)
+                power = sta.power(top, paths[top].delay_ns, switching)
     root = make_rows(tree, paths, power, top)
-    return Measured(root, memories, _named(paths.get(top), instance_names(tree)))
+    clock = _named(paths.get(top), instance_names(tree))
+    return Measured(root, memories, clock, None if switching is None else len(switching))
 
 
 def _memories(tree: Component, macros: Mapping[Path, Sequence[Macro]]) -> list[Memory]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hw.lib.memory_size import MemorySize
 
 _MODULE = re.compile(r"^module (\\\S+|\w+)", re.M)
+_PINS = re.compile(r"^  (\\\S+|[A-Za-z_]\w*) +(\\\S+|[A-Za-z_]\w*) +\($\n(.*?)^  \);$", re.M | re.S)
 _INSTANCE = re.compile(r"^  (\\\S+|[A-Za-z_]\w*) +(\\\S+|[A-Za-z_]\w*) +\($", re.M)
 
 
@@ -16,12 +18,15 @@ _INSTANCE = re.compile(r"^  (\\\S+|[A-Za-z_]\w*) +(\\\S+|[A-Za-z_]\w*) +\($", re
 class NetlistModule:
     """One module.
 
+    text
+        its definition.
     cells
         how many there are of each kind of cell.
     parts
         instances of other modules: their names and the modules'.
     """
 
+    text: str = ""
     cells: Counter[str] = field(default_factory=Counter)
     parts: list[tuple[str, str]] = field(default_factory=list)
 
@@ -33,16 +38,44 @@ def parse_netlist(text: str) -> dict[str, NetlistModule]:
     """
     starts = list(_MODULE.finditer(text))
     names = [_plain(found[1]) for found in starts]
-    modules: dict[str, NetlistModule] = {name: NetlistModule() for name in names}
     ends = [found.start() for found in starts[1:]] + [len(text)]
-    for name, start, end in zip(names, starts, ends, strict=True):
-        for found in _INSTANCE.finditer(text, start.end(), end):
+    modules = {
+        name: NetlistModule(text[start.start() : end])
+        for name, start, end in zip(names, starts, ends, strict=True)
+    }
+    for module in modules.values():
+        for found in _INSTANCE.finditer(module.text):
             kind, instance = map(_plain, found.groups())
             if kind in modules or MemorySize.of_module(kind):
-                modules[name].parts.append((instance, kind))
+                module.parts.append((instance, kind))
             else:
-                modules[name].cells[kind] += 1
+                module.cells[kind] += 1
     return modules
+
+
+def text_of(modules: Mapping[str, NetlistModule], top: str) -> str:
+    """Of a module and all below, the module first."""
+    found: dict[str, str] = {}
+    waiting = [top]
+    while waiting:
+        name = waiting.pop()
+        if name in modules and name not in found:
+            found[name] = modules[name].text
+            waiting += [kind for _, kind in modules[name].parts]
+    return "".join(found.values())
+
+
+def register_signals(
+    module: NetlistModule, outputs: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Output pins of the module's registers (``_19_/Q``), and the signals there (``valid[3]``).
+
+    ``outputs``: the pin by kind of cell.
+    """
+    for kind, cell, pins in _PINS.findall(module.text):
+        if pin := outputs.get(_plain(kind)):
+            if net := re.search(rf"\.{re.escape(pin)}\((.*)\)", pins):
+                yield f"{identifier(cell)}/{pin}", _plain(net[1]).replace(" ", "")
 
 
 def with_plain_names(text: str) -> str:

@@ -80,6 +80,9 @@ class AreaReport:
         of cells, or ``None``: then gates are generic, and there is no area.
     clock
         the longest path of the whole; ``None`` without OpenSTA, as are the rows' paths.
+    activity
+        what power is computed from: ``default``, or the file of a run, in which ``switching``
+        outputs of registers and memories were found.
     """
 
     config: str
@@ -90,6 +93,8 @@ class AreaReport:
     memories: Sequence[Memory]
     library: CellLibrary | None
     clock: LongestPath | None
+    activity: str
+    switching: int | None
 
     @property
     def memory_area(self) -> float | None:
@@ -126,7 +131,12 @@ class AreaReport:
             and {**asdict(self.clock), "mhz": 1000 / self.clock.delay_ns, "wires": "ideal"},
             "power": None
             if self.root.watts is None
-            else {"watts": self.root.watts, "activity": "default", "memories": "not included"},
+            else {
+                "watts": self.root.watts,
+                "activity": self.activity,
+                "switching": self.switching,
+                "memories": "not included",
+            },
         }
 
     def _row_json(self, row: Row) -> dict[str, Any]:
@@ -211,9 +221,14 @@ class AreaReport:
         elif self.library is not None:
             notes.append("clock, paths and power: need OpenSTA (sta), which Debian has in opensta")
         if self.root.watts is not None:
+            activity = (
+                "default activity, not that of a run"
+                if self.switching is None
+                else f"activity of {self.activity} ({self.switching:,} outputs)"
+            )
             notes.append(
-                f"power: {1000 * self.root.watts:.3g} mW at that clock, without memories; default "
-                "activity, not that of a run"
+                f"power: {1000 * self.root.watts:.3g} mW at that clock, without memories; "
+                f"{activity}"
             )
         return notes
 

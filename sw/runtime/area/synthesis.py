@@ -39,9 +39,9 @@ _NAND2 = "$_NAND_"
 _FLIP_FLOP = "DFF"
 _MODULE = re.compile(r"^module ((?:two_port_)?ram_\d+x\d+)\(", re.M)
 
-# As Yosys's own for a library without constraints, then buffers and sizes: a net drives hundreds.
+# For delay first; buffers and sizes at the end, for nets drive hundreds of gates.
 _ABC = (
-    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;dretime;strash;&get,-n;&nf;&put;"
+    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;dch,-f;map,-B,0.9,-D,1;topo;"
     "buffer,-c;topo;upsize;dnsize"
 )
 _NETLIST = "netlist.v"
@@ -89,7 +89,7 @@ def cost_of(kind: str, library: CellLibrary | None) -> Cost:
         return Cost(1, int(kind == _FLIP_FLOP), gates)
     if library is not None and kind in library.areas:
         area = library.areas[kind]
-        return Cost(1, int(kind in library.sequential), area / library.gate, area)
+        return Cost(1, int(kind in library.registers), area / library.gate, area)
     place = "Yosys" if library is None else f"{library.path}"
     raise SynthesisError(f"{place}: has no cell for {kind}: must have one for synthesis")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hw.lib.errors import GnarlError
 from hw.lib.memory_size import MemorySize
+from sw.runtime.area.activity import Switching
 from sw.runtime.area.memory_stub import memory_stubs
-from sw.runtime.area.netlist import identifier, with_plain_names
+from sw.runtime.area.netlist import NetlistModule, identifier, text_of, with_plain_names
 from sw.runtime.tools import run_tool
 
 STA = "sta"
@@ -23,7 +24,7 @@ _READ = """read_liberty cells.lib
 read_liberty memories.lib
 set_cmd_units -time ns -power W
 proc link {top} {
-  read_verilog netlist.v
+  read_verilog $top.v
   link_design $top
 }
 """
@@ -40,7 +41,17 @@ report_checks -path_delay max -digits 6
 """
 _POWER = """link %(name)s
 create_clock -name clk -period %(period)g [get_ports clk]
+%(activity)s
 report_power -digits 6 -instances [get_cells -hierarchical *]
+"""
+# The second is for OpenSTA 2.0, whose option -pins fails.
+_SWITCHES = """set_power_activity -input -activity 0 -duty 0
+proc switches {name changes duty} {
+  set pin [get_pins $name]
+  if {[catch {set_power_activity -pins $pin -activity $changes -duty $duty}]} {
+    sta::set_power_pin_activity $pin $changes $duty
+  }
+}
 """
 _PATH = re.compile(r"^Startpoint: (\S+).*?^Endpoint: (\S+).*?(-?[\d.]+)\s+slack \(", re.M | re.S)
 _CELL_POWER = re.compile(r"^\s*(?:\S+\s+){3}(\S+)\s+(\S+)$", re.M)
@@ -72,9 +83,14 @@ class OpenSta:
     answer at the edge and need nothing before it. Raises ``TimingError``.
     """
 
-    def __init__(self, netlist: str, library: Path, memories: Collection[MemorySize]) -> None:
-        self._files = {
-            "netlist.v": with_plain_names(netlist),
+    def __init__(
+        self,
+        modules: Mapping[str, NetlistModule],
+        library: Path,
+        memories: Collection[MemorySize],
+    ) -> None:
+        self._modules = modules
+        self._libraries = {
             "cells.lib": library.read_text(encoding="utf-8-sig"),
             "memories.lib": memory_stubs(memories),
         }
@@ -91,29 +107,37 @@ class OpenSta:
             return ""
         return run_tool([STA, "-version"], Path.cwd(), "", TimingError).stdout.strip()
 
-    def longest_paths(self, modules: Sequence[str]) -> dict[str, LongestPath]:
+    def longest_paths(self) -> dict[str, LongestPath]:
         """Of each module by itself, with all below: those that have paths.
 
         Ports are where signals come in at the clock's edge, and must be at the next.
         """
-        scripts = (_PATHS % {"name": identifier(each), "period": _PERIOD_NS} for each in modules)
-        output = self._run("".join(scripts))
+        names = map(identifier, self._modules)
+        scripts = (_PATHS % {"name": name, "period": _PERIOD_NS} for name in names)
+        output = self._run("".join(scripts), *self._modules)
         parts = re.split(r"^module (\w+)$", output, flags=re.M)[1:]
         texts = dict(zip(parts[::2], parts[1::2], strict=True))
         found = {}
-        for module in modules:
+        for module in self._modules:
             if path := _PATH.search(texts.get(identifier(module), "")):
                 start, end, slack = path.groups()
                 delay = _PERIOD_NS - float(slack)
                 found[module] = LongestPath(delay, _GATE.sub("", start), _GATE.sub("", end))
         return found
 
-    def power(self, top: str, period_ns: float) -> Mapping[str, float]:
+    def power(
+        self, top: str, period_ns: float, switching: Mapping[str, Switching] | None = None
+    ) -> Mapping[str, float]:
         """Watts of the gates of each component, without its parts, by its path (``core/bank_0``).
 
-        With OpenSTA's own assumptions of how often signals switch.
+        With ``switching`` of outputs of registers and memories, by pin, and ports that are at rest;
+        without, OpenSTA's own assumptions.
         """
-        output = self._run(_POWER % {"name": identifier(top), "period": period_ns})
+        lines = [] if switching is None else [_SWITCHES]
+        for pin, each in (switching or {}).items():
+            lines.append(f"switches {{{pin}}} {each.changes:g} {each.duty:g}")
+        values = {"name": identifier(top), "period": period_ns, "activity": "\n".join(lines)}
+        output = self._run(_POWER % values, top)
         found: dict[str, float] = {}
         for watts, cell in _CELL_POWER.findall(output):
             component = _GATE.sub("", cell)
@@ -121,10 +145,14 @@ class OpenSta:
                 found[component] = found.get(component, 0.0) + float(watts)
         return found
 
-    def _run(self, script: str) -> str:
+    def _run(self, script: str, *modules: str) -> str:
+        """What OpenSTA says to a script that has procedure ``link`` for each of ``modules``."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            for file, text in self._files.items():
+            for module in modules:
+                text = with_plain_names(text_of(self._modules, module))
+                (folder / f"{identifier(module)}.v").write_text(text, encoding="utf-8")
+            for file, text in self._libraries.items():
                 (folder / file).write_text(text, encoding="utf-8")
             (folder / "script.tcl").write_text(_READ + script, encoding="utf-8")
             done = run_tool(

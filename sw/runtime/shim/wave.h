@@ -1,11 +1,16 @@
-// Waves of a Verilated design in an FST file; nothing at all in a simulator built without trace.
+// Waves of a Verilated design in an FST file, or how often its signals change in a SAIF file;
+// nothing at all in a simulator built without trace.
 #pragma once
 
 #include <memory>
 
 #include "Vtop.h"
-#if VM_TRACE
+#if VM_TRACE_SAIF
+#include "verilated_saif_c.h"
+using TraceFile = VerilatedSaifC;
+#elif VM_TRACE
 #include "verilated_fst_c.h"
+using TraceFile = VerilatedFstC;
 #endif
 
 class Wave {
@@ -23,7 +28,7 @@ class Wave {
 #if VM_TRACE
     void attach(Vtop& design) {
         if (path_.empty()) return;
-        file_ = std::make_unique<VerilatedFstC>();
+        file_ = std::make_unique<TraceFile>();
         design.trace(file_.get(), 99);
         file_->open(path_.c_str());
     }
@@ -39,7 +44,7 @@ class Wave {
 
    private:
     std::string path_;
-    std::unique_ptr<VerilatedFstC> file_;
+    std::unique_ptr<TraceFile> file_;
 #else
     void attach(Vtop&) {}
     void dump(uint64_t) {}

@@ -129,7 +129,7 @@ def netlists(draw: st.DrawFn) -> dict[str, NetlistModule]:
         kinds_of_parts = draw(st.lists(st.sampled_from(later), max_size=4))
         stems = st.sampled_from(["a", "b", "c$"])
         parts = [(f"{draw(stems)}{at}", kind) for at, kind in enumerate(kinds_of_parts)]
-        modules[f"m{number}"] = NetlistModule(cells, parts)
+        modules[f"m{number}"] = NetlistModule("", cells, parts)
     return modules
 
 

@@ -44,7 +44,7 @@ def test_cells(tmp_path: Path) -> None:
     library = load_cells(write_library(tmp_path))
     assert (library.name, library.gate) == ("few", AREAS["NAND"])
     assert library.areas == AREAS
-    assert library.sequential == {"DFF"}
+    assert library.registers == {"DFF": "Q"}
 
 
 def test_a_nor_is_the_gate_where_there_is_no_nand(tmp_path: Path) -> None:

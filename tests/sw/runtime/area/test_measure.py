@@ -18,6 +18,7 @@ from sw.runtime.area.liberty import CellLibrary, load_cells
 from sw.runtime.area.liberty_text import LibraryError
 from sw.runtime.area.macros import Macro
 from sw.runtime.area.measure import Measured, measure_verilog
+from sw.runtime.area.netlist import parse_netlist
 from sw.runtime.area.synthesis import TRANSISTORS, SynthesisError, cost_of, synthesise
 from sw.runtime.area.timing import OpenSta, TimingError
 from tests.support.cell_library import (
@@ -202,4 +203,4 @@ def test_verilog_that_yosys_refuses() -> None:
 @needs_sta
 def test_a_netlist_that_opensta_refuses(library: CellLibrary) -> None:
     with pytest.raises(TimingError, match=r"^sta failed: Error: "):
-        OpenSta("module m(a;\n", library.path, []).longest_paths(["m"])
+        OpenSta(parse_netlist("module m(a;\n"), library.path, []).longest_paths()

@@ -1,0 +1,111 @@
+"""How often the signals of a netlist change, from a run of the RTL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.lib.errors import GnarlError
+from sw.runtime.area.component import Component
+from sw.runtime.area.liberty import CellLibrary
+from sw.runtime.area.netlist import NetlistModule, identifier, register_signals
+from sw.workloads.text_file import read_text
+
+_HALF_CYCLES = 2
+"""Times a cycle at which the simulator records signals."""
+
+_INSTANCE = re.compile(r"\(INSTANCE (\S+)$")
+_NET = re.compile(r"\((\S+) \(T0 (\d+)\) \(T1 (\d+)\).*\(TC (\d+)\)\)$")
+_DURATION = re.compile(r"\(DURATION (\d+)\)$")
+
+
+class ActivityError(GnarlError):
+    """A file of switching activity that is none, or of another design."""
+
+
+@dataclass(frozen=True)
+class Switching:
+    """Changes in a mean cycle, and the share of time at 1."""
+
+    changes: float
+    duty: float
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
+
+    path: Path
+    signals: Mapping[str, Switching]
+
+    def of_pins(
+        self, tree: Component, modules: Mapping[str, NetlistModule], library: CellLibrary
+    ) -> dict[str, Switching]:
+        """Of the outputs of registers and memories, by the pins' paths for OpenSTA.
+
+        Registers whose signals have no name in the RTL are left out.
+        """
+        found: dict[str, Switching] = {}
+
+        def visit(component: Component, pins: str, signals: str) -> None:
+            if component.memory:
+                bits = (f"read_data[{bit}]" for bit in range(component.memory.width))
+                outputs: Iterator[tuple[str, str]] = ((bit, bit) for bit in bits)
+            else:
+                module = modules[component.module]
+                outputs = register_signals(module, library.registers)
+            for pin, signal in outputs:
+                if switching := self.signals.get(f"{signals}{signal}"):
+                    found[f"{pins}{pin}"] = switching
+            for part in component.parts:
+                for each in part.instances:
+                    visit(part, f"{pins}{identifier(each)}/", f"{signals}{each}/")
+
+        visit(tree, "", "")
+        if not found:
+            raise ActivityError(
+                f"{self.path}: has no signal of this design: must be of its run"
+            )
+        return found
+
+
+def read_activity(path: Path, top: str) -> Activity:
+    """What ``gnarl run --waves FILE.saif`` wrote of module ``top``. Raises ``ActivityError``.
+
+    Source: Verilator's SAIF, an excerpt of IEEE 1801, annex I.
+    """
+    text = read_text(path)
+    scopes: list[str] = []
+    signals: dict[str, Switching] = {}
+    cycles = 0.0
+    names: set[str] = set()
+    if not text.lstrip().startswith(("//", "(SAIFILE")):
+        raise ActivityError(f"{path}: not a SAIF file: must begin with (SAIFILE")
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if net := _NET.match(line):
+            name, low, high, count = net.groups()
+            if not cycles:
+                raise ActivityError(f"{path}:{number}: DURATION must be above, and not 0")
+            if len(scopes) > 1:
+                place = "".join(f"{scope}/" for scope in scopes[2:] if scope)
+                total = int(low) + int(high)
+                signals[place + name.replace("\\", "")] = Switching(
+                    int(count) / cycles, int(high) / total if total else 0.0
+                )
+        elif instance := _INSTANCE.match(line):
+            scopes.append(instance[1])
+            if len(scopes) == 2:
+                names.add(instance[1])
+        elif line == "(NET":
+            scopes.append("")
+        elif line == ")" and scopes:
+            scopes.pop()
+        elif duration := _DURATION.match(line):
+            cycles = int(duration[1]) / _HALF_CYCLES
+    if top not in names:
+        shown = ", ".join(sorted(names)) or "nothing"
+        raise ActivityError(f"{path}: of {shown}: must be of {top}")
+    return Activity(path, signals)
