@@ -66,6 +66,6 @@ def _cell(name: str, area: float) -> str:
 def _delays(ns: float) -> str:
     values = f'{{ values("{ns}, {ns}", "{ns}, {ns}"); }}'
     return " ".join(f"{edge}(flat) {values}" for edge in ("cell_rise", "cell_fall")) + (
-        ' rise_transition(flat) { values("0, 0", "0, 0"); }'
-        ' fall_transition(flat) { values("0, 0", "0, 0"); }'
+        ' rise_transition(flat) { values("0.02, 0.02", "0.02, 0.02"); }'
+        ' fall_transition(flat) { values("0.02, 0.02", "0.02, 0.02"); }'
     )

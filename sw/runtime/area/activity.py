@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.lib.errors import GnarlError
+from hw.lib.memory_size import MemorySize
 from sw.runtime.area.component import Component
 from sw.runtime.area.liberty import CellLibrary
 from sw.runtime.area.netlist import NetlistModule, identifier, register_signals
@@ -33,6 +34,10 @@ class Switching:
     duty: float
 
 
+DEFAULT = Switching(0.1, 0.5)
+"""Where nothing is known of a run: a change in every tenth cycle."""
+
+
 @dataclass(frozen=True)
 class Activity:
     """Of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
@@ -40,35 +45,45 @@ class Activity:
     path: Path
     signals: Mapping[str, Switching]
 
-    def of_pins(
-        self, tree: Component, modules: Mapping[str, NetlistModule], library: CellLibrary
-    ) -> dict[str, Switching]:
-        """Of the outputs of registers and memories, by the pins' paths for OpenSTA.
+    def of_pins(self, outputs: Mapping[str, str]) -> dict[str, Switching]:
+        """By pin, for ``outputs`` as ``output_signals`` gives them; unknown signals are left out.
 
-        Registers whose signals have no name in the RTL are left out.
+        Raises ``ActivityError`` where all are.
         """
-        found: dict[str, Switching] = {}
-
-        def visit(component: Component, pins: str, signals: str) -> None:
-            if component.memory:
-                bits = (f"read_data[{bit}]" for bit in range(component.memory.width))
-                outputs: Iterator[tuple[str, str]] = ((bit, bit) for bit in bits)
-            else:
-                module = modules[component.module]
-                outputs = register_signals(module, library.registers)
-            for pin, signal in outputs:
-                if switching := self.signals.get(f"{signals}{signal}"):
-                    found[f"{pins}{pin}"] = switching
-            for part in component.parts:
-                for each in part.instances:
-                    visit(part, f"{pins}{identifier(each)}/", f"{signals}{each}/")
-
-        visit(tree, "", "")
+        found = {
+            pin: self.signals[signal] for pin, signal in outputs.items() if signal in self.signals
+        }
         if not found:
-            raise ActivityError(
-                f"{self.path}: has no signal of this design: must be of its run"
-            )
+            raise ActivityError(f"{self.path}: has no signal of this design: must be of its run")
         return found
+
+
+def output_signals(
+    tree: Component, modules: Mapping[str, NetlistModule], library: CellLibrary
+) -> dict[str, str]:
+    """Signals at the outputs of registers and memories, by the pins' paths for OpenSTA."""
+    found: dict[str, str] = {}
+    for component, pins, signals in _instances(tree):
+        if component.memory is None:
+            outputs = dict(register_signals(modules[component.module], library.registers))
+        else:
+            outputs = {bit: bit for bit in _read_data(component.memory)}
+        found |= {f"{pins}{pin}": f"{signals}{signal}" for pin, signal in outputs.items()}
+    return found
+
+
+def _read_data(memory: MemorySize) -> list[str]:
+    return [f"read_data[{bit}]" for bit in range(memory.width)]
+
+
+def _instances(
+    component: Component, pins: str = "", signals: str = ""
+) -> Iterator[tuple[Component, str, str]]:
+    """Every instance of a tree, with what precedes names of its pins, and of its signals."""
+    yield component, pins, signals
+    for part in component.parts:
+        for each in part.instances:
+            yield from _instances(part, f"{pins}{identifier(each)}/", f"{signals}{each}/")
 
 
 def read_activity(path: Path, top: str) -> Activity:
@@ -89,8 +104,9 @@ def read_activity(path: Path, top: str) -> Activity:
             name, low, high, count = net.groups()
             if not cycles:
                 raise ActivityError(f"{path}:{number}: DURATION must be above, and not 0")
-            if len(scopes) > 1:
-                place = "".join(f"{scope}/" for scope in scopes[2:] if scope)
+            instances = [scope for scope in scopes if scope]
+            if len(instances) > 1:
+                place = "".join(f"{scope}/" for scope in instances[2:])
                 total = int(low) + int(high)
                 signals[place + name.replace("\\", "")] = Switching(
                     int(count) / cycles, int(high) / total if total else 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hw.lib.memory_size import MemorySize
-from sw.runtime.area.activity import Activity, read_activity
+from sw.runtime.area.activity import DEFAULT, Activity, output_signals, read_activity
 from sw.runtime.area.component import Component, build_tree
 from sw.runtime.area.liberty import CellLibrary, load_cells
 from sw.runtime.area.liberty_text import LibraryError
@@ -88,18 +88,21 @@ def measure_verilog(
     power = None
     switching = None
     if library is not None and (activity is not None or OpenSta.is_installed()):
+        outputs = output_signals(tree, modules, library)
+        pins = dict.fromkeys(outputs, DEFAULT)
         if activity is not None:
-            switching = activity.of_pins(tree, modules, library)
+            found = activity.of_pins(outputs)
+            pins, switching = pins | found, len(found)
         sizes = {memory.size for memory in memories}
         sta = OpenSta(modules, library.path, sizes)
         with stages("longest paths"):
             paths = sta.longest_paths()
         if top in paths:
             with stages("power"):
-                power = sta.power(top, paths[top].delay_ns, switching)
+                power = sta.power(top, paths[top].delay_ns, pins)
     root = make_rows(tree, paths, power, top)
     clock = _named(paths.get(top), instance_names(tree))
-    return Measured(root, memories, clock, None if switching is None else len(switching))
+    return Measured(root, memories, clock, switching)
 
 
 def _memories(tree: Component, macros: Mapping[Path, Sequence[Macro]]) -> list[Memory]:

@@ -1,4 +1,7 @@
-"""Memories as liberty cells without delays of their own, so that paths to and from them count."""
+"""Liberty cells of what no library of standard cells has: memories and constants.
+
+Memories have no delays of their own: paths to and from them count.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,16 @@ _LIBRARY = """library(memories) {{
   slew_upper_threshold_pct_rise : 80; slew_upper_threshold_pct_fall : 80;
   nom_process : 1; nom_voltage : 1; nom_temperature : 25;
 {types}{cells}}}
+"""
+_TIES = """library(ties) {
+  delay_model : table_lookup; time_unit : "1ns"; capacitive_load_unit(1, pf);
+  input_threshold_pct_rise : 50; input_threshold_pct_fall : 50;
+  output_threshold_pct_rise : 50; output_threshold_pct_fall : 50;
+  slew_lower_threshold_pct_rise : 20; slew_lower_threshold_pct_fall : 20;
+  slew_upper_threshold_pct_rise : 80; slew_upper_threshold_pct_fall : 80;
+  cell(%s) { area : 0; pin(Y) { direction : output; %s} }
+  cell(%s) { area : 0; pin(Y) { direction : output; %s} }
+}
 """
 _TYPE = """  type(bits_{bits}) {{
     base_type : array; data_type : bit; bit_width : {bits}; bit_from : {top}; bit_to : 0;
@@ -65,6 +78,15 @@ def memory_stubs(sizes: Iterable[MemorySize]) -> str:
         )
     types = "".join(_TYPE.format(bits=bits, top=bits - 1) for bits in sorted(buses))
     return _LIBRARY.format(types=types, cells=cells)
+
+
+def tie_stubs(low: str, high: str, functions: bool) -> str:
+    """Text of a liberty file with cells of these names whose output Y is 0, and 1.
+
+    Without ``functions`` it does not say which.
+    """
+    zero, one = (f'function : "{value}"; ' if functions else "" for value in (0, 1))
+    return _TIES % (low, zero, high, one)
 
 
 def _pin(name: str, bits: int, direction: str, timing: str) -> str:

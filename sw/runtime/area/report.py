@@ -222,7 +222,7 @@ class AreaReport:
             notes.append("clock, paths and power: need OpenSTA (sta), which Debian has in opensta")
         if self.root.watts is not None:
             activity = (
-                "default activity, not that of a run"
+                "default activity (registers change in every tenth cycle), not that of a run"
                 if self.switching is None
                 else f"activity of {self.activity} ({self.switching:,} outputs)"
             )

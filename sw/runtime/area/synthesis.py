@@ -35,15 +35,15 @@ TRANSISTORS: Mapping[str, int] = MappingProxyType(
 )
 """Of generic cells in static CMOS. Source: Yosys, ``stat -tech cmos``."""
 
+TIE_0, TIE_1 = "TIE_0", "TIE_1"
+"""Cells whose output Y is constant. They cost nothing: layout has cells or wires of its own."""
+
 _NAND2 = "$_NAND_"
 _FLIP_FLOP = "DFF"
 _MODULE = re.compile(r"^module ((?:two_port_)?ram_\d+x\d+)\(", re.M)
 
-# For delay first; buffers and sizes at the end, for nets drive hundreds of gates.
-_ABC = (
-    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;dch,-f;map,-B,0.9,-D,1;topo;"
-    "buffer,-c;topo;upsize;dnsize"
-)
+# Buffers and sizes at the end, for nets drive hundreds of gates.
+_ABC = "+strash;ifraig;scorr;dc2;strash;&get,-n;&st;&dch,-f;&nf;&put;buffer,-c;topo;upsize;dnsize"
 _NETLIST = "netlist.v"
 
 
@@ -67,6 +67,7 @@ def synthesise(verilog: str, top: str, library: CellLibrary | None) -> str:
         "setattr -unset init w:*",  # registers of silicon hold anything when power comes
         "setundef -zero",
         *(_generic() if library is None else _mapped()),
+        f"hilomap -hicell {TIE_1} Y -locell {TIE_0} Y",
         "opt_clean",
         f"write_verilog -noattr -noexpr -simple-lhs {_NETLIST}",
     ]
@@ -84,6 +85,8 @@ def synthesise(verilog: str, top: str, library: CellLibrary | None) -> str:
 
 def cost_of(kind: str, library: CellLibrary | None) -> Cost:
     """What a cell of ``synthesise`` costs. Raises ``SynthesisError`` for one that is not mapped."""
+    if kind in (TIE_0, TIE_1):
+        return Cost()
     if library is None and kind in TRANSISTORS:
         gates = TRANSISTORS[kind] / TRANSISTORS[_NAND2]
         return Cost(1, int(kind == _FLIP_FLOP), gates)

@@ -12,8 +12,9 @@ from pathlib import Path
 from hw.lib.errors import GnarlError
 from hw.lib.memory_size import MemorySize
 from sw.runtime.area.activity import Switching
-from sw.runtime.area.memory_stub import memory_stubs
+from sw.runtime.area.memory_stub import memory_stubs, tie_stubs
 from sw.runtime.area.netlist import NetlistModule, identifier, text_of, with_plain_names
+from sw.runtime.area.synthesis import TIE_0, TIE_1
 from sw.runtime.tools import run_tool
 
 STA = "sta"
@@ -21,37 +22,40 @@ _PERIOD_NS = 10.0
 """What a path leaves of it, or takes beyond it, gives its delay; short, for it is in float32."""
 
 _READ = """read_liberty cells.lib
-read_liberty memories.lib
 set_cmd_units -time ns -power W
 proc link {top} {
   read_verilog $top.v
   link_design $top
 }
-"""
-_PATHS = """link %(name)s
-create_clock -name clk -period %(period)g [get_ports -quiet clk]
-set others {}
-foreach port [all_inputs] {
-  if {[get_property $port full_name] ne "clk"} { lappend others $port }
-}
-set_input_delay 0 -clock clk $others
-set_output_delay 0 -clock clk [all_outputs]
-puts "module %(name)s"
-report_checks -path_delay max -digits 6
-"""
-_POWER = """link %(name)s
-create_clock -name clk -period %(period)g [get_ports clk]
-%(activity)s
-report_power -digits 6 -instances [get_cells -hierarchical *]
-"""
-# The second is for OpenSTA 2.0, whose option -pins fails.
-_SWITCHES = """set_power_activity -input -activity 0 -duty 0
+# The second way is for OpenSTA 2.0, whose option -pins fails.
 proc switches {name changes duty} {
   set pin [get_pins $name]
   if {[catch {set_power_activity -pins $pin -activity $changes -duty $duty}]} {
     sta::set_power_pin_activity $pin $changes $duty
   }
 }
+"""
+_PATHS = """read_liberty memories.lib
+read_liberty ties.lib
+foreach top {%(names)s} {
+  link $top
+  create_clock -name clk -period %(period)g [get_ports -quiet clk]
+  set others {}
+  foreach port [all_inputs] {
+    if {[get_property $port full_name] ne "clk"} { lappend others $port }
+  }
+  set_input_delay 0 -clock clk $others
+  set_output_delay 0 -clock clk [all_outputs]
+  puts "module $top"
+  report_checks -path_delay max -digits 6
+}
+"""
+# OpenSTA 2.0 crashes in report_power where there are constants, or cells of memories.
+_POWER = """read_liberty ties_unknown.lib
+link %(name)s
+create_clock -name clk -period %(period)g [get_ports clk]
+%(activity)s
+report_power -digits 6 -instances [get_cells -hierarchical *]
 """
 _PATH = re.compile(r"^Startpoint: (\S+).*?^Endpoint: (\S+).*?(-?[\d.]+)\s+slack \(", re.M | re.S)
 _CELL_POWER = re.compile(r"^\s*(?:\S+\s+){3}(\S+)\s+(\S+)$", re.M)
@@ -93,6 +97,8 @@ class OpenSta:
         self._libraries = {
             "cells.lib": library.read_text(encoding="utf-8-sig"),
             "memories.lib": memory_stubs(memories),
+            "ties.lib": tie_stubs(TIE_0, TIE_1, functions=True),
+            "ties_unknown.lib": tie_stubs(TIE_0, TIE_1, functions=False),
         }
 
     @staticmethod
@@ -112,9 +118,8 @@ class OpenSta:
 
         Ports are where signals come in at the clock's edge, and must be at the next.
         """
-        names = map(identifier, self._modules)
-        scripts = (_PATHS % {"name": name, "period": _PERIOD_NS} for name in names)
-        output = self._run("".join(scripts), *self._modules)
+        names = " ".join(map(identifier, self._modules))
+        output = self._run(_PATHS % {"names": names, "period": _PERIOD_NS}, *self._modules)
         parts = re.split(r"^module (\w+)$", output, flags=re.M)[1:]
         texts = dict(zip(parts[::2], parts[1::2], strict=True))
         found = {}
@@ -126,15 +131,15 @@ class OpenSta:
         return found
 
     def power(
-        self, top: str, period_ns: float, switching: Mapping[str, Switching] | None = None
+        self, top: str, period_ns: float, switching: Mapping[str, Switching]
     ) -> Mapping[str, float]:
         """Watts of the gates of each component, without its parts, by its path (``core/bank_0``).
 
-        With ``switching`` of outputs of registers and memories, by pin, and ports that are at rest;
-        without, OpenSTA's own assumptions.
+        ``switching`` of the outputs of all registers and memories, by pin; ports are at rest. What
+        OpenSTA 2.0 computes from its own assumptions may be no number.
         """
-        lines = [] if switching is None else [_SWITCHES]
-        for pin, each in (switching or {}).items():
+        lines = ["set_power_activity -input -activity 0 -duty 0"]
+        for pin, each in switching.items():
             lines.append(f"switches {{{pin}}} {each.changes:g} {each.duty:g}")
         values = {"name": identifier(top), "period": period_ns, "activity": "\n".join(lines)}
         output = self._run(_POWER % values, top)

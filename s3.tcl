@@ -1,0 +1,2 @@
+read_liberty cells.lib
+read_liberty memories.lib
