@@ -102,7 +102,7 @@ def measure(job: Job) -> dict[str, float | int | None]:
         "flip_flops": cost.flip_flops,
         "area": cost.area,
         "memory_bits": report.root.memory_bits,
-        "delay_ns": report.clock and report.clock.delay_ns,
+        "delay_ns": report.clock.delay_ns if report.clock else None,
         "watts": report.root.watts,
     }
 

@@ -75,13 +75,14 @@ def measure(job: Job) -> dict[str, float | int | None]:
     """Values of ``METRICS``; those that need OpenSTA are ``None`` without it."""
     verilog = to_verilog(Pe(parse_format(FORMAT), job.stages), _TOP)
     found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
-    cost, delay_ns = found.root.cost, found.clock and found.clock.delay_ns
+    cost = found.root.cost
+    delay_ns = found.clock.delay_ns if found.clock else None
     return {
         "gates": round(cost.gates),
         "flip_flops": cost.flip_flops,
         "area": cost.area,
         "delay_ns": delay_ns,
-        "mhz": delay_ns and 1000 / delay_ns,
+        "mhz": 1000 / delay_ns if delay_ns else None,
     }
 
 
