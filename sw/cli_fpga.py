@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hw.fpga.frame import BAUD
+from hw.fpga.baud import BAUD
 from sw.cli_boundary import DIFFERENT
 from sw.cli_options import (
     GnarlCommand,

@@ -52,9 +52,6 @@ CRC_POLYNOMIAL = 0x8408
 """x^16 + x^12 + x^5 + 1, the lowest bit first: CRC-16/MCRF4XX of the catalogue of CRC algorithms
 (https://reveng.sourceforge.io/crc-catalogue/16.htm). Of all before it in its frame."""
 
-BAUD = 3_000_000
-"""Bits a second, unless a board is built for another rate."""
-
 _PAUSE_SECONDS = 0.01
 _PAUSE_BITS = 16  # more than a byte's bits: all its ones are no pause
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hw.fpga.baud import BAUD
 from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from sw.compiler.passes import Trace
 from sw.program.program import Launch, Program
@@ -220,7 +221,7 @@ def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress 
             raise ConfigError(
                 ["backend fpga: a port must be given, the board's, such as /dev/ttyUSB0"]
             )
-        return SerialAddress(port, baud)
+        return SerialAddress(port, BAUD if baud is None else baud)
     for name, given in (("port", port), ("baud", baud)):
         if given is not None:
             raise ConfigError(

@@ -156,11 +156,10 @@ class HostTarget(
         return HostMachine(self, config, simulator, simulator.close)
 
     def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
-        from hw.fpga.frame import BAUD
         from sw.runtime.fpga.frame_port import LinkError
         from sw.runtime.fpga.serial_port import SerialPort
 
-        board = SerialPort(port.device, BAUD if port.baud is None else port.baud)
+        board = SerialPort(*port)
         try:
             machine = HostMachine(self, config, board, board.close)
             # An earlier host may have left it in the middle of a run.

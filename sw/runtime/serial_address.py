@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 
 class SerialAddress(NamedTuple):
-    """A serial port of this computer, e.g. ``/dev/ttyUSB0``, and its bits a second.
-
-    ``baud`` is ``None`` for ``hw.fpga.frame.BAUD``.
-    """
+    """A serial port of this computer, e.g. ``/dev/ttyUSB0``, and its bits a second."""
 
     device: str
-    baud: int | None
+    baud: int

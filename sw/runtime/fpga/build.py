@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from hw.fpga.baud import BAUD
 from hw.fpga.boards import Board
 from hw.fpga.clock import Clock, plan_clock
-from hw.fpga.frame import BAUD
 from sw.program.atomic import atomic_folder
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.fpga.build_report import BuildReport

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hw.fpga.baud import BAUD
 from hw.fpga.boards import Board, find_board, usable_boards
 from hw.fpga.clock import plan_clock
 from hw.fpga.family import RESOURCE_NAMES, Family, Resources
-from hw.fpga.frame import BAUD
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.fpga.build import REPORT, board_verilog
 from sw.runtime.fpga.capacity import shortages

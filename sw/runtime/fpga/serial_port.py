@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from hw.fpga.frame import BAUD
+from hw.fpga.baud import BAUD
 from hw.lib.errors import one_line
 from sw.runtime.fpga.frame_port import FramePort, LinkError
 
