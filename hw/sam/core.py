@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 
 from hw.lib.counters import Counters
 from hw.lib.instanced import ResetInserter
@@ -41,7 +41,8 @@ class SamCore(Core):
         config = self._config
         datapath = GraphDatapath(config) if config.fabric is None else Fabric(config)
         happens = Cat(datapath.moves, datapath.offers)
-        faults = fault_recorder(len(datapath.units))
+        units = len(datapath.units)
+        faults = fault_recorder(units)
         events = Counters(len(happens), COUNTER_BITS)
         counts = (
             datapath.counts[place] for place in range(len(self.memory_map.counters) - len(happens))
@@ -54,18 +55,32 @@ class SamCore(Core):
         # only; after a complete one they keep what they have counted.
         reset = Signal()
         m.submodules.datapath = ResetInserter(reset)(datapath)
+        # What blocks do is noticed in the next cycle: the ways through their logic are long enough.
+        layout = data.StructLayout(
+            {"happens": len(happens), "offers": units, "faults": units, "active": 1, "done": 1}
+        )
+        noticed = Signal(layout)
+        m.d.sync += [
+            noticed.happens.eq(happens),
+            noticed.offers.eq(datapath.offers),
+            noticed.faults.eq(datapath.faults),
+            noticed.active.eq(datapath.active),
+            noticed.done.eq(datapath.done),
+        ]
+        with m.If(reset):
+            m.d.sync += noticed.eq(0)
         m.d.comb += [
             reset.eq(~control.busy & (control.begin | ~control.done)),
-            control.finished.eq(datapath.done),
+            control.finished.eq(noticed.done),
             # Cycles count from the first, in which roots give their reference, to the one in which
             # the last writer takes the end of its stream.
             control.works.eq(~datapath.done),
-            events.happens.eq(happens),
+            events.happens.eq(noticed.happens),
             watchdog.watch.eq(control.busy),
-            watchdog.moves.eq(datapath.active),
-            faults.faults.faults.eq(datapath.faults),
+            watchdog.moves.eq(noticed.active),
+            faults.faults.faults.eq(noticed.faults),
             faults.faults.stuck.eq(watchdog.stuck),
-            faults.faults.offers.eq(datapath.offers),
+            faults.faults.offers.eq(noticed.offers),
         ]
         self._connect_settings(m, datapath)
         self._connect_memories(m, datapath, control.busy, reset)

@@ -226,7 +226,8 @@ class SparseAccumulator(Instanced):
         m.d.sync += [read.eq(valid), read_bank.eq(bank), read_key.eq(key)]
         m.d.sync += value.eq(self.val.payload.payload)
 
-        m.submodules.adder = adder = ArithmeticUnit(self._format, self._stages)
+        # The first of several stages are the operands: block RAM is slow.
+        m.submodules.adder = adder = ArithmeticUnit(self._format, max(1, self._stages - 1))
         waits: Value = Const(0)
         write, write_bank, write_key = read, read_bank, read_key
         for stage in range(self._stages):
@@ -252,14 +253,16 @@ class SparseAccumulator(Instanced):
         written, written_key = Signal(), Signal(self._key_bits)
         written_value = Signal(self._format.width)
         m.d.sync += [written.eq(write), written_key.eq(write_key), written_value.eq(adder.o)]
+        sum_before = Signal(self._format.width)
         with m.If(write & (write_key == read_key)):
-            m.d.comb += adder.left.eq(adder.o)
+            m.d.comb += sum_before.eq(adder.o)
         with m.Elif(written & (written_key == read_key)):
-            m.d.comb += adder.left.eq(written_value)
+            m.d.comb += sum_before.eq(written_value)
         with m.Else():
-            m.d.comb += adder.left.eq(_chosen(read_bank, [each.read_value for each in self._banks]))
+            m.d.comb += sum_before.eq(_chosen(read_bank, [each.read_value for each in self._banks]))
         found = _chosen(read_bank, [each.found for each in self._banks])
-        m.d.comb += [
+        m.d["comb" if self._stages == 1 else "sync"] += [
+            adder.left.eq(sum_before),
             adder.right.eq(value),
             adder.operation.eq(Mux(found, Operation.ADD, Operation.PASS_RIGHT)),
         ]
