@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -136,15 +137,18 @@ def mhz(hz: Fraction | float) -> str:
 def _choices(
     pll: Pll, detector: Fraction, reference: int, output: int, wanted_hz: int
 ) -> list[Dividers]:
-    """With these dividers, and the feedback's next to the wanted one on either side."""
+    """With these dividers, and the feedback's next to the wanted one on either side, of those that
+    all ranges allow."""
     step = detector if pll.outer_feedback else detector / output
+    ranges = [(step, pll.output), (step * output, pll.oscillator)]
+    low = max(pll.feedback[0], *(math.ceil(bounds[0] / each) for each, bounds in ranges))
+    high = min(pll.feedback[-1], *(math.floor(bounds[1] / each) for each, bounds in ranges))
+    if low > high:
+        return []
     nearest = int(wanted_hz / step)
     return [
-        Dividers(reference, feedback, output, detector, oscillator, step * feedback)
-        for feedback in (nearest, nearest + 1)
-        if feedback in pll.feedback
-        and _within(oscillator := step * feedback * output, pll.oscillator)
-        and _within(step * feedback, pll.output)
+        Dividers(reference, feedback, output, detector, step * feedback * output, step * feedback)
+        for feedback in {min(max(each, low), high) for each in (nearest, nearest + 1)}
     ]
 
 

@@ -161,9 +161,10 @@ class BuildReport:
 
 
 def _columns(*sides: Any) -> Table:
+    """Without frames; the first folds where a terminal is too narrow."""
     table = Table.grid(padding=(0, 2))
-    for side in sides:
-        table.add_column(justify=side, no_wrap=True)
+    for at, side in enumerate(sides):
+        table.add_column(justify=side, no_wrap=at > 0, overflow="fold")
     return table
 
 

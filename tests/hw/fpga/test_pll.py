@@ -92,6 +92,11 @@ def closest(pll: Pll, source: int, wanted: int) -> float:
     return min(errors)
 
 
+def test_where_the_wanted_feedback_is_out_of_range() -> None:
+    found = dividers(XILINX_MMCM, 12 * MHZ, 260 * MHZ)  # 65 / 3 would be it
+    assert (found.feedback, found.output, found.hz) == (64, 3, 256 * MHZ)
+
+
 @pytest.mark.parametrize(("source", "wanted"), [(25, 50), (25, 75), (25, 85), (12, 66), (100, 90)])
 def test_ecppll_finds_the_same(source: int, wanted: int) -> None:
     text = said(tool("yowasp-ecppll"), "-i", str(source), "-o", str(wanted))
