@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -83,18 +83,21 @@ class OutputInterconnect(wiring.Component):
         layer: int,
         first: int,
         count: int,
-    ) -> tuple[Signal, Signal]:
+    ) -> tuple[Signal, Value]:
         """Whether a bank takes a word of a layer in this cycle, and which of ``count``.
 
         ``first`` is the write source of the layer's word 0. Found in the cycle before.
         """
         cycle = self._config.layer_end(layer) - 1
         active, source = sources[cycle][0], sources[cycle][1][bank]
-        number = named(m, f"number_{bank}_{layer}", source - first)
         is_one = (source >= first) & (source < first + count)
         chosen = Signal(name=f"chosen_{bank}_{layer}")
+        m.d.sync += chosen.eq(active & is_one & ~self.clear)
+        if count == 1:
+            return chosen, Const(0)
+        number = named(m, f"number_{bank}_{layer}", source - first)
         which = Signal(range(count), name=f"which_{bank}_{layer}", reset_less=True)
-        m.d.sync += [chosen.eq(active & is_one & ~self.clear), which.eq(number)]
+        m.d.sync += which.eq(number)
         return chosen, which
 
     def _register(self, m: Module, bank: int, **values: Value) -> dict[str, Value]:
