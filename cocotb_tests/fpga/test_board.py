@@ -190,6 +190,19 @@ async def of_three_requests_at_a_time_the_third_is_dropped(dut):
 
 
 @cocotb.test()
+async def what_follows_a_request_too_many_is_dropped_until_a_pause(dut):
+    """Whole requests, too, at whatever byte the board could hear again."""
+    board = await open_board(dut)
+    whole = read_request(9, 0, 0)
+    for dropped in range(len(whole)):
+        for tag in (1, 2):
+            await board.send(read_request(tag, 0, 3))
+        await board.send(bytes(dropped) + whole * 5)
+        assert [each.tag for each in await board.responses()] == [1, 2]
+        await board.pause()
+
+
+@cocotb.test()
 async def full_writes_follow_each_other_without_a_pause(dut):
     board = await open_board(dut)
     rows = np.random.default_rng(2).integers(2**32, size=(4, 255), dtype=np.uint32)
