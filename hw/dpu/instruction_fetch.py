@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
@@ -85,16 +86,22 @@ class InstructionFetch(wiring.Component):
                 m.d.sync += high.eq(self.read_data)
         low = Signal.like(self.read_data, name="low", reset_less=True)
         ends = Signal(data.ArrayLayout(self._end_layout(), word_bytes), reset_less=True)
+        places = self._leave(m, Cat(high, self.read_data)) if self._stages > 1 else []
         with m.If(advance):
-            m.d.sync += [low.eq(high), ends.eq(self._ends(m, high))]
+            m.d.sync += [low.eq(high), ends.eq(self._ends(m, high, places))]
 
         row = Signal(self.row.shape())
         offset = Signal(range(word_bytes))
         base = Signal.like(self.address, name="base")  # byte address of the lower word
         end = Signal(self._end_layout())
+        leaves = Signal()
+        if self._stages > 1:
+            m.d.sync += leaves.eq(Mux(complete, end.leaves, places[0]))
+        else:
+            m.d.comb += leaves.eq(end.leaves)
         m.d.comb += [
             end.eq(Array(Value.cast(found) for found in ends)[offset]),
-            advance.eq(~complete | end.leaves),
+            advance.eq(~complete | leaves),
             self.row.eq(row),
             self.read_enable.eq(self.run & advance),
         ]
@@ -106,7 +113,7 @@ class InstructionFetch(wiring.Component):
             m.d.sync += self.valid.eq(complete)
             with m.If(complete):
                 m.d.sync += offset.eq(end.offset)
-                with m.If(end.leaves):
+                with m.If(leaves):
                     m.d.sync += base.eq(base + word_bytes)
 
         window = Cat(low, high)
@@ -122,24 +129,54 @@ class InstructionFetch(wiring.Component):
         return m
 
     def _end_layout(self) -> data.StructLayout:
-        """Where an instruction ends that begins in a word: the place in its word of the byte behind
-        it, whether that is in the next word, and whether part of the instruction is."""
-        return data.StructLayout({"offset": range(self._word_bytes), "leaves": 1, "crosses": 1})
+        """What is known of an instruction: the place in its word of the byte behind it; whether it
+        crosses into the next word; whether it leaves none of its own word.
 
-    def _ends(self, m: Module, word: Value) -> Value:
+        With a word more ahead, ``leaves`` is that of the instruction behind it instead, which then
+        comes from a register: the way from there to the memory is long.
+        """
+        return data.StructLayout({"offset": range(self._word_bytes), "crosses": 1, "leaves": 1})
+
+    def _lengths(self, word: Value, byte: int) -> Iterator[tuple[Value, int]]:
+        """Whether an instruction of each length but one byte begins there, and the length."""
+        opcode = word[8 * byte :][: Opcode.as_shape().width]
+        for known in opcodes(self._config):
+            length = instruction_bytes(self._config, known)
+            if length > 1:
+                yield opcode == known, length
+
+    def _leave(self, m: Module, window: Value) -> list[Value]:
+        """For each byte of two words, whether an instruction there leaves no byte of its word."""
+        size = self._word_bytes
+        found = []
+        for byte in range(2 * size):
+            is_last = byte % size + 1 >= size
+            long_ones = [
+                begins
+                for begins, length in self._lengths(window, byte)
+                if byte % size + length >= size
+            ]
+            found.append(named(m, f"leaves_{byte}", Cat(long_ones).any() | is_last))
+        return found
+
+    def _ends(self, m: Module, word: Value, places: list[Value]) -> Value:
         """For each byte of a word, where an instruction would end that began with it."""
         layout, ends = self._end_layout(), []
-        for byte in range(self._word_bytes):
-            end = Signal(layout.size, name=f"end_{byte}")
-            m.d.comb += end.eq(self._end(byte + 1))
-            with m.Switch(word[8 * byte :][: Opcode.as_shape().width]):
-                for known in opcodes(self._config):
-                    with m.Case(known):
-                        m.d.comb += end.eq(self._end(byte + instruction_bytes(self._config, known)))
+        size = self._word_bytes
+        for byte in range(size):
+            end = Signal(layout, name=f"end_{byte}")
+            m.d.comb += self._set_end(end, places, byte, 1)
+            for begins, length in self._lengths(word, byte):
+                with m.If(begins):
+                    m.d.comb += self._set_end(end, places, byte, length)
             ends.append(end)
         return Cat(ends)
 
-    def _end(self, end: int) -> Value:
+    def _set_end(self, end: Any, places: list[Value], byte: int, length: int) -> list[Any]:
         size = self._word_bytes
-        fields = {"offset": end % size, "leaves": end >= size, "crosses": end > size}
-        return self._end_layout().const(fields).as_value()
+        behind = byte + length
+        return [
+            end.offset.eq(behind % size),
+            end.crosses.eq(behind > size),
+            end.leaves.eq(places[behind] if self._stages > 1 else behind >= size),
+        ]
