@@ -31,7 +31,7 @@ main = Benchmark(
     """Measure the RTL's gates with libraries of cells, before layout; both PARTS by default.
 
     \b
-    pe          a float32 PE at 1 to 10 stages: gates, area, longest path
+    pe          a float32 PE at 1 to 10 stages, placed for an FPGA or for silicon
     components  DPUs by component, beside the paper's
     page        no measurement: writes build/bench into docs/results/silicon.md and README.md
 

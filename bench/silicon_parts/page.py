@@ -8,7 +8,8 @@ from bench.silicon_parts import pe
 INTROS = {
     "pe": Intro(
         "A PE in silicon",
-        f"A {pe.FORMAT} PE (`hw/dpu/pe.py`) by its pipeline registers, before layout. *Gates*: "
+        f"A {pe.FORMAT} PE (`hw/dpu/pe.py`) by its pipeline registers, before layout. "
+        "*Technology*: what they are placed for. *Gates*: "
         "area over that of the library's smallest two-input NAND. *Longest path*: "
         "between registers and ports, by OpenSTA.",
     ),

@@ -1,10 +1,10 @@
-"""Area and longest path of a float32 PE by its pipeline stages."""
+"""Area and longest path of a float32 PE by its pipeline stages, and by what they are placed for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.silicon_parts.libraries import libraries, versions
 from hw.dpu.pe import Pe
+from hw.lib.cut_points import TECHNOLOGIES
 from hw.lib.formats import parse_format
 from hw.lib.verilog import to_verilog
 from sw.runtime.area.liberty import load_cells
@@ -46,26 +47,32 @@ _HEADER = {
 
 @dataclass(frozen=True)
 class Job:
-    """A PE with so many pipeline registers, in the cells of a library."""
+    """A PE with so many pipeline registers, placed for a technology, in the cells of a library."""
 
     liberty: Path
+    technology: str
     stages: int
 
     @property
     def labels(self) -> dict[str, str | int]:
-        return {"library": self.liberty.stem, "stages": self.stages}
+        return {
+            "library": self.liberty.stem,
+            "technology": self.technology,
+            "stages": self.stages,
+        }
 
     def setting(self) -> Setting:
         return Setting("", (), "", 0)
 
     def __str__(self) -> str:
-        return f"{FORMAT} PE at {self.stages} stages in {self.liberty.stem}"
+        stages = _stages(self.stages)
+        return f"{FORMAT} PE at {stages} for {self.technology} in {self.liberty.stem}"
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
-    """Measures every number of stages with every library."""
+    """Measures every number of stages for every technology with every library."""
     stages = _QUICK_STAGES if request.quick else STAGES
-    jobs = [Job(file, each) for file in libraries(request, "PE") for each in stages]
+    jobs = [Job(*each) for each in product(libraries(request, "PE"), TECHNOLOGIES, stages)]
     if not jobs:
         return [], True
     return measure_all(BENCH, measure, jobs, METRICS, console=request.console, also=versions())
@@ -73,7 +80,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 def measure(job: Job) -> dict[str, float | int | None]:
     """Values of ``METRICS``; those that need OpenSTA are ``None`` without it."""
-    verilog = to_verilog(Pe(parse_format(FORMAT), job.stages), _TOP)
+    verilog = to_verilog(Pe(parse_format(FORMAT), job.stages, job.technology), _TOP)
     found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
     cost = found.root.cost
     delay_ns = found.clock.delay_ns if found.clock else None
@@ -87,24 +94,24 @@ def measure(job: Job) -> dict[str, float | int | None]:
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """A row for each number of stages."""
+    """A row for each number of stages of each technology."""
     body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
-    return {"PE": Cells(["library", "stages", *_HEADER.values()], body, names=2)}
+    return {"PE": Cells(["library", "technology", "stages", *_HEADER.values()], body, names=3)}
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """The fastest of each library, what it costs, and from which stage on more do not help."""
-    return "\n".join(_summary(library, row) for library, row in _by_library(found).items())
+    """Of each library and technology the fastest, what it costs, and which stages do not help."""
+    return "\n".join(_summary(series, row) for series, row in _by_series(found).items())
 
 
-def _summary(library: str, by_stage: dict[int, dict[str, Any]]) -> str:
+def _summary(series: str, by_stage: dict[int, dict[str, Any]]) -> str:
     timed = {stages: row for stages, row in by_stage.items() if row["mhz"] is not None}
     if not timed:
-        return f"{library}: longest paths need OpenSTA"
+        return f"{series}: longest paths need OpenSTA"
     first, fastest = min(timed), max(timed, key=lambda stages: timed[stages]["mhz"])
     vain = [after for before, after in pairwise(timed) if _gain(timed, before, after) < 1.02]
     text = (
-        f"{library}, before layout: {timed[first]['mhz']:.0f} MHz at {_stages(first)}, "
+        f"{series}, before layout: {timed[first]['mhz']:.0f} MHz at {_stages(first)}, "
         f"{timed[fastest]['mhz']:.0f} at {_stages(fastest)}, "
         f"in {timed[fastest]['gates'] / timed[first]['gates']:.2f} times the gates"
     )
@@ -121,21 +128,22 @@ def _stages(count: int) -> str:
     return f"{count} stage{'s' * (count > 1)}"
 
 
-def _by_library(found: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
+def _by_series(found: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
+    """Rows by stages, of each library and technology."""
     table: dict[str, dict[int, dict[str, Any]]] = {}
-    for (library, stages), row in rows(found).items():
-        table.setdefault(library, {})[stages] = row
+    for (library, technology, stages), row in rows(found).items():
+        table.setdefault(f"{library}, for {technology}", {})[stages] = row
     return table
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
     """Clock and gates by stages."""
     figure, (clock, gates) = subplots(2, (9, 4.2))
-    for library, by_stage in _by_library(found).items():
+    for series, by_stage in _by_series(found).items():
         places = list(by_stage)
         mhz = [row["mhz"] or 0.0 for row in by_stage.values()]
-        clock.plot(places, mhz, marker="o", label=library)
-        gates.plot(places, [row["gates"] for row in by_stage.values()], marker="o", label=library)
+        clock.plot(places, mhz, marker="o", label=series)
+        gates.plot(places, [row["gates"] for row in by_stage.values()], marker="o", label=series)
     clock.set(xlabel="stages of a PE", ylabel="MHz, before layout", ylim=(0, None))
     gates.set(xlabel="stages of a PE", ylabel="gates (NAND2)", ylim=(0, None))
     gates.legend(frameon=False)

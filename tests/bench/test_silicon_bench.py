@@ -34,7 +34,7 @@ def stages(mhz: dict[int, float | None]) -> list[Record]:
         for stage, each in mhz.items()
         for record in records(
             pe.BENCH,
-            {"library": "few", "stages": stage},
+            {"library": "few", "technology": "silicon", "stages": stage},
             {"gates": 100 + stage, "mhz": each},
             pe.METRICS,
             NOTHING,
@@ -44,10 +44,10 @@ def stages(mhz: dict[int, float | None]) -> list[Record]:
 
 def test_verdict() -> None:
     assert pe.verdict(stages({1: 50.0, 2: 100.0, 3: 101.0})) == (
-        "few, before layout: 50 MHz at 1 stage, 101 at 3 stages, in 1.02 times the gates; "
-        "less than 2 % faster than one stage fewer: 3"
+        "few, for silicon, before layout: 50 MHz at 1 stage, 101 at 3 stages, in 1.02 times the "
+        "gates; less than 2 % faster than one stage fewer: 3"
     )
-    assert pe.verdict(stages({1: None})) == "few: longest paths need OpenSTA"
+    assert pe.verdict(stages({1: None})) == "few, for silicon: longest paths need OpenSTA"
 
 
 def test_without_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

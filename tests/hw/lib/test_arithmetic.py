@@ -20,7 +20,9 @@ from tests.support.fixed import ExactFixed, fixed_operands
 from tests.support.numbers import RationalFloat, crossed
 from tests.support.units import Units, assert_same_words, convert
 
-DEPTHS = (1, 2, 4, 8)
+UNITS = {f"unit_{depth}": (depth, "fpga") for depth in (1, 2, 4, 8)} | {"silicon": (4, "silicon")}
+"""Stages and technology by name."""
+
 COMPUTED = {
     Operation.ADD: "add",
     Operation.SUB: "subtract",
@@ -33,7 +35,7 @@ COMPUTED = {
 
 @cache
 def units(format: NumberFormat) -> Units:
-    return Units({f"unit_{depth}": ArithmeticUnit(format, depth) for depth in DEPTHS})
+    return Units({name: ArithmeticUnit(format, *unit) for name, unit in UNITS.items()})
 
 
 def check(
@@ -45,10 +47,9 @@ def check(
 ) -> None:
     model = units(format)
     results = model.run(left=left, right=right, operation=operation.value)
-    for depth in DEPTHS:
-        assert model.latency(f"unit_{depth}") == depth
-        what = f"{operation.name} {depth}"
-        assert_same_words(results[f"unit_{depth}_o"], expected, (left, right), what)
+    for name, (depth, _) in UNITS.items():
+        assert model.latency(name) == depth
+        assert_same_words(results[f"{name}_o"], expected, (left, right), f"{operation.name} {name}")
 
 
 @pytest.mark.parametrize(("name", "kind"), floats.NUMPY_CASES)
@@ -115,9 +116,9 @@ def test_the_operation_may_change_every_cycle() -> None:
         ]
     expected = np.choose(operation, [a, b, *computed])
     results = units(floats.FORMATS[name]).run(left=a, right=b, operation=operation)
-    for depth in DEPTHS:
-        got = results[f"unit_{depth}_o"]
-        assert_same_words(got, expected, (operation, a, b), f"operation {depth}")
+    for unit in UNITS:
+        got = results[f"{unit}_o"]
+        assert_same_words(got, expected, (operation, a, b), f"operation {unit}")
 
 
 @pytest.mark.parametrize("name", ["float32", "float16", "float8_e4m3", "fixed16.8", "fixed4.0"])
@@ -138,6 +139,13 @@ def test_every_depth_has_the_latency_it_claims(format: NumberFormat, technology:
             assert model.latency(f"unit_{depth}") == depth
             what = f"{operation.name} {depth}"
             assert_same_words(results[f"unit_{depth}_o"], results["unit_1_o"], (a, b), what)
+
+
+@pytest.mark.parametrize("stages", range(2, 6))
+def test_technologies_have_registers_in_different_places(stages: int) -> None:
+    units = [ArithmeticUnit(FloatFormat(8, 23), stages, each) for each in TECHNOLOGIES]
+    fpga, silicon = (convert(unit, "unit") for unit in units)
+    assert fpga != silicon
 
 
 @pytest.mark.parametrize("stages", [0, -1, "2", True, 1.0])
