@@ -12,7 +12,7 @@ from hw.fpga.baud import BAUD
 from hw.lib.errors import one_line
 from sw.runtime.fpga.frame_port import FramePort, LinkError
 
-_LATENCY = 1.0  # USB adapters keep what they receive for up to 0.016 s; the rest is a busy computer's
+_LATENCY = 1.0  # USB adapters keep what they receive for up to 0.016 s; the rest is a busy system's
 _POLL_SECONDS = 0.05
 _WRITE_SECONDS = 10
 
