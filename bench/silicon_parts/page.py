@@ -16,7 +16,8 @@ INTROS = {
     "components": Intro(
         "DPUs by component",
         "Gates of DPUs by component, before layout and without memories, beside the shares that "
-        "the paper gives for its own at 28 nm (table II, memories left out).",
+        "the paper gives for its own at 28 nm (table II, memories left out). Nets between "
+        "components have no buffers, so paths grow with the banks that one register drives.",
     ),
 }
 
