@@ -30,7 +30,10 @@ class Schedule:
         return cls(template, tuple(parameters.items()))
 
     def __getitem__(self, parameter: str) -> int:
-        return dict(self.parameters)[parameter]
+        for name, value in self.parameters:
+            if name == parameter:
+                return value
+        raise KeyError(parameter)
 
     def __str__(self) -> str:
         return f"{self.template}({', '.join(f'{name}={value}' for name, value in self.parameters)})"

@@ -20,7 +20,7 @@ from tests.support.sam_expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
 
-SAMPLE = ("matmul_ikj", "matmul_kij", "mat_sddmm", "mat_mattransmul", "mat_ds_compression")
+SAMPLE = ("matmul_ikj", "mat_sddmm", "mat_ds_compression")
 
 MIXED = {
     "bitvectors": ("X(i,j)=B(i,j)*C(i,j)+D(i,j) -f=X:bb -f=B:bb -f=C:sb -f=D:bs -s=reorder(i,j)"),
