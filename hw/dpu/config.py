@@ -124,10 +124,7 @@ class DpuConfig(TargetConfig):
 
     @property
     def start_cycles(self) -> int:
-        """Cycles from a start until the first instruction issues; then one issues in each cycle.
-
-        The cycle counter also counts ``drain_cycles`` from the issue of a ``HALT`` on.
-        """
+        """Cycles from a start until the first instruction issues; then one issues in each cycle."""
         return self.fetch_stages
 
     @property
@@ -159,5 +156,10 @@ class DpuConfig(TargetConfig):
 
     @property
     def drain_cycles(self) -> int:
-        """Cycles after the last issue until every result is written, and no error under way."""
+        """Cycles from the issue of a ``HALT`` on until every result is written, and no error under
+        way."""
         return max(self.layer_latency(self.depth), self.load_latency) + self.fault_stages
+
+    def run_cycles(self, instructions: int) -> int:
+        """Cycles of a run of so many instructions, its ``HALT`` the last."""
+        return self.start_cycles + instructions - 1 + self.drain_cycles

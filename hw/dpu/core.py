@@ -44,7 +44,7 @@ class DpuCore(Core):
         config = self._config
         faults = fault_recorder(config)
         events = Counters(len(COUNTERS), address_bits(config))
-        longest = config.start_cycles + instruction_memory_bytes(config) + config.drain_cycles
+        longest = config.run_cycles(instruction_memory_bytes(config))
         control = self.add_run_control(m, faults, events, cycle_bits=longest.bit_length())
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)

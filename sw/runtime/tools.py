@@ -1,15 +1,32 @@
-"""Programs that builds start: Verilator, make, the C++ compiler."""
+"""Programs that builds start: Verilator, make, the C++ compiler, Yosys, placers."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from hw.lib.errors import GnarlError
+
+_COMPLAINT = re.compile(r"\s*(\S+: )?error\b", re.IGNORECASE)
+
+
+def program(name: str) -> str:
+    """A program of this Python environment, even if that is not on ``PATH``, or else ``name``."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.is_file() else name
+
+
+def first_complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """What a program that failed says first: an error, or else its last line or exit status."""
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    errors = [line for line in lines if _COMPLAINT.match(line)]
+    return next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
 
 
 def run_tool(

@@ -12,6 +12,13 @@ CONFIG = "dpu_d1_b8"
 
 INPUT = {"id": "a", "op": "input"}
 
+PRODUCT_NODES = [
+    {**INPUT, "value": 1.5},
+    {"id": "b", "op": "input", "value": 2.0},
+    {"id": "y", "op": "mul"},
+]
+PRODUCT_EDGES = [("a", "y"), ("b", "y")]
+
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 
 
@@ -42,3 +49,10 @@ def graphml(body: str, edgedefault: str = "directed") -> str:
 def xml_node(name: str, op: str, value: str = "") -> str:
     data = f'<data key="v">{value}</data>' if value else ""
     return f'<node id="{name}"><data key="o">{op}</data>{data}</node>'
+
+
+def product(folder: Path) -> Path:
+    """A file of the DAG y = a * b, whose inputs have values."""
+    path = folder / "product.json"
+    path.write_text(node_link(PRODUCT_NODES, *PRODUCT_EDGES))
+    return path

@@ -10,12 +10,13 @@ import threading
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
 from hw.lib.memory_map import MAGIC, STATUS, VERSION, Register
 from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.host import Port, Words
+from sw.runtime.host import Words
 from sw.runtime.simulator import Simulator
 from sw.runtime.verilog import module_name, verilog
 
@@ -24,13 +25,20 @@ _HEADER_BYTES, _CHECK_BYTES = 6, 2
 _BYTE_CYCLES = 40  # with the fewest clock cycles a bit
 
 
+class Memory(Protocol):
+    """What a board needs of a ``sw.runtime.host.Port``."""
+
+    def write_words(self, address: int, words: Words) -> None: ...
+    def read_words(self, address: int, count: int) -> Words: ...
+
+
 class FakeBoard:
     """Executes what comes down a line at ``port``.
 
     ``elapse`` lets the time pass that so many bytes take on the line.
     """
 
-    def __init__(self, port: Port, elapse: Callable[[int], None] = lambda count: None) -> None:
+    def __init__(self, port: Memory, elapse: Callable[[int], None] = lambda count: None) -> None:
         self._elapse = elapse
         self.last = 0
         self.executed = 0
@@ -79,7 +87,7 @@ class FakeBoard:
 
 
 class FakeMachine:
-    """A ``Port`` of registers and a memory; a run lasts ``polls`` reads of its status."""
+    """Registers and a memory; a run lasts ``polls`` reads of its status."""
 
     def __init__(self, digest: int = 0, polls: int = 0) -> None:
         self.words: dict[int, int] = {0: MAGIC, 1: VERSION, Register.DIGEST: digest}
@@ -103,9 +111,6 @@ class FakeMachine:
             self._left -= busy
             self.words[Register.STATUS] = STATUS.const({"busy": busy}).as_value().value
         return np.array([self.words.get(address + n, 0) for n in range(count)], np.uint32)
-
-    def wait_idle(self, max_cycles: int) -> bool:
-        raise NotImplementedError
 
 
 class FakeLine:

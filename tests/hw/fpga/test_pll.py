@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 from hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll, dividers, mhz
 from hw.lib.errors import ConfigError
+from sw.runtime.tools import program
 
 PLLS = {"ecp5": ECP5_PLL, "ice40": ICE40_PLL, "gowin": GOWIN_PLL, "xilinx": XILINX_MMCM}
 SOURCES_MHZ = (12, 25, 27, 48, 100)
@@ -23,9 +22,8 @@ MHZ = 10**6
 
 def tool(name: str) -> str:
     """A program of this environment, or a skipped test."""
-    path = Path(sys.executable).with_name(name)
-    found = str(path) if path.exists() else shutil.which(name)
-    if found is None:
+    found = program(name)
+    if shutil.which(found) is None:
         pytest.skip(f"{name} is not installed")
     return found
 

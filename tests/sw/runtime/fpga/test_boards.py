@@ -17,30 +17,17 @@ from sw.workloads.dag.generate import random_dag
 from tests.support import adder
 from tests.support.adder_target import TARGET, AdderConfig, Table
 from tests.support.commands import gnarl, refusal
+from tests.support.dag_files import product
 from tests.support.fake_board import FakeBoard, FakeMachine, at_serial_port, fake_board
 
 CONFIG = "dpu_d1_b8"
 HARDWARE = load_configuration(CONFIG)
 DIGEST = HARDWARE.config.digest[:8]
 
-GRAPH = {
-    "directed": True,
-    "multigraph": False,
-    "graph": {},
-    "nodes": [
-        {"id": "a", "op": "input", "value": 1.5},
-        {"id": "b", "op": "input", "value": 2.0},
-        {"id": "y", "op": "mul"},
-    ],
-    "edges": [{"source": "a", "target": "y"}, {"source": "b", "target": "y"}],
-}
-
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
-    path = tmp_path / "product.json"
-    path.write_text(json.dumps(GRAPH))
-    return path
+    return product(tmp_path)
 
 
 def test_a_board_gives_the_report_of_the_rtl(graph: Path) -> None:
