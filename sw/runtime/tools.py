@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hw.lib.errors import GnarlError
 
-_COMPLAINT = re.compile(r"\s*(\S+: )?error\b", re.IGNORECASE)
+_COMPLAINT = re.compile(r"(\S+: )?(fatal |%)?error\b|.*: undefined ", re.IGNORECASE)
 
 
 def program(name: str) -> str:

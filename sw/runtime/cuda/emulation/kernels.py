@@ -28,7 +28,7 @@ import numpy as np
 
 from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of, file_texts
-from sw.runtime.tools import run_tool
+from sw.runtime.tools import first_complaint, run_tool
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"
@@ -258,10 +258,7 @@ def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
     need = "the emulation of CUDA kernels needs it"
     done = run_tool([_COMPILER, *arguments], folder, need, EmulationError)
     if done.returncode:
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        complaints = [line for line in lines if re.search(r"error:|undefined", line)]
-        first = next(iter(complaints or lines), f"exit status {done.returncode}")
-        raise EmulationError(f"{name}: {_COMPILER} failed: {first}")
+        raise EmulationError(f"{name}: {_COMPILER} failed: {first_complaint(done)}")
     return done.stdout
 
 
