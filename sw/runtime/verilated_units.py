@@ -24,6 +24,9 @@ OPTIMISE_FAST, OPTIMISE_SLOW = "-O1", "-O0"
 UNIT_BYTES = 2 << 20
 """Most C++ in a unit, unless a single file has more: large designs gain from several cores."""
 
+SMALL_BYTES = 256 << 10
+"""C++ that runs once is not worth a unit of its own up to here."""
+
 _MAKEFILE = "units.mk"
 
 
@@ -44,6 +47,8 @@ def compile_units(
     """
     written = sorted(path.name for path in folder.glob("Vtop*.cpp"))
     slow = [name for name in written if "__Slow" in name]
+    if _bytes(folder, slow) <= SMALL_BYTES:
+        slow = []
     fast = [*sources, *(name for name in written if name not in slow)]
     objects: list[str] = []
     rules: list[str] = []
@@ -66,10 +71,14 @@ def _units(folder: Path, files: Sequence[str]) -> list[list[str]]:
     units: list[list[str]] = []
     size = UNIT_BYTES
     for file in files:
-        added = (folder / file).stat().st_size
+        added = _bytes(folder, [file])
         size += added
         if size > UNIT_BYTES:
             units.append([])
             size = added
         units[-1].append(file)
     return units
+
+
+def _bytes(folder: Path, files: Sequence[str]) -> int:
+    return sum((folder / file).stat().st_size for file in files)

@@ -51,7 +51,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
 def test_parts_are_measured_and_resumed(tmp_path: Path):
     write_model(tmp_path / "recflex" / "A")
     command = (*PARTS, "--quick", "--batch-sizes", "5", "-o", "out")
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         status, output = call(run, str(tmp_path), *command)
         assert status == 0, output
         found = {part: load(tmp_path / f"out/cuda_{part}.json") for part in PARTS}

@@ -41,7 +41,7 @@ def kernels_of(found: list[Record]) -> dict[str, dict[str, Any]]:
 
 def test_contenders_are_measured_side_by_side(tmp_path: Path):
     job = job_of(tmp_path, *kernels.CONTENDERS, sizes=measure.VARYING, batches=3)
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         measured = call(measure.measure, job)
     assert measured.failed == []
     left_out = dict(text.split(": ", 1) for text in measured.left_out)
@@ -97,7 +97,7 @@ def order_of_calls(job: Job) -> list[str]:
 
 
 def test_caches_are_emptied_after_inputs_have_arrived(tmp_path: Path):
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         *before, delay, read, kernel = call(order_of_calls, job_of(tmp_path))
     assert before[-1] == "cuCtxSynchronize"
     assert "cuMemcpyHtoDAsync" in before[:-1]
@@ -106,7 +106,7 @@ def test_caches_are_emptied_after_inputs_have_arrived(tmp_path: Path):
 
 
 def test_what_is_there_is_not_measured_again(tmp_path: Path):
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         assert call(measure.measure, job_of(tmp_path, measure.AVERAGE)) == Measured()
         found = job_of(tmp_path).results.load()
         assert call(measure.measure, job_of(tmp_path, measure.AVERAGE)) == Measured()
@@ -130,7 +130,7 @@ def measure_broken(job: Job, kernel: str) -> Measured:
 
 def test_a_contender_that_fails_takes_no_other_with_it(tmp_path: Path):
     job = job_of(tmp_path, measure.UNIFORM, measure.AVERAGE)
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         measured = call(measure_broken, job, measure.UNIFORM)
     assert measured == Measured(failed=[f"{measure.UNIFORM}: the kernel does not compile"])
     assert list(kernels_of(job.results.load())) == [measure.OURS, measure.AVERAGE]
@@ -154,7 +154,7 @@ def measure_until(job: Job, contender: str) -> Measured:
 
 def test_the_time_limit_ends_with_what_there_is(tmp_path: Path):
     job = job_of(tmp_path, measure.AVERAGE, measure.MAXIMUM)
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         measured = call(measure_until, job, measure.AVERAGE)
     assert measured == Measured(failed=[f"{measure.AVERAGE}: the time limit has passed"])
     assert list(kernels_of(job.results.load())) == [measure.OURS]
@@ -180,9 +180,9 @@ def test_bits_are_of_every_pooling_and_type(name: str):
         assert found == set(product(INDEX_TYPES, weights))
 
 
-def test_bits_are_compared(tmp_path: Path):
+def test_bits_are_compared():
     job = bits.Job("one_hot", "mean", GPU, 3)
-    with fake_gpus(tmp_path) as call:
+    with fake_gpus() as call:
         values = call(bits.measure, job)
     assert values["equal"] is True
     assert values["kinds"] == 36
@@ -202,7 +202,7 @@ def test_tuning_writes_schedules_that_the_kernels_take(tmp_path: Path):
     job = tuning_part.Job(
         write_model(tmp_path / "A"), "separate", tuning_part.QUICK, GPU, 5, folder, False, None
     )
-    with fake_gpus(tmp_path, FAKE_CUDA_DEVICES="1") as call:
+    with fake_gpus(FAKE_CUDA_DEVICES="1") as call:
         with pytest.raises(GnarlError, match="^the time limit has passed$"):
             call(tune_late, job)
         values = call(tuning_part.measure, job)

@@ -21,16 +21,18 @@ import pytest
 from sw.compiler.cuda import backward_kernels
 from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
 from sw.compiler.cuda.tensor import sampled_product
+from sw.program.cache import cached, digest_of
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
+_NAME = "libcuda.so.1"
 _ILLEGAL_ADDRESS = 700
 
 Call = Callable[..., Any]
 
 
 @contextmanager
-def fake_gpus(folder: Path, **environment: str) -> Iterator[Call]:
+def fake_gpus(**environment: str) -> Iterator[Call]:
     """Calls functions of test modules in a process that has the fake driver.
 
     ``environment`` may set ``FAKE_CUDA_DEVICES``, ``FAKE_CUDA_VERSION``, and
@@ -39,15 +41,23 @@ def fake_gpus(folder: Path, **environment: str) -> Iterator[Call]:
     pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")
     if not shutil.which("c++"):
         pytest.skip("needs a C++ compiler")
-    command = ["c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
-    library = folder / "libcuda.so.1"
-    subprocess.run([*command, str(_SOURCE), "-o", str(library), "-ldl"], check=True)
+    library = _library()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_LIBRARY_PATH", str(folder))
+        patch.setenv("LD_LIBRARY_PATH", str(library.parent))
         for name, value in environment.items():
             patch.setenv(name, value)
         with ProcessPoolExecutor(1, get_context("spawn"), initializer=_install) as pool:
             yield lambda function, *arguments: pool.submit(function, *arguments).result()
+
+
+def _library() -> Path:
+    """The driver, compiled once."""
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
+
+    def make(folder: Path) -> None:
+        subprocess.run(["c++", *flags, str(_SOURCE), "-o", str(folder / _NAME), "-ldl"], check=True)
+
+    return cached(digest_of(_SOURCE.read_text(), *flags), make, keep=(_NAME,))[0]
 
 
 def live(what: str) -> int:

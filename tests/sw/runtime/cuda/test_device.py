@@ -203,8 +203,8 @@ def _on_gpu(mapping: str) -> tuple[Result[Any], list[str]]:
     return result, [launch["kernel"] for launch in fake_cuda.launches[before:]]
 
 
-def test_a_gpu_maps_threads_where_it_is_asked_to(tmp_path: Path) -> None:
-    with fake_gpus(tmp_path) as call:
+def test_a_gpu_maps_threads_where_it_is_asked_to() -> None:
+    with fake_gpus() as call:
         for mapping, expected in [("contiguous", [KERNEL]), ("device", [MAP_KERNEL, KERNEL])]:
             result, kernels = call(_on_gpu, mapping)
             assert_golden(result)

@@ -7,7 +7,6 @@ import gc
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,8 @@ FEATURES = (
 @pytest.fixture(
     scope="module", params=[{}, {"FAKE_CUDA_EAGER_COPIES": "1"}], ids=["late", "eager copies"]
 )
-def on_fake(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Call]:
-    with fake_gpus(tmp_path_factory.mktemp("driver"), **request.param) as call:
+def on_fake(request: pytest.FixtureRequest) -> Iterator[Call]:
+    with fake_gpus(**request.param) as call:
         yield call
 
 
@@ -286,8 +283,8 @@ def _broken() -> tuple[str, list[str]]:
     return message, unraisable
 
 
-def test_a_kernel_that_fails_is_one_error_and_no_more(tmp_path: Path):
-    with fake_gpus(tmp_path) as call:
+def test_a_kernel_that_fails_is_one_error_and_no_more():
+    with fake_gpus() as call:
         message, unraisable = call(_broken)
     assert message == "CUDA driver: cuEventSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS"
     assert unraisable == []

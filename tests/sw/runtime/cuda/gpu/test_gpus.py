@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,8 +45,8 @@ def unstarted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
-    with fake_gpus(tmp_path_factory.mktemp("driver")) as call:
+def on_fake() -> Iterator[Call]:
+    with fake_gpus() as call:
         yield call
 
 
@@ -79,16 +78,16 @@ def test_a_gpu_that_cannot_be_used(arch: str, device: int, message: str, on_fake
     assert on_fake(_message, arch, device) == message
 
 
-def test_a_driver_older_than_the_compiler(tmp_path: Path):
-    with fake_gpus(tmp_path, FAKE_CUDA_VERSION="12080") as call:
+def test_a_driver_older_than_the_compiler():
+    with fake_gpus(FAKE_CUDA_VERSION="12080") as call:
         assert call(_old_compiler, "sm_90", (13, 5)) == (
             "the CUDA driver is of CUDA 12.8, the compiler (NVRTC) of 13.5: "
             "the driver must be of CUDA 13.0 or later"
         )
 
 
-def test_a_driver_without_gpus(tmp_path: Path):
-    with fake_gpus(tmp_path, FAKE_CUDA_DEVICES="0") as call:
+def test_a_driver_without_gpus():
+    with fake_gpus(FAKE_CUDA_DEVICES="0") as call:
         assert call(_message, "sm_90") == (
             "the CUDA driver finds no GPU: --backend emulation runs on the CPU"
         )
@@ -149,8 +148,8 @@ def _on(name: str, arch: str) -> str:
     return _message("sm_90")
 
 
-def test_gpus_too_old_and_too_new(tmp_path: Path):
-    with fake_gpus(tmp_path) as call:
+def test_gpus_too_old_and_too_new():
+    with fake_gpus() as call:
         assert call(_on, "Tesla V100", "sm_70") == (
             "kernels are for sm_90, GPU 0 is a Tesla V100 (sm_70): must be one that runs kernels "
             f"for {', '.join(ARCHITECTURES)}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from sw.compiler.cuda.backward import BackwardProgram
@@ -42,6 +40,6 @@ def _keys() -> tuple[list[int], list[int]]:
     return found, [len(ran), ran.count(FIND_KEYS), fake_cuda.live("modules")]
 
 
-def test_kernels_are_launched_by_name_on_addresses_and_integers(tmp_path: Path) -> None:
-    with fake_gpus(tmp_path) as call:
+def test_kernels_are_launched_by_name_on_addresses_and_integers() -> None:
+    with fake_gpus() as call:
         assert call(_keys) == ([7, 9, 14], [2, 2, 0])

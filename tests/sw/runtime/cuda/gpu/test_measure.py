@@ -48,8 +48,8 @@ CONFIG = CudaConfig(arch="sm_90", block_threads=64, blocks_per_sm=1)
 
 
 @pytest.fixture(scope="module")
-def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
-    with fake_gpus(tmp_path_factory.mktemp("driver")) as call:
+def on_fake() -> Iterator[Call]:
+    with fake_gpus() as call:
         yield call
 
 

@@ -15,8 +15,8 @@ POOLED = "X(i,j)=B(i,k)*C(k,j) -f=B:ds"
 
 
 @pytest.fixture(scope="module")
-def on_fake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
-    with fake_gpus(tmp_path_factory.mktemp("driver")) as call:
+def on_fake() -> Iterator[Call]:
+    with fake_gpus() as call:
         yield call
 
 
