@@ -8,15 +8,25 @@ from pathlib import Path
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.fpga_parts import boards, page
+from bench.fpga_parts import boards, dpu_points, dpu_registers, page, sam_registers
 from bench.lib.command import Benchmark
 
-main = Benchmark("fpga", {"boards": boards}, page.PAGE, backends=()).command(
-    """Build configurations for boards, with three seeds each; all PARTS by default.
+PARTS = {
+    "boards": boards,
+    "dpu_registers": dpu_registers,
+    "dpu_points": dpu_points,
+    "sam_registers": sam_registers,
+}
+
+main = Benchmark("fpga", PARTS, page.PAGE, backends=()).command(
+    """Build configurations for boards; all PARTS by default.
 
     \b
-    boards  utilisation, clock and processor time of each configuration on each board
-    page    no measurement: writes build/bench into docs/results/fpga.md and README.md
+    boards         utilisation, clock and processor time of each configuration on each board
+    dpu_registers  clock and cycles before and after each register of a DPU
+    dpu_points     operations per second, and per LUT, for D and B
+    sam_registers  clock and cycles before and after each register of a SAM machine
+    page           no measurement: writes build/bench into docs/results/fpga.md and README.md
 
     Needs gnarl[fpga]. Exit status: 0 when all clocks are met, 1 when not or something is missing,
     2 for bad input.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from bench.fpga_parts import boards
+from pathlib import Path
+
+from bench.fpga_parts import boards, dpu_points, dpu_registers, dpu_speed, sam_registers, variants
 from bench.lib.pages import Intro, Page
+
+_WORKLOADS = ", ".join(Path(name).stem for name in dpu_speed.WORKLOADS)
 
 INTROS = {
     "boards": Intro(
@@ -12,6 +16,22 @@ INTROS = {
         f"the worst of process, voltage and temperature; the median of {boards.SEEDS} placements, "
         "with the lowest and the highest. Projects for vendors' tools have no clock here, and "
         "their utilisation is Yosys's. *Synthesis*, *build*: processor seconds from Verilog on.",
+    ),
+    "dpu_registers": Intro(
+        "Registers of the DPU",
+        f"{dpu_registers.CONFIG} on {variants.BOARD} with one register after the other, from the "
+        "fewest on; each row has those of the rows above. *Clock*: of one placement that was asked "
+        f"for more. *Cycles*, *operations per second*: geometric means over {_WORKLOADS}, on the "
+        "model, whose cycles are the RTL's.",
+    ),
+    "dpu_points": Intro(
+        "DPUs by D and B",
+        f"{dpu_points.CONFIG} with other D and B on {variants.BOARD}; otherwise as above.",
+    ),
+    "sam_registers": Intro(
+        "Registers of SAM",
+        f"{sam_registers.CONFIG} on {variants.BOARD} with one register after the other. *Cycles*: "
+        "geometric mean of three products of random 48 × 48 matrices, 2, 5 and 20 % full, on RTL.",
     ),
 }
 

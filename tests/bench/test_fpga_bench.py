@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.fpga import main
-from bench.fpga_parts import boards, page
+from bench.fpga_parts import boards, dpu_points, dpu_registers, page, sam_registers, variants
 from bench.lib.records import Record, Setting, load, records
 from tests.support.yowasp import needs_ecp5
 
@@ -51,12 +51,52 @@ def test_table_and_picture(tmp_path: Path) -> None:
     assert (tmp_path / "boards.png").read_bytes().startswith(b"\x89PNG")
 
 
+def variant(bench: str, name: str, **values: Any) -> list[Record]:
+    found = {**USED, "clock": 50.0, "cycles": 1000.0, "mops": 100.0, "kops_per_lut": 5.0, **values}
+    return records(bench, {"variant": name}, found, variants.METRICS, Setting("", (), "", 0))
+
+
+def test_registers_before_and_after() -> None:
+    for part, mops in (
+        (dpu_registers, ", 1.20 times the operations per second"),
+        (sam_registers, ""),
+    ):
+        found = [
+            *variant(part.BENCH, "stages=1"),
+            *variant(part.BENCH, "stages=2", clock=75.0, cycles=1250.0, mops=120.0),
+        ]
+        line = f"stages=2: 50.0 → 75.0 MHz, 1.250 times the cycles{mops}"
+        assert part.verdict(found) == line
+        (cells,) = part.tables(found).values()
+        assert [row[0] for row in cells.body] == ["stages=1", "stages=2"]
+
+
+def test_points_of_most_operations() -> None:
+    found = [
+        *variant(dpu_points.BENCH, "D = 1, B = 8"),
+        *variant(dpu_points.BENCH, "D = 3, B = 16", mops=300.0, kops_per_lut=3.0),
+    ]
+    assert dpu_points.verdict(found).splitlines() == [
+        "most operations per second: D = 3, B = 16, 300 M",
+        "most per LUT: D = 1, B = 8, 5.0 k",
+    ]
+
+
+@pytest.mark.parametrize("part", [dpu_registers, dpu_points, sam_registers])
+def test_pictures_of_variants(part: Any, tmp_path: Path) -> None:
+    found = [*variant(part.BENCH, "a=1"), *variant(part.BENCH, "b=2", luts=9, mops=70.0)]
+    part.draw(found, tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
 @needs_ecp5
 @pytest.mark.slow
 def test_a_small_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    done = CliRunner().invoke(main, ["--quick", "-o", "build/bench", "--json", "all.json"])
+    done = CliRunner().invoke(
+        main, ["boards", "--quick", "-o", "build/bench", "--json", "all.json"]
+    )
     assert done.exit_code == 0, done.output
     values = {record.metric: record.value for record in load(Path("all.json"))}
     assert values["met"] is True

@@ -1,0 +1,98 @@
+"""What each register of a SAM machine for an ECP5 gives in clock, and costs in cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from bench.fpga_parts import variants
+from bench.fpga_parts.variants import by_name
+from bench.lib.cycles import cycles_of
+from bench.lib.plots import save, subplots
+from bench.lib.records import Record
+from bench.lib.request import Request
+from bench.lib.summary import geometric_mean
+from bench.lib.tables import Cells
+from hw.sam.config import SamConfig
+from sw.runtime.device import Device
+
+BENCH = "fpga.sam_registers"
+
+CONFIG = "sam_ecp5"
+
+STEPS = ("alu_stages=1", "alu_stages=3", "alu_stages=5", "stream_latency=2", "local_latency=2")
+"""One after the other, from a machine without registers that can be left out."""
+
+_FEWEST = {"alu_stages": 1, "local_latency": 1, "stream_latency": 1}
+_SIZE = 48
+_DENSITIES = (0.02, 0.05, 0.2)
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Builds the machine before and after each step."""
+    jobs, fields = [], dict(_FEWEST)
+    for step in STEPS[:1] if request.quick else STEPS:
+        name, _, value = step.partition("=")
+        fields[name] = int(value)
+        overrides = tuple(f"{name}={value}" for name, value in fields.items())
+        folder = request.output / "fpga" / "sam_registers"
+        jobs.append(variants.Job(step, CONFIG, overrides, (), request.seed, folder, speed))
+    return variants.run(BENCH, jobs, request)
+
+
+def speed(job: variants.Job) -> variants.Speed:
+    """Of products of random matrices on RTL. Raises ``GnarlError`` as the compiler does."""
+    config = job.hardware.config
+    assert isinstance(config, SamConfig)
+    with Device(job.hardware) as device:
+        program = device.compile(config.expression)
+        cycles = []
+        for inputs in _operands(job.seed):
+            result = device.run(program, inputs)
+            cycles.append(cycles_of(result))
+    return variants.Speed(geometric_mean(cycles), None)
+
+
+@cache
+def _operands(seed: int) -> list[dict[str, np.ndarray]]:
+    random = np.random.default_rng(seed)
+    shape = (_SIZE, _SIZE)
+    return [
+        {
+            name: np.where(random.random(shape) < density, random.standard_normal(shape), 0.0)
+            for name in ("B", "C")
+        }
+        for density in _DENSITIES
+    ]
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each step."""
+    return variants.table("Registers of SAM", found)
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """A line for each step: before → after."""
+    rows = list(by_name(found).items())
+    return "\n".join(
+        f"{step}: {before['clock']:.1f} → {after['clock']:.1f} MHz, "
+        f"{after['cycles'] / before['cycles']:.3f} times the cycles"
+        for (_, before), (step, after) in pairwise(rows)
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Clock and time after each step."""
+    rows = by_name(found)
+    figure, axes = subplots(2, (6, 5.2))
+    time = [row["cycles"] / row["clock"] for row in rows.values()]
+    clocks = [row["clock"] for row in rows.values()]
+    for one, label, values in zip(axes, ("clock, MHz", "time, µs"), (clocks, time), strict=True):
+        one.bar(range(len(rows)), values)
+        one.set_ylabel(label)
+        one.set_xticks(range(len(rows)), [name.replace("=", "\n") for name in rows])
+    save(figure, path)
