@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Shape, ShapeLike, Value
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
+from hw.lib.stream.head_fifo import HeadFifo
 
 
 class BypassQueue(wiring.Component):
@@ -36,7 +38,7 @@ class BypassQueue(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         i, o = self.i, self.o
-        m.submodules.items = items = fifo.SyncFIFO(width=self._width, depth=self._depth)
+        m.submodules.items = items = HeadFifo(width=self._width, depth=self._depth)
         item = Value.cast(i.payload)
         passes = ~items.r_rdy & o.ready
         m.d.comb += [

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Shape, ShapeLike, Value
-from amaranth.lib import fifo, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
+from hw.lib.stream.head_fifo import HeadFifo
 
 
 class Queue(Instanced):
@@ -24,7 +25,7 @@ class Queue(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.items = items = fifo.SyncFIFO(width=self._width, depth=self._depth)
+        m.submodules.items = items = HeadFifo(width=self._width, depth=self._depth)
         m.d.comb += [
             items.w_en.eq(self.i.valid),
             items.w_data.eq(self.i.payload),

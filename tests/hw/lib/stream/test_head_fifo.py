@@ -1,0 +1,41 @@
+"""Cycle for cycle the same as Amaranth's FIFO."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import fifo
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.lib.stream.head_fifo import HeadFifo
+
+
+@settings(max_examples=40)
+@given(
+    depth=st.integers(2, 6),
+    steps=st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 15)), max_size=60),
+)
+def test_same_cycles_as_a_sync_fifo(depth: int, steps: list[tuple[bool, bool, int]]) -> None:
+    m = Module()
+    m.submodules.head = head = HeadFifo(width=4, depth=depth)
+    m.submodules.plain = plain = fifo.SyncFIFO(width=4, depth=depth)
+
+    async def bench(ctx: Any) -> None:
+        for write, read, item in steps:
+            for each in (head, plain):
+                ctx.set(each.w_en, write)
+                ctx.set(each.w_data, item)
+                ctx.set(each.r_en, read)
+            for name in ("w_rdy", "r_rdy", "level"):
+                assert ctx.get(getattr(head, name)) == ctx.get(getattr(plain, name)), name
+            if ctx.get(head.r_rdy):
+                assert ctx.get(head.r_data) == ctx.get(plain.r_data)
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
