@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 
 from hw.lib.counters import Counters
@@ -40,12 +40,12 @@ class SamCore(Core):
         m = Module()
         config = self._config
         datapath = GraphDatapath(config) if config.fabric is None else Fabric(config)
-        happens = Cat(datapath.moves, datapath.offers)
-        units = len(datapath.units)
+        units, moves = len(datapath.units), len(datapath.moves)
         faults = fault_recorder(units)
-        events = Counters(len(happens), COUNTER_BITS)
+        happens = moves + units
+        events = Counters(happens, COUNTER_BITS)
         counts = (
-            datapath.counts[place] for place in range(len(self.memory_map.counters) - len(happens))
+            datapath.counts[place] for place in range(len(self.memory_map.counters) - happens)
         )
         control = self.add_run_control(m, faults, events, counts)
         patience = WATCHDOG_CYCLES + (config.memory_latency if config.memory == "shared" else 0)
@@ -56,15 +56,22 @@ class SamCore(Core):
         reset = Signal()
         m.submodules.datapath = ResetInserter(reset)(datapath)
         # What blocks do is noticed in the next cycle: the ways through their logic are long enough.
+        requests = getattr(datapath, "requests", Const(0, 0))
         layout = data.StructLayout(
-            {"happens": len(happens), "offers": units, "faults": units, "active": 1, "done": 1}
+            {
+                "moves": moves,
+                "offers": units,
+                "faults": units,
+                "requests": len(requests),
+                "done": 1,
+            }
         )
         noticed = Signal(layout)
         m.d.sync += [
-            noticed.happens.eq(happens),
+            noticed.moves.eq(datapath.moves),
             noticed.offers.eq(datapath.offers),
             noticed.faults.eq(datapath.faults),
-            noticed.active.eq(datapath.active),
+            noticed.requests.eq(requests),
             noticed.done.eq(datapath.done),
         ]
         with m.If(reset):
@@ -75,9 +82,9 @@ class SamCore(Core):
             # Cycles count from the first, in which roots give their reference, to the one in which
             # the last writer takes the end of its stream.
             control.works.eq(~datapath.done),
-            events.happens.eq(noticed.happens),
+            events.happens.eq(Cat(noticed.moves, noticed.offers)),
             watchdog.watch.eq(control.busy),
-            watchdog.moves.eq(noticed.active),
+            watchdog.moves.eq(Cat(noticed.moves, noticed.requests).any()),
             faults.faults.faults.eq(noticed.faults),
             faults.faults.stuck.eq(watchdog.stuck),
             faults.faults.offers.eq(noticed.offers),

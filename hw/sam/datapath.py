@@ -35,8 +35,9 @@ class Datapath(wiring.Component):
         out: a bit for each output in use, in the units' order: it gives a token in this cycle.
     offers, faults
         out: a bit for each unit: it offers a token that is not taken; it sees something impossible.
-    active
-        out: something moves, be it a token or a request to memory.
+    requests
+        out: a bit for each array, in the units' order: it takes a request in this cycle; absent if
+        there are none.
     done
         out: all writers that are at work are done.
     counts
@@ -52,14 +53,14 @@ class Datapath(wiring.Component):
             "moves": Out(moves),
             "offers": Out(len(self.units)),
             "faults": Out(len(self.units)),
-            "active": Out(1),
             "done": Out(1),
         }
         if settings := len(settings_of(units)):
             signature["settings"] = In(data.ArrayLayout(config.index_bits, settings))
         if counts:
             signature["counts"] = Out(data.ArrayLayout(COUNT_BITS, counts))
-        if any(unit.arrays for unit in units):
+        if arrays := sum(len(unit.arrays) for unit in units):
+            signature["requests"] = Out(arrays)
             signature["ports"] = Out(array_ports(arrays_of(config, units), config.index_bits))
         super().__init__(signature | members)
 
@@ -104,7 +105,7 @@ class Datapath(wiring.Component):
             self.moves.eq(Cat(moves)),
             self.offers.eq(Cat(offers)),
             self.faults.eq(Cat(faults)),
-            self.active.eq(Cat(moves, requests).any()),
+            *([self.requests.eq(Cat(requests))] if requests else []),
             self.done.eq(Cat(done).all()),
             *(self.counts[place].eq(count) for place, count in enumerate(counts)),
         ]
