@@ -9,7 +9,6 @@ from pathlib import Path
 from bench.fpga_parts import variants
 from bench.fpga_parts.dpu_speed import speed, workloads
 from bench.fpga_parts.variants import by_name
-from bench.lib.plots import save, subplots
 from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.tables import Cells
@@ -63,12 +62,4 @@ def verdict(found: Sequence[Record]) -> str:
 
 def draw(found: Sequence[Record], path: Path) -> None:
     """Clock and operations per second after each step."""
-    rows = by_name(found)
-    figure, axes = subplots(2, (7, 5.2))
-    for one, (metric, label) in zip(
-        axes, {"clock": "clock, MHz", "mops": "M operations/s"}.items(), strict=True
-    ):
-        one.bar(range(len(rows)), [row[metric] for row in rows.values()])
-        one.set_ylabel(label)
-        one.set_xticks(range(len(rows)), [name.replace("=", "\n") for name in rows])
-    save(figure, path)
+    variants.draw_steps(found, path, "M operations/s", lambda row: row["mops"])

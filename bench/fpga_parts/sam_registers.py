@@ -12,7 +12,6 @@ import numpy as np
 from bench.fpga_parts import variants
 from bench.fpga_parts.variants import by_name
 from bench.lib.cycles import cycles_of
-from bench.lib.plots import save, subplots
 from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.summary import geometric_mean
@@ -87,12 +86,4 @@ def verdict(found: Sequence[Record]) -> str:
 
 def draw(found: Sequence[Record], path: Path) -> None:
     """Clock and time after each step."""
-    rows = by_name(found)
-    figure, axes = subplots(2, (6, 5.2))
-    time = [row["cycles"] / row["clock"] for row in rows.values()]
-    clocks = [row["clock"] for row in rows.values()]
-    for one, label, values in zip(axes, ("clock, MHz", "time, µs"), (clocks, time), strict=True):
-        one.bar(range(len(rows)), values)
-        one.set_ylabel(label)
-        one.set_xticks(range(len(rows)), [name.replace("=", "\n") for name in rows])
-    save(figure, path)
+    variants.draw_steps(found, path, "time, µs", lambda row: row["cycles"] / row["clock"])

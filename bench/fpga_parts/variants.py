@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.measurements import measure_all
+from bench.lib.plots import save, subplots
 from bench.lib.records import Metric, Record, Setting, installed, rows
 from bench.lib.request import Request
 from bench.lib.results import Results
@@ -125,3 +126,17 @@ def table(title: str, found: Sequence[Record]) -> dict[str, Cells]:
 def by_name(found: Sequence[Record]) -> dict[str, Mapping[str, Any]]:
     """Values of the variants."""
     return {name: row for (name,), row in rows(found).items()}
+
+
+def draw_steps(found: Sequence[Record], path: Path, label: str, of: Callable[[Any], float]) -> None:
+    """Clocks of the variants, and beside them what ``of`` makes of their values."""
+    table = by_name(found)
+    names = list(reversed(table))
+    figure, axes = subplots(2, (8, 1.2 + 0.4 * len(names)))
+    for one, title, value in zip(
+        axes, ("clock, MHz", label), (lambda row: row["clock"], of), strict=True
+    ):
+        one.barh(names, [value(table[name]) for name in names])
+        one.set_xlabel(title)
+    axes[1].set_yticklabels([])
+    save(figure, path)
