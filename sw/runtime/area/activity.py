@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import GnarlError
+from hw.lib.errors import GnarlError, damaged_as
 from hw.lib.memory_size import MemorySize
 from sw.runtime.area.component import Component
 from sw.runtime.area.liberty import CellLibrary
@@ -91,6 +91,11 @@ def read_activity(path: Path, top: str) -> Activity:
 
     Source: Verilator's SAIF, an excerpt of IEEE 1801, annex I.
     """
+    with damaged_as(ActivityError, path):
+        return _read(path, top)
+
+
+def _read(path: Path, top: str) -> Activity:
     text = read_text(path)
     scopes: list[str] = []
     signals: dict[str, Switching] = {}
