@@ -52,7 +52,7 @@ CASES = (
     Case("sam_ecp5", "ulx3s_85f", 50),
     Case("sam_fabric_ecp5", "ulx3s_85f", 50, synthesis_limit_s=240),
     Case("dpu_ice40", "icebreaker", 12),
-    Case("dpu_ecp5", "tang_primer_20k", 27),
+    Case("dpu_ice40", "tang_primer_20k", 27),
     Case("dpu_ecp5", "arty_a7_100", 75),
     Case("dpu_ecp5", "de10_nano", 75),
     Case("dpu_d3_b64", "kc705", 100),
