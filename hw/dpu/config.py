@@ -39,7 +39,7 @@ class DpuConfig(TargetConfig):
         what the PE's registers are placed for, when there are several: ``fpga`` or ``silicon``.
     fetch_stages
         cycles from a start until the first instruction issues: 3; 4, with registers behind the
-        decoder; 5, with others behind the instruction memory, too.
+        decoder; 5 and 6, with one or two others behind the instruction memory, too.
     write_stages
         registers between output interconnect and banks: 0, or 1 for results, copies and loads that
         can be read a cycle later.
@@ -77,7 +77,7 @@ class DpuConfig(TargetConfig):
                 ("banks", 8, 64),
                 ("registers", 8, 256),
                 ("pe_stages", 1, 10),
-                ("fetch_stages", 3, 5),
+                ("fetch_stages", 3, 6),
                 ("write_stages", 0, 1),
                 ("fault_stages", 0, 1),
                 ("instruction_words", 4, 1 << 20),

@@ -79,14 +79,13 @@ class InstructionFetch(wiring.Component):
         m.d.comb += complete.eq(started[-1])
 
         advance = Signal()
-        high = self.read_data
-        if self._stages > 1:
-            high = Signal.like(self.read_data, name="high", reset_less=True)
-            with m.If(advance):
-                m.d.sync += high.eq(self.read_data)
+        ahead = self.read_data
+        if self._stages > 2:
+            ahead = self._behind(m, ahead, advance, "ahead")
+        high = self._behind(m, ahead, advance, "high") if self._stages > 1 else ahead
         low = Signal.like(self.read_data, name="low", reset_less=True)
         ends = Signal(data.ArrayLayout(self._end_layout(), word_bytes), reset_less=True)
-        places = self._leave(m, Cat(high, self.read_data)) if self._stages > 1 else []
+        places = self._leave(m, Cat(high, ahead)) if self._stages > 1 else []
         with m.If(advance):
             m.d.sync += [low.eq(high), ends.eq(self._ends(m, high, places))]
 
@@ -127,6 +126,13 @@ class InstructionFetch(wiring.Component):
             self.beyond.eq((base > last) | (end.crosses & (base == last))),
         ]
         return m
+
+    def _behind(self, m: Module, word: Value, advance: Value, name: str) -> Value:
+        """The word before ``word``: a register."""
+        register = Signal.like(self.read_data, name=name, reset_less=True)
+        with m.If(advance):
+            m.d.sync += register.eq(word)
+        return register
 
     def _end_layout(self) -> data.StructLayout:
         """What is known of an instruction: the place in its word of the byte behind it; whether it

@@ -33,7 +33,7 @@ OVERRIDES = {
     "registers=7": ": registers = 7: must be a whole number from 8 to 256",
     "pe_stages=0": ": pe_stages = 0: must be a whole number from 1 to 10",
     "technology=paper": ": technology = 'paper': must be one of fpga, silicon",
-    "fetch_stages=2": ": fetch_stages = 2: must be a whole number from 3 to 5",
+    "fetch_stages=2": ": fetch_stages = 2: must be a whole number from 3 to 6",
     "write_stages=2": ": write_stages = 2: must be a whole number from 0 to 1",
     "data_rows=1": ": data_rows = 1: must be a whole number from 4 to 1048576",
     "instruction_words=0": ": instruction_words = 0: must be a whole number from 4 to 1048576",

@@ -15,7 +15,7 @@ from hw.lib.errors import ConfigError
         ("banks", 8, 64),
         ("registers", 8, 256),
         ("pe_stages", 1, 10),
-        ("fetch_stages", 3, 5),
+        ("fetch_stages", 3, 6),
         ("write_stages", 0, 1),
         ("fault_stages", 0, 1),
         ("instruction_words", 4, 1 << 20),

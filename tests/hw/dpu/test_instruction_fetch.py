@@ -73,6 +73,7 @@ def place(memory: bytearray, lengths: dict[Opcode, int], codes: list[Opcode], rn
         small(banks=16, depth=3, output_interconnect="crossbar"),
         small(instruction_words=13),
         small(fetch_stages=5),
+        small(fetch_stages=6),
     ],
     ids=lambda config: config.digest[:6],
 )
@@ -120,7 +121,7 @@ def test_the_memorys_last_byte_is_in_reach_and_the_next_is_not():
     simulate(fetch, process)
 
 
-@pytest.mark.parametrize("stages", [3, 5])
+@pytest.mark.parametrize("stages", [3, 5, 6])
 @pytest.mark.parametrize("over", [0, 1, 2])
 def test_an_instruction_must_end_within_the_memory(over, stages):
     config = small(fetch_stages=stages)

@@ -34,7 +34,7 @@ def write_program(driver: HostDriver, stream: np.ndarray) -> None:
 
 
 def test_fetch_takes_the_cycles_that_the_configuration_says():
-    for stages in (3, 4, 5):
+    for stages in (3, 4, 5, 6):
         config = replace(CONFIG, fetch_stages=stages)
         latency = InstructionFetch(config).latency
         assert latency + config.decoder_stages == config.start_cycles == stages

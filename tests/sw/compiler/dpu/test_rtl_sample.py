@@ -27,7 +27,7 @@ CONFIG = DpuConfig(
 values are spilled."""
 
 
-WITH_ALL_REGISTERS = replace(CONFIG, pe_stages=3, fetch_stages=5, write_stages=1, fault_stages=1)
+WITH_ALL_REGISTERS = replace(CONFIG, pe_stages=3, fetch_stages=6, write_stages=1, fault_stages=1)
 """Every register that a configuration can have, each of which moves cycles."""
 
 
