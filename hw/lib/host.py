@@ -67,7 +67,7 @@ class HostPort(wiring.Component):
     """Registers, counters and memory windows behind a request and a response stream.
 
     Requests are served in order, one a cycle, as long as the host takes its responses. A response
-    comes 3 cycles after its request. Addresses without a register or word read as 0, and writes to
+    comes 4 cycles after its request. Addresses without a register or word read as 0, and writes to
     them are dropped; so do all windows while the accelerator is busy.
 
     Parameters: ``memory_map``; ``digest``, 32 bits that name the configuration.
@@ -126,8 +126,8 @@ class HostPort(wiring.Component):
         serve = Signal()
         accept = Signal()
         m.d.comb += [
-            # At most one answer is on its way, so one place is left for it and one for the next.
-            serve.eq(held & (responses.level < 3)),
+            # At most two answers are on their way, so places are left for them and for the next.
+            serve.eq(held & (responses.level < 2)),
             accept.eq(~held | serve),
             self.host.request.ready.eq(accept),
         ]
@@ -146,16 +146,18 @@ class HostPort(wiring.Component):
         write = Signal()
         m.d.comb += [read.eq(serve & ~request.write), write.eq(serve & request.write)]
 
-        answered = Signal()
-        m.d.sync += answered.eq(read)
         answers = [
             self._serve_registers(m, request, read, write),
             *self._serve_windows(m, request, write, named_windows),
         ]
-        m.d.comb += [
-            responses.w_en.eq(answered),
-            responses.w_data.eq(functools.reduce(operator.or_, answers)),
+        # Memories take long to answer: a register ends the way from them.
+        was_read, answered, answer = Signal(), Signal(), Signal(32)
+        m.d.sync += [
+            was_read.eq(read),
+            answered.eq(was_read),
+            answer.eq(functools.reduce(operator.or_, answers)),
         ]
+        m.d.comb += [responses.w_en.eq(answered), responses.w_data.eq(answer)]
         return m
 
     def _serve_registers(self, m: Module, request: Any, read: Any, write: Any) -> Any:
