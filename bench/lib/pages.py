@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class Page:
                 verdict = "<br>".join(parts[name].verdict(records).splitlines())
                 row = (
                     f"| {self.subject} | [{intro.title}]({page.as_posix()}#{anchor}) | {verdict} "
-                    f"| `{_short(records[0].commit)}` |"
+                    f"| {_commits(records, _short)} |"
                 )
                 rows[_key(row)] = row
         return with_sections(readme, {SUMMARY: "\n".join([_HEADER, *rows.values()])})
@@ -86,7 +86,8 @@ def provenance(found: Sequence[Record], verdict: str) -> str:
     """A list of a verdict's lines, and of what the figures were measured with."""
     first = found[0]
     tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
-    lines = [*verdict.splitlines(), f"commit `{first.commit}`; {tools}; {first.tools['cpu']}"]
+    commits = _commits(found)
+    lines = [*verdict.splitlines(), f"commit {commits}; {tools}; {first.tools['cpu']}"]
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -99,6 +100,11 @@ def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
     else:
         blocks = [intro.text, *tables]
     return "\n\n".join([*blocks, provenance(records, part.verdict(records))])
+
+
+def _commits(found: Sequence[Record], shown: Callable[[str], str] = str) -> str:
+    """Those of the figures, which resumed runs may have taken from several."""
+    return ", ".join(f"`{shown(each)}`" for each in dict.fromkeys(one.commit for one in found))
 
 
 def _short(commit: str) -> str:
