@@ -68,6 +68,7 @@ _ECP5 = Recipe(
     dsps=((r"MULT18X18D|MULT9X9D", 1),),
     block_rams=((r"DP16KD|PDPW16KD", 1),),
     lut_rams=r"TRELLIS_DPR16X4",
+    split_before="map_luts",
 )
 
 _ICE40 = Recipe(
