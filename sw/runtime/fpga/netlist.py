@@ -32,6 +32,7 @@ class DesignMemory:
         return cell.startswith(f"{self.path}.")
 
 
+_BIT = re.compile(r"\[\d+\]$")
 _MEMORY = re.compile(
     r"((?:^ *attribute [^\n]*\n)*)^ *cell \$mem_v2 ([^\n]*)\n(.*?)^ *end$", re.M | re.S
 )
@@ -98,9 +99,15 @@ class Netlist:
             if fed is None:
                 return None
             cell = fed
-        names = [name for bit in self._outputs(cell) for name in self._names.get(bit, [])]
-        own = sorted(self._registers.intersection(names))
+        wires = [name for bit in self._outputs(cell) for name in self._names.get(bit, [])]
+        names = {self._whole(name) for name in wires}
+        own = sorted(self._registers & names)
         return next(iter(own or sorted(names, key=lambda name: (name.count("."), name))), None)
+
+    def _whole(self, wire: str) -> str:
+        """The register that a wire is a bit of, where Yosys has split them, or the wire."""
+        register = _BIT.sub("", wire)
+        return register if wire not in self._registers and register in self._registers else wire
 
     def _fed_by(self, cell: str) -> str | None:
         """The flip-flop behind a cell."""

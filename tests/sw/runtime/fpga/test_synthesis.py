@@ -81,8 +81,9 @@ def test_registers_keep_their_names() -> None:
     netlist = synthesised(Family.ECP5, 1024).netlist
     flip_flops = [name for name, kind in netlist.cells.items() if kind == "TRELLIS_FF"]
     names = Counter(netlist.register(name) for name in flip_flops)
-    names = {name: number for name, number in names.items() if not name.startswith("ram.")}
-    assert names == {"write_address": 10, "o": 8}  # equal to place and inverted
+    # What the memory's registers have been moved to has names of Yosys's.
+    registers = {name: number for name, number in names.items() if name.isidentifier()}
+    assert registers == {"place": 10, "o": 8}  # equal to write_address, inverted and not
 
 
 def test_register_banks_and_queues_may_be_in_flip_flops() -> None:
