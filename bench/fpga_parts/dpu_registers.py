@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from bench.fpga_parts import variants
 from bench.fpga_parts.dpu_speed import speed, workloads
-from bench.fpga_parts.variants import by_name
 from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.tables import Cells
@@ -33,14 +31,7 @@ _FEWEST = {"pe_stages": 3, "write_stages": 0, "fetch_stages": 3, "fault_stages":
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Builds the machine before and after each step."""
-    files = workloads(request, BENCH)
-    jobs, fields = [], dict(_FEWEST)
-    for step in STEPS[:1] if request.quick else STEPS:
-        name, _, value = step.partition("=")
-        fields[name] = int(value)
-        overrides = tuple(f"{name}={value}" for name, value in fields.items())
-        folder = request.output / "fpga" / "dpu_registers"
-        jobs.append(variants.Job(step, CONFIG, overrides, files, request.seed, folder, speed))
+    jobs = variants.step_by_step(CONFIG, _FEWEST, STEPS, workloads(request, BENCH), speed, request)
     return variants.run(BENCH, jobs, request)
 
 
@@ -51,12 +42,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 def verdict(found: Sequence[Record]) -> str:
     """A line for each step: before → after."""
-    rows = list(by_name(found).items())
     return "\n".join(
-        f"{step}: {before['clock']:.1f} → {after['clock']:.1f} MHz, "
-        f"{after['cycles'] / before['cycles']:.3f} times the cycles, "
-        f"{after['mops'] / before['mops']:.2f} times the operations per second"
-        for (_, before), (step, after) in pairwise(rows)
+        f"{text}, {after['mops'] / before['mops']:.2f} times the operations per second"
+        for text, before, after in variants.changes(found)
     )
 
 

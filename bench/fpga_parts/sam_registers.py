@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from bench.fpga_parts import variants
-from bench.fpga_parts.variants import by_name
 from bench.lib.cycles import cycles_of
 from bench.lib.records import Record
 from bench.lib.request import Request
@@ -33,13 +31,7 @@ _DENSITIES = (0.02, 0.05, 0.2)
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Builds the machine before and after each step."""
-    jobs, fields = [], dict(_FEWEST)
-    for step in STEPS[:1] if request.quick else STEPS:
-        name, _, value = step.partition("=")
-        fields[name] = int(value)
-        overrides = tuple(f"{name}={value}" for name, value in fields.items())
-        folder = request.output / "fpga" / "sam_registers"
-        jobs.append(variants.Job(step, CONFIG, overrides, (), request.seed, folder, speed))
+    jobs = variants.step_by_step(CONFIG, _FEWEST, STEPS, (), speed, request)
     return variants.run(BENCH, jobs, request)
 
 
@@ -76,12 +68,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 def verdict(found: Sequence[Record]) -> str:
     """A line for each step: before → after."""
-    rows = list(by_name(found).items())
-    return "\n".join(
-        f"{step}: {before['clock']:.1f} → {after['clock']:.1f} MHz, "
-        f"{after['cycles'] / before['cycles']:.3f} times the cycles"
-        for (_, before), (step, after) in pairwise(rows)
-    )
+    return "\n".join(text for text, _, _ in variants.changes(found))
 
 
 def draw(found: Sequence[Record], path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,26 @@ class Job:
         return f"{self.config}, {self.name}"
 
 
+def step_by_step(
+    config: str,
+    fewest: Mapping[str, int],
+    steps: Sequence[str],
+    files: Sequence[Path],
+    speed: Callable[[Job], Speed],
+    request: Request,
+) -> list[Job]:
+    """``config`` with the fields ``fewest`` and the first of ``steps``, each ``field=value``; then
+    with one after the other. A quick request has the first alone."""
+    jobs, fields = [], dict(fewest)
+    for step in steps[:1] if request.quick else steps:
+        name, _, value = step.partition("=")
+        fields[name] = int(value)
+        overrides = tuple(f"{name}={value}" for name, value in fields.items())
+        folder = request.output / "fpga" / f"{config}-steps"
+        jobs.append(Job(step, config, overrides, tuple(files), request.seed, folder, speed))
+    return jobs
+
+
 def run(bench: str, jobs: Sequence[Job], request: Request) -> tuple[list[Record], bool]:
     """Measures all that has not been measured yet."""
     return measure_all(
@@ -126,6 +147,16 @@ def table(title: str, found: Sequence[Record]) -> dict[str, Cells]:
 def by_name(found: Sequence[Record]) -> dict[str, Mapping[str, Any]]:
     """Values of the variants."""
     return {name: row for (name,), row in rows(found).items()}
+
+
+def changes(found: Sequence[Record]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """For each step: what it does to clock and cycles, and the values before and after it."""
+    for (_, before), (step, after) in pairwise(by_name(found).items()):
+        text = (
+            f"{step}: {before['clock']:.1f} → {after['clock']:.1f} MHz, "
+            f"{after['cycles'] / before['cycles']:.3f} times the cycles"
+        )
+        yield text, before, after
 
 
 def draw_steps(found: Sequence[Record], path: Path, label: str, of: Callable[[Any], float]) -> None:
