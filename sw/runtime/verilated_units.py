@@ -1,4 +1,4 @@
-"""Verilator's C++, compiled in as few units as make sense.
+"""A makefile for Verilator's C++, in as few units as make sense.
 
 Verilator writes a file or more for each module, and its headers take longer to compile than most of
 these. So files are compiled together, with Verilator's own division: what runs in each cycle is
@@ -8,12 +8,8 @@ optimised, what runs once is not.
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-
-from hw.lib.errors import GnarlError
-from sw.runtime.tools import run_tool
 
 # -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
 # Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
@@ -30,21 +26,17 @@ SMALL_BYTES = 256 << 10
 _MAKEFILE = "units.mk"
 
 
-def compile_units(
+def write_units(
     folder: Path,
     output: str,
     sources: Sequence[str],
     *,
     flags: Sequence[str],
     link: Sequence[str],
-    jobs: int,
-    error: type[GnarlError],
-) -> subprocess.CompletedProcess[str]:
-    """Compiles Verilator's files in ``folder`` and the C++ files ``sources`` there, or elsewhere by
-    their absolute paths, and links them with the flags and objects ``link``; any exit status.
-
-    Raises ``error`` where make is not installed.
-    """
+) -> str:
+    """A makefile, by its name, that compiles Verilator's files in ``folder`` and the C++ files
+    ``sources`` there, or elsewhere by their absolute paths, and links them with the flags and
+    objects ``link`` to ``output``."""
     written = sorted(path.name for path in folder.glob("Vtop*.cpp"))
     slow = [name for name in written if "__Slow" in name]
     if _bytes(folder, slow) <= SMALL_BYTES:
@@ -62,9 +54,9 @@ def compile_units(
             rules.append(f"{name}.o:\n\t{command}\n")
     linked = shlex.join(["c++", *objects, *link, "-o", output])
     rules.insert(0, f"{output}: {' '.join(objects)}\n\t{linked}\n")
-    (folder / _MAKEFILE).write_text("\n".join(rules))
-    make = ["make", "--silent", "-f", _MAKEFILE, f"-j{jobs}"]
-    return run_tool(make, folder, "simulators need it", error)
+    # To make, a dollar sign begins a variable.
+    (folder / _MAKEFILE).write_text("\n".join(rules).replace("$", "$$"))
+    return _MAKEFILE
 
 
 def _units(folder: Path, files: Sequence[str]) -> list[list[str]]:
