@@ -51,7 +51,7 @@ def write_units(
             (folder / f"{name}.cpp").write_text(includes)
             objects.append(f"{name}.o")
             command = shlex.join(["c++", *flags, "-I.", optimise, "-c", f"{name}.cpp"])
-            rules.append(f"{name}.o:\n\t{command}\n")
+            rules.append(f"{name}.o: {name}.cpp\n\t{command}\n")
     linked = shlex.join(["c++", *objects, *link, "-o", output])
     rules.insert(0, f"{output}: {' '.join(objects)}\n\t{linked}\n")
     # To make, a dollar sign begins a variable.
