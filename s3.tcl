@@ -1,2 +1,0 @@
-read_liberty cells.lib
-read_liberty memories.lib
