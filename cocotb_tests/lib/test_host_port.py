@@ -180,7 +180,7 @@ async def without_stalls_a_word_moves_every_cycle(dut):
     assert port.cycles - start == 100
     start = port.cycles
     await port.exchange(read_requests(Register.MAGIC, 1) * 100)
-    assert port.cycles - start == 100 + 4
+    assert port.cycles - start == 100 + 5
 
 
 @cocotb.test()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -21,7 +21,7 @@ class FaultRecorder(wiring.Component):
 
     Of the ranks that ``ranked`` makes of all that can go wrong in a cycle, the first with a flag
     counts, and of its flags the lowest: its detail is that of place 0 plus its place. Latency: 1
-    cycle; cause and detail, which take long to find, come from registers.
+    cycle for the cause, 2 for the detail, which takes long to find and has a register of its own.
 
     Parameters: ``layout`` of what can go wrong; ``causes``, of which 0 is none; ``ranked``, without
     logic of much depth: all flags go to ``fault`` in the same cycle; ``stages``, registers in front
@@ -64,8 +64,10 @@ class FaultRecorder(wiring.Component):
             m.d.sync += kept.eq(self.faults)
         now = [flags for _, flags, _ in self._ranked(seen)]
         m.d.comb += self.fault.eq(self.watch & Cat(now).any())
+        detail = Signal.like(self.detail)
         for rank, (cause, flags, base) in reversed(list(enumerate(self._ranked(kept)))):
             lowest = named(m, f"lowest_{rank}", lowest_one(flags))
             with m.If(flags.any()):
-                m.d.comb += [self.cause.eq(cause), self.detail.eq(base + position(lowest))]
+                m.d.comb += [self.cause.eq(cause), detail.eq(base + position(lowest))]
+        m.d.sync += self.detail.eq(Mux(self.clear, 0, detail))
         return m

@@ -14,7 +14,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value, signed
 from hw.lib.cut_points import CutPoints, named
 from hw.lib.float_add import add_magnitudes, align, alignment, sum_bits, sum_is_nan
 from hw.lib.float_mul import (
-    limbs,
     partial_products,
     product_bits,
     product_exponent,
@@ -99,7 +98,7 @@ def compute_float(
     larger = s.order.left_is_larger
     ahead = Mux(larger, s.order.left_ahead, s.order.right_ahead)
     exponent = Mux(s.kind.is_product, s.product_exponent, Mux(larger, s.a.exponent, s.b.exponent))
-    parts = limbs(format) if cut.next_has_registers else 1
+    is_split = cut.next_has_registers
     s = cut(
         pending=_pending(m, format, s.left, s.right, s.a, s.b, s.kind, s.order),
         is_product=s.kind.is_product,
@@ -108,7 +107,7 @@ def compute_float(
         large=named(m, "large", Mux(larger, s.a.significand, s.b.significand)),
         small=named(m, "small", Mux(larger, s.b.significand, s.a.significand)),
         amount=named(m, "amount", alignment(format, ahead)),
-        partial=partial_products(m, s.a.significand, s.b.significand, parts),
+        partial=partial_products(m, format, s.a.significand, s.b.significand, is_split=is_split),
     )
 
     s = cut(

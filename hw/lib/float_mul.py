@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from hw.lib.cut_points import named
 from hw.lib.float_parts import (
@@ -35,36 +32,78 @@ def product_exponent(format: FloatFormat, a: Operand, b: Operand) -> Value:
     return Cat(total[:low], total[low:] - 1).as_signed()
 
 
-def limbs(format: FloatFormat) -> int:
-    """Into how many parts a significand is split, so that multiplier blocks take them."""
-    return -(-(format.fraction + 1) // MULTIPLIER_BITS)
+def partial_products(
+    m: Module, format: FloatFormat, a: Value, b: Value, *, is_split: bool
+) -> list[Value]:
+    """What ``sum_products`` makes the product of two significands of: that itself, or, where it
+    ``is_split``, parts that are known sooner.
 
-
-def partial_products(m: Module, a: Value, b: Value, parts: int) -> list[Value]:
-    """What ``sum_products`` makes the product of two significands of; each split into ``parts``.
-
-    Element ``d``, from 1 - ``parts`` to ``parts`` - 1 in order, holds side by side the products of
-    those parts whose numbers differ by ``d``.
+    Multiplier blocks then take the fractions alone, since their hidden bits come late, in as many
+    limbs as they need. The first part is what the hidden bits add to the product of the fractions,
+    without its ``format.fraction`` lowest bits; then, for each difference of limbs' numbers from
+    the least on, the products of limbs with that difference, side by side.
     """
-    size = -(-len(a) // parts)
-    below, above = ([value[part * size :][:size] for part in range(parts)] for value in (a, b))
-    found: list[Value] = []
+    if not is_split:
+        return [named(m, "partial", a * b)]
+    below, above = a[:-1], b[:-1]
+    parts, size = _limbs(format)
+    ours, others = (
+        [value[part * size :][:size] for part in range(parts)] for value in (below, above)
+    )
+    found = [_of_hidden_bits(m, format, a, b)]
     for difference in range(1 - parts, parts):
         row = [
-            Cat(below[part] * above[part + difference], Const(0, 2 * size))[: 2 * size]
+            Cat(ours[part] * others[part + difference], Const(0, 2 * size))[: 2 * size]
             for part in range(max(0, -difference), min(parts, parts - difference))
         ]
         found.append(named(m, f"partial_{len(found)}", Cat(row)))
     return found
 
 
+def _of_hidden_bits(m: Module, format: FloatFormat, a: Value, b: Value) -> Value:
+    """``a * b`` less the product of their fractions, without its ``format.fraction`` lowest bits.
+
+    Nothing but a choice comes after the hidden bits.
+    """
+    hidden = Signal(format.fraction + 2, name="hidden")
+    below, above = a[:-1], b[:-1]
+    both = named(m, "fractions", below + above)
+    carry = both[-1]
+    with m.Switch(Cat(a[-1], b[-1])):
+        with m.Case(0b01):
+            m.d.comb += hidden.eq(above)
+        with m.Case(0b10):
+            m.d.comb += hidden.eq(below)
+        with m.Case(0b11):
+            m.d.comb += hidden.eq(Cat(both[:-1], ~carry, carry))
+    return hidden
+
+
 def sum_products(m: Module, format: FloatFormat, partial: list[Value]) -> Value:
     """The exact product of two significands, at the top of ``product_bits``."""
     width = 2 * (format.fraction + 1)
-    parts = (len(partial) + 1) // 2
-    size = -(-(format.fraction + 1) // parts)
-    shifted = [
-        Cat(Const(0, size * abs(number + 1 - parts)), value) for number, value in enumerate(partial)
-    ]
-    product = named(m, "product", functools.reduce(operator.add, shifted)[:width])
+    total, *rows = partial
+    if rows:
+        parts, size = _limbs(format)
+        shifts = [size * abs(number + 1 - parts) for number in range(len(rows))]
+        shifted = [
+            Cat(Const(0, shift), value)
+            for shift, value in zip([format.fraction, *shifts], partial, strict=True)
+        ]
+        total = _sum(shifted)
+    product = named(m, "product", total[:width])
     return Cat(Const(0, product_bits(format) - width), product)
+
+
+def _limbs(format: FloatFormat) -> tuple[int, int]:
+    """Into how many parts a fraction is split, so that multiplier blocks take them; their bits."""
+    parts = -(-format.fraction // MULTIPLIER_BITS)
+    return parts, -(-format.fraction // parts)
+
+
+def _sum(values: list[Value]) -> Value:
+    """Of all values, as a tree of additions."""
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    return _sum(values[:middle]) + _sum(values[middle:])

@@ -67,7 +67,7 @@ class HostPort(wiring.Component):
     """Registers, counters and memory windows behind a request and a response stream.
 
     Requests are served in order, one a cycle, as long as the host takes its responses. A response
-    comes 4 cycles after its request. Addresses without a register or word read as 0, and writes to
+    comes 5 cycles after its request. Addresses without a register or word read as 0, and writes to
     them are dropped; so do all windows while the accelerator is busy.
 
     Parameters: ``memory_map``; ``digest``, 32 bits that name the configuration.
@@ -117,7 +117,7 @@ class HostPort(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.responses = responses = fifo.SyncFIFO(width=32, depth=4)
+        m.submodules.responses = responses = fifo.SyncFIFO(width=32, depth=5)
         wiring.connect(m, responses.r_stream, wiring.flipped(self.host.response))
 
         # The request being served: memories see its address, and answer a cycle later.
@@ -126,7 +126,7 @@ class HostPort(wiring.Component):
         serve = Signal()
         accept = Signal()
         m.d.comb += [
-            # At most two answers are on their way, so places are left for them and for the next.
+            # At most three answers are on their way, so places are left for them and for the next.
             serve.eq(held & (responses.level < 2)),
             accept.eq(~held | serve),
             self.host.request.ready.eq(accept),
@@ -150,18 +150,18 @@ class HostPort(wiring.Component):
             self._serve_registers(m, request, read, write),
             *self._serve_windows(m, request, write, named_windows),
         ]
-        # Memories take long to answer: a register ends the way from them.
-        was_read, answered, answer = Signal(), Signal(), Signal(32)
+        # Memories take long to answer, and are far apart: registers end the ways from them, and
+        # the choice of one.
+        under_way, answer = Signal(3), Signal(32)
         m.d.sync += [
-            was_read.eq(read),
-            answered.eq(was_read),
+            under_way.eq(Cat(read, under_way)),
             answer.eq(functools.reduce(operator.or_, answers)),
         ]
-        m.d.comb += [responses.w_en.eq(answered), responses.w_data.eq(answer)]
+        m.d.comb += [responses.w_en.eq(under_way[-1]), responses.w_data.eq(answer)]
         return m
 
     def _serve_registers(self, m: Module, request: Any, read: Any, write: Any) -> Any:
-        """The word of a register a cycle later, 0 where none was read."""
+        """The word of a register two cycles later, 0 where none was read."""
         status = Signal(STATUS)
         m.d.comb += [
             status.busy.eq(self.busy),
@@ -197,10 +197,12 @@ class HostPort(wiring.Component):
                     m.d.sync += [answer.eq(value[:32]), high.eq(value[32:])]
                 with m.Case(address + 1):
                     m.d.sync += answer.eq(high)
-        return answer
+        word = Signal(32, name="register_word")
+        m.d.sync += word.eq(answer)
+        return word
 
     def _serve_windows(self, m: Module, request: Any, write: Any, named: Any) -> list[Any]:
-        """The word of each window a cycle later, 0 where the request is for another place.
+        """The word of each window two cycles later, 0 where the request is for another place.
 
         ``named``: for each window, whether it has the word that the request is for.
         """
@@ -218,8 +220,9 @@ class HostPort(wiring.Component):
                 bus.write_enable.eq(write & chosen),
                 bus.write_data.eq(request.data[: window.word_bits]),
             ]
-            m.d.sync += was_chosen.eq(chosen)
-            words.append(Mux(was_chosen, bus.read_data, 0))
+            word = Signal(window.word_bits, name=f"{window.name}_word")
+            m.d.sync += [was_chosen.eq(chosen), word.eq(Mux(was_chosen, bus.read_data, 0))]
+            words.append(word)
         return words
 
 

@@ -80,16 +80,16 @@ def test_counters_have_two_words_each():
     assert port.read_words(Register.COUNTERS, 5).tolist() == [1, 3, 2, 4, 0]
 
 
-def test_a_response_comes_four_cycles_after_its_request():
+def test_a_response_comes_five_cycles_after_its_request():
     _, port = bare()
     port.read_words(Register.MAGIC, 1)
-    assert port.taken == [4]
+    assert port.taken == [5]
 
 
 def test_reads_are_pipelined():
     _, port = bare()
     port.read_words(0, 20)
-    assert port.taken == list(range(4, 24))
+    assert port.taken == list(range(5, 25))
 
 
 def test_a_window_gets_row_and_lane_of_each_word():
