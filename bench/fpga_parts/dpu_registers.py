@@ -21,6 +21,7 @@ STEPS = (
     "write_stages=1",
     "fetch_stages=4",
     "fetch_stages=5",
+    "fetch_stages=6",
     "fault_stages=1",
     "pe_stages=5",
 )

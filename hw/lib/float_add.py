@@ -28,17 +28,19 @@ def alignment(format: FloatFormat, difference: Value) -> Value:
     return at_most(difference, (format.fraction + 1 + GUARD_BITS).bit_length())
 
 
-def align(m: Module, significand: Value, amount: Value) -> Value:
-    """The small significand with guard, round and sticky bit, moved to the large one's exponent."""
-    return shift_right_sticky(m, Cat(Const(0, GUARD_BITS), significand), amount, "aligned")
+def align(m: Module, significand: Value, amount: Value, is_difference: Value) -> Value:
+    """The small significand with guard, round and sticky bit, moved to the large one's exponent.
+
+    All of it is inverted where it is to be subtracted.
+    """
+    aligned = shift_right_sticky(m, Cat(Const(0, GUARD_BITS), significand), amount, "aligned")
+    return named(m, "addend", Mux(is_difference, ~aligned, aligned))
 
 
-def add_magnitudes(m: Module, large: Value, aligned: Value, is_difference: Value) -> Value:
-    """The magnitude of the sum, of ``sum_bits``."""
-    inverted = named(m, "inverted", Mux(is_difference, ~aligned, aligned))
-    addend = Cat(inverted, is_difference)
-    total = Cat(Const(0, GUARD_BITS), large) + addend + is_difference
-    return named(m, "total", total[: len(aligned) + 1])
+def add_magnitudes(m: Module, large: Value, addend: Value, is_difference: Value) -> Value:
+    """The magnitude of the sum, of ``sum_bits``; ``addend``: as ``align`` gives it."""
+    total = Cat(Const(0, GUARD_BITS), large) + Cat(addend, is_difference) + is_difference
+    return named(m, "total", total[: len(addend) + 1])
 
 
 def sum_is_nan(a: Operand, b: Operand, is_difference: Value) -> Value:

@@ -116,7 +116,7 @@ def compute_float(
         is_difference=s.is_difference,
         exponent=s.exponent,
         large=s.large,
-        aligned=align(m, s.small, s.amount),
+        addend=align(m, s.small, s.amount, s.is_difference),
         product=sum_products(m, format, s.partial),
         below=named(m, "below", clamp(-s.exponent, (format.fraction + 2).bit_length())),
     )
@@ -127,7 +127,7 @@ def compute_float(
         is_product=s.is_product,
         exponent=s.exponent,
         stop=_one_behind(m, clamp(s.exponent, (bits - 1).bit_length()), bits),
-        total=add_magnitudes(m, s.large, s.aligned, s.is_difference),
+        total=add_magnitudes(m, s.large, s.addend, s.is_difference),
         product=_denormalised(m, format, s.product, s.below),
     )
 
