@@ -8,7 +8,13 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.lib.host_port import CocotbPort, open_port, read_requests, use_driver
+from cocotb_tests.lib.host_port import (
+    CocotbPort,
+    open_port,
+    read_requests,
+    write_requests,
+    use_driver,
+)
 from cocotb_tests.lib.run import run_cocotb
 from hw.lib.memory_map import MAGIC, VERSION, Register
 from sw.runtime.host import AcceleratorError, HostDriver, HostError, HostTimeoutError, Status
@@ -109,6 +115,16 @@ async def a_stop_ends_a_run_that_takes_too_long(dut):
         assert 0 < driver.cycles() < CYCLES
 
     await use_driver(port, memory_map(), DIGEST, use)
+
+
+@cocotb.test()
+async def requests_right_behind_a_pulse_see_what_it_did(dut):
+    port = await open_port(dut)
+    start, clear = (write_requests(Register.CONTROL, [bit]) for bit in (1, 4))
+    status = read_requests(Register.STATUS, 1)
+    for _ in range(3):
+        busy, idle = await port.exchange([*start, *status, *clear, *status])
+        assert (busy & 1, idle & 1) == (1, 0)
 
 
 @cocotb.test()

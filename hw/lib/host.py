@@ -66,8 +66,9 @@ class WindowSignature(wiring.Signature):
 class HostPort(wiring.Component):
     """Registers, counters and memory windows behind a request and a response stream.
 
-    Requests are served in order, one a cycle, as long as the host takes its responses. A response
-    comes 5 cycles after its request. Addresses without a register or word read as 0, and writes to
+    Requests are served in order, one a cycle, as long as the host takes its responses; behind a
+    write to ``CONTROL`` that gives a pulse, two cycles later. A response comes 5 cycles after its
+    request. Addresses without a register or word read as 0, and writes to
     them are dropped; so do all windows while the accelerator is busy.
 
     Parameters: ``memory_map``; ``digest``, 32 bits that name the configuration.
@@ -125,9 +126,10 @@ class HostPort(wiring.Component):
         held = Signal()
         serve = Signal()
         accept = Signal()
+        pulses = Signal(CONTROL)
         m.d.comb += [
             # At most three answers are on their way, so places are left for them and for the next.
-            serve.eq(held & (responses.level < 2)),
+            serve.eq(held & (responses.level < 2) & ~pulses.as_value().any()),
             accept.eq(~held | serve),
             self.host.request.ready.eq(accept),
         ]
@@ -146,8 +148,18 @@ class HostPort(wiring.Component):
         write = Signal()
         m.d.comb += [read.eq(serve & ~request.write), write.eq(serve & request.write)]
 
+        # Pulses come from registers: they go to all of an accelerator.
+        m.d.sync += pulses.eq(0)
+        with m.If(write & (request.address == Register.CONTROL)):
+            m.d.sync += pulses.eq(request.data)
+        m.d.comb += [
+            self.start.eq(pulses.start),
+            self.stop.eq(pulses.stop),
+            self.clear.eq(pulses.clear),
+        ]
+
         answers = [
-            self._serve_registers(m, request, read, write),
+            self._serve_registers(m, request, read),
             *self._serve_windows(m, request, write, named_windows),
         ]
         # Memories take long to answer, and are far apart: registers end the ways from them, and
@@ -160,7 +172,7 @@ class HostPort(wiring.Component):
         m.d.comb += [responses.w_en.eq(under_way[-1]), responses.w_data.eq(answer)]
         return m
 
-    def _serve_registers(self, m: Module, request: Any, read: Any, write: Any) -> Any:
+    def _serve_registers(self, m: Module, request: Any, read: Any) -> Any:
         """The word of a register two cycles later, 0 where none was read."""
         status = Signal(STATUS)
         m.d.comb += [
@@ -168,13 +180,6 @@ class HostPort(wiring.Component):
             status.done.eq(self.done),
             status.cause.eq(self.cause),
         ]
-        with m.If(write & (request.address == Register.CONTROL)):
-            control = data.View(CONTROL, request.data[: CONTROL.size])
-            m.d.comb += [
-                self.start.eq(control.start),
-                self.stop.eq(control.stop),
-                self.clear.eq(control.clear),
-            ]
         values: dict[int, Any] = {
             Register.MAGIC: MAGIC,
             Register.VERSION: VERSION,
