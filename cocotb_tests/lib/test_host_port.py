@@ -12,8 +12,8 @@ from cocotb_tests.lib.host_port import (
     CocotbPort,
     open_port,
     read_requests,
-    write_requests,
     use_driver,
+    write_requests,
 )
 from cocotb_tests.lib.run import run_cocotb
 from hw.lib.memory_map import MAGIC, VERSION, Register
