@@ -122,7 +122,7 @@ def test_a_word_moves_every_cycle(simulator):
     assert simulator.cycles - start == 1000
     start = simulator.cycles
     simulator.read_words(0, 1000)
-    assert simulator.cycles - start == 1004
+    assert simulator.cycles - start == 1005
 
 
 def test_no_words_take_no_time(simulator):
