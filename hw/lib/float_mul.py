@@ -45,15 +45,12 @@ def partial_products(
     """
     if not is_split:
         return [named(m, "partial", a * b)]
-    below, above = a[:-1], b[:-1]
     parts, size = _limbs(format)
-    ours, others = (
-        [value[part * size :][:size] for part in range(parts)] for value in (below, above)
-    )
+    left, right = ([value[:-1][part * size :][:size] for part in range(parts)] for value in (a, b))
     found = [_of_hidden_bits(m, format, a, b)]
     for difference in range(1 - parts, parts):
         row = [
-            Cat(ours[part] * others[part + difference], Const(0, 2 * size))[: 2 * size]
+            Cat(left[part] * right[part + difference], Const(0, 2 * size))[: 2 * size]
             for part in range(max(0, -difference), min(parts, parts - difference))
         ]
         found.append(named(m, f"partial_{len(found)}", Cat(row)))
@@ -66,16 +63,15 @@ def _of_hidden_bits(m: Module, format: FloatFormat, a: Value, b: Value) -> Value
     Nothing but a choice comes after the hidden bits.
     """
     hidden = Signal(format.fraction + 2, name="hidden")
-    below, above = a[:-1], b[:-1]
-    both = named(m, "fractions", below + above)
-    carry = both[-1]
+    fractions = named(m, "fractions", a[:-1] + b[:-1])
+    carry = fractions[-1]
     with m.Switch(Cat(a[-1], b[-1])):
         with m.Case(0b01):
-            m.d.comb += hidden.eq(above)
+            m.d.comb += hidden.eq(b[:-1])
         with m.Case(0b10):
-            m.d.comb += hidden.eq(below)
+            m.d.comb += hidden.eq(a[:-1])
         with m.Case(0b11):
-            m.d.comb += hidden.eq(Cat(both[:-1], ~carry, carry))
+            m.d.comb += hidden.eq(Cat(fractions[:-1], ~carry, carry))
     return hidden
 
 

@@ -25,6 +25,10 @@ REQUEST = data.StructLayout({"data": 32, "address": ADDRESS_BITS, "write": 1})
 """What the host asks for: ``data`` is ignored unless ``write`` is 1."""
 
 
+_ANSWER_CYCLES = 3
+"""From a read that is served to its answer's place among the responses."""
+
+
 class HostSignature(wiring.Signature):
     """The streams between host and accelerator, as the accelerator sees them.
 
@@ -68,8 +72,8 @@ class HostPort(wiring.Component):
 
     Requests are served in order, one a cycle, as long as the host takes its responses; behind a
     write to ``CONTROL`` that gives a pulse, two cycles later. A response comes 5 cycles after its
-    request. Addresses without a register or word read as 0, and writes to
-    them are dropped; so do all windows while the accelerator is busy.
+    request. Addresses without a register or word read as 0, and writes to them are dropped; so do
+    all windows while the accelerator is busy.
 
     Parameters: ``memory_map``; ``digest``, 32 bits that name the configuration.
 
@@ -118,7 +122,7 @@ class HostPort(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.responses = responses = fifo.SyncFIFO(width=32, depth=5)
+        m.submodules.responses = responses = fifo.SyncFIFO(width=32, depth=2 + _ANSWER_CYCLES)
         wiring.connect(m, responses.r_stream, wiring.flipped(self.host.response))
 
         # The request being served: memories see its address, and answer a cycle later.
@@ -128,7 +132,7 @@ class HostPort(wiring.Component):
         accept = Signal()
         pulses = Signal(CONTROL)
         m.d.comb += [
-            # At most three answers are on their way, so places are left for them and for the next.
+            # Places are left for all answers that are on their way, and for the next.
             serve.eq(held & (responses.level < 2) & ~pulses.as_value().any()),
             accept.eq(~held | serve),
             self.host.request.ready.eq(accept),
@@ -164,7 +168,7 @@ class HostPort(wiring.Component):
         ]
         # Memories take long to answer, and are far apart: registers end the ways from them, and
         # the choice of one.
-        under_way, answer = Signal(3), Signal(32)
+        under_way, answer = Signal(_ANSWER_CYCLES), Signal(32)
         m.d.sync += [
             under_way.eq(Cat(read, under_way)),
             answer.eq(functools.reduce(operator.or_, answers)),
