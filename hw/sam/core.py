@@ -52,10 +52,8 @@ class SamCore(Core):
         m.submodules.watchdog = watchdog = Watchdog(patience)
 
         # A run starts with blocks reset, whatever the last one left, and blocks work during a run
-        # only; after a complete one they keep what they have counted. The reset goes to all of the
-        # machine: it comes from a register, in the first cycle of a run, which does not count.
-        reset = Signal(init=1)
-        m.d.sync += reset.eq(control.begin | ~(control.busy | control.done))
+        # only; after a complete one they keep what they have counted.
+        reset = Signal()
         m.submodules.datapath = ResetInserter(reset)(datapath)
         # What blocks do is noticed in the next cycle: the ways through their logic are long enough.
         requests = getattr(datapath, "requests", Const(0, 0))
@@ -76,13 +74,14 @@ class SamCore(Core):
             noticed.requests.eq(requests),
             noticed.done.eq(datapath.done),
         ]
-        with m.If(reset | control.begin):
+        with m.If(reset):
             m.d.sync += noticed.eq(0)
         m.d.comb += [
+            reset.eq(~control.busy & (control.begin | ~control.done)),
             control.finished.eq(noticed.done),
             # Cycles count from the first, in which roots give their reference, to the one in which
             # the last writer takes the end of its stream.
-            control.works.eq(~datapath.done & ~reset),
+            control.works.eq(~datapath.done),
             events.happens.eq(Cat(noticed.moves, noticed.offers)),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(Cat(noticed.moves, noticed.requests).any()),
