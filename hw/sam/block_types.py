@@ -34,6 +34,11 @@ class Port:
     kinds: tuple[str, ...]
     optional: bool = False
 
+    @property
+    def mixes_values(self) -> bool:
+        """It may carry values, or something else."""
+        return VAL in self.kinds and len(self.kinds) > 1
+
 
 @dataclass(frozen=True)
 class Parameter:

@@ -1,17 +1,19 @@
 """What a fabric is made of, and how its configuration says which graph it is to be.
 
 A fabric has units of the types in ``UNIT_TYPES``. A unit can be a block in one of a few variants.
-Every input of every unit can listen to any output, of any other unit, that may carry what the input
-may take. The configuration is a list of words, in the order of ``fields``: for each unit its
-variant, from 1, or 0 for a unit that is not used; then for each of its inputs the number of the
-output it listens to, from 1 among ``sources`` of the input, or 0 for none.
+Blocks that may carry values beside coordinates and references come in two types, since values are
+wide: ``intersect`` carries none, ``intersect_values`` anything. Every input of every unit can
+listen to any output, of any other unit, that may carry what the input may take. The configuration
+is a list of words, in the order of ``fields``: for each unit its variant, from 1, or 0 for a unit
+that is not used; then for each of its inputs the number of the output it listens to, from 1 among
+``sources`` of the input, or 0 for none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +29,7 @@ from hw.sam.block_types import (
     FUNCTIONS,
     MAX_LANES,
     REDUCTIONS,
+    VAL,
     Array,
     Port,
 )
@@ -48,11 +51,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class UnitType:
-    """A kind of unit: a type of block in some variants. ``name`` is that in ``config.fabric``."""
+    """A kind of unit: a type of block in some variants. ``name`` is that in ``config.fabric``.
+
+    ``carries_values``: ports that may carry values or something else may carry values here, too.
+    """
 
     name: str
     block: str
     variants: tuple[Variant, ...] = (Variant({}),)
+    carries_values: bool = True
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -63,7 +70,7 @@ class UnitType:
     def inputs(self) -> dict[str, Port]:
         """The inputs of all variants."""
         return {
-            port.name: port
+            port.name: self._port(port)
             for block, variant in zip(self.blocks, self.variants, strict=True)
             for port in block.inputs.values()
             if not port.optional or port.name in variant.fed
@@ -71,7 +78,15 @@ class UnitType:
 
     @cached_property
     def outputs(self) -> dict[str, Port]:
-        return {port.name: port for block in self.blocks for port in block.outputs.values()}
+        return {
+            port.name: self._port(port) for block in self.blocks for port in block.outputs.values()
+        }
+
+    def _port(self, port: Port) -> Port:
+        """``port`` with the kinds of streams that it may carry in this type of unit."""
+        if self.carries_values or not port.mixes_values:
+            return port
+        return replace(port, kinds=tuple(kind for kind in port.kinds if kind != VAL))
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
@@ -109,18 +124,14 @@ def _unit_types() -> list[UnitType]:
         "bitvectorintersect",
         "bitvectorunion",
         "locate",
-        "repeat",
-        "repsiggen",
-        "intersect",
-        "union",
         "arrayvals",
-        "crddrop",
         "crdhold",
         "valdrop",
         "crdtopoint",
         "pointtocrd",
         "valwrite",
     )
+    mixing = ("repeat", "repsiggen", "intersect", "union", "crddrop")
     compressed = [Variant({"format": COMPRESSED, "keep_empty": keep}) for keep in (False, True)]
     bitvector = [Variant({"format": BITVECTOR, "keep_empty": keep}) for keep in (False, True)]
     accumulators = [
@@ -130,6 +141,8 @@ def _unit_types() -> list[UnitType]:
     ]
     return [
         *(UnitType(name, name) for name in plain),
+        *(UnitType(name, name, carries_values=False) for name in mixing),
+        *(UnitType(f"{name}_values", name) for name in mixing),
         UnitType(
             "fiberlookup",
             "fiberlookup",
@@ -272,26 +285,10 @@ def encode(graph: Graph, config: SamConfig) -> Encoded:
     Raises ``CapacityError`` that says which units are short, and by how much.
     """
     units = pool(config)
-    kinds = {block.name: _kind_of(block, graph) for block in graph.blocks}
-    needed = Counter(kind.name for kind, _ in kinds.values())
-    there = Counter(kind.name for kind in units.values())
-    short = [
-        f"{needed[name]} of {name}, the fabric has {there[name]}"
-        for name in UNIT_TYPES
-        if needed[name] > there[name]
-    ]
-    if short:
-        raise CapacityError(f"graph: needs {'; '.join(short)}")
-    taken: Counter[str] = Counter()
-    placed = {}
-    for block in graph.blocks:
-        name = kinds[block.name][0].name
-        placed[block.name] = f"{name}_{taken[name]}"
-        taken[name] += 1
-
+    placed, variants = _place(graph, Counter(kind.name for kind in units.values()))
     listens = sources(units)
     values: dict[tuple[str, str | None], int] = {
-        (placed[block.name], None): kinds[block.name][1] + 1 for block in graph.blocks
+        (placed[block.name], None): variants[block.name] + 1 for block in graph.blocks
     }
     for edge in graph.edges:
         target = placed[edge.target], edge.input
@@ -343,11 +340,45 @@ def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
     )
 
 
-def _kind_of(block: Block, graph: Graph) -> tuple[UnitType, int]:
-    """The unit type, and its variant, that a block of a graph can be: there is one for each."""
-    fed = [name for name in block.inputs if (block.name, name) in graph.drivers]
-    for kind in UNIT_TYPES.values():
-        place = kind.variant_of(block, fed)
-        if place is not None:
-            return kind, place
-    raise AssertionError(f"{block.type} with {dict(block.parameters)} matches no unit type")
+def _place(graph: Graph, there: Counter[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """The unit of each block, and its variant, among as many units of each type as are ``there``.
+
+    Blocks that could be of several types take the first that is free, behind all others.
+    """
+    kinds = {block.name: _kinds_of(block, graph) for block in graph.blocks}
+    taken: Counter[str] = Counter()
+    placed, variants = {}, {}
+    for name in sorted(kinds, key=lambda name: len(kinds[name])):
+        free = [kind for kind in kinds[name] if taken[kind] < there[kind]]
+        kind = next(iter(free or kinds[name]))
+        placed[name], variants[name] = f"{kind}_{taken[kind]}", kinds[name][kind]
+        taken[kind] += 1
+    short = [
+        f"{taken[name]} of {name}, the fabric has {there[name]}"
+        for name in UNIT_TYPES
+        if taken[name] > there[name]
+    ]
+    if short:
+        raise CapacityError(f"graph: needs {'; '.join(short)}")
+    return placed, variants
+
+
+def _kinds_of(block: Block, graph: Graph) -> dict[str, int]:
+    """The unit types that a block of a graph can be, the narrowest first, each with its variant."""
+    edges = {
+        name: graph.drivers[block.name, name]
+        for name in block.inputs
+        if (block.name, name) in graph.drivers
+    }
+    carries_values = any(
+        block.inputs[name].mixes_values and graph.kind_of_stream(edge.source, edge.output) == VAL
+        for name, edge in edges.items()
+    )
+    found = {
+        kind.name: place
+        for kind in UNIT_TYPES.values()
+        if (kind.carries_values or not carries_values)
+        and (place := kind.variant_of(block, list(edges))) is not None
+    }
+    assert found, f"{block.type} with {dict(block.parameters)} matches no unit type"
+    return found

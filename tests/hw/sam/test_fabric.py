@@ -28,7 +28,7 @@ POOL = {
     "arrayvals": 2,
     "alu": 1,
     "repsiggen": 1,
-    "repeat": 1,
+    "repeat_values": 1,
     "reduce_add": 1,
     "fiberwrite": 1,
     "valwrite": 1,

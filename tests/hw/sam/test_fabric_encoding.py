@@ -71,9 +71,25 @@ def test_a_graph_that_needs_more_says_of_what():
     with pytest.raises(CapacityError) as caught:
         encode(STUCK, fabric(SMALL | {"alu": 0}))
     assert str(caught.value) == (
-        "graph: needs 1 of repeat, the fabric has 0; 1 of repsiggen, the fabric has 0; "
+        "graph: needs 1 of repsiggen, the fabric has 0; 1 of repeat_values, the fabric has 0; "
         "1 of alu, the fabric has 0; 1 of reduce_add, the fabric has 0"
     )
+
+
+def units_of(graph: Graph, **units: int) -> dict[str, str]:
+    return encode(graph, fabric(SMALL | {"reduce_add": 1, "repsiggen": 1} | units)).units
+
+
+def test_values_go_through_units_that_carry_them():
+    """``STUCK`` repeats a value."""
+    assert units_of(STUCK, repeat=1, repeat_values=1)["sums"] == "repeat_values_0"
+    with pytest.raises(CapacityError, match="needs 1 of repeat_values, the fabric has 0"):
+        units_of(STUCK, repeat=1)
+
+
+def test_units_that_carry_values_carry_references_too():
+    assert units_of(INTERSECTION, intersect_values=1)["both"] == "intersect_0"
+    assert units_of(INTERSECTION, intersect=0, intersect_values=1)["both"] == "intersect_values_0"
 
 
 def test_a_way_that_no_fabric_has():
