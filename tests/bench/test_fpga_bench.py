@@ -28,7 +28,7 @@ def figures(config: str, board: str, **values: Any) -> list[Record]:
 FOUND = [
     *figures("dpu_ecp5", "ulx3s_85f", **CLOCKS),
     *figures("sam_fabric_ecp5", "ulx3s_85f", **CLOCKS, met=False, synthesis_s=250.0),
-    *figures("dpu_d3_b64", "kc705"),
+    *figures("dpu_d3_b64 instruction_words=4096", "kc705"),
 ]
 
 
@@ -38,7 +38,7 @@ def test_verdict() -> None:
         "CPU s, limit 480 ✔",
         "sam_fabric_ecp5 on ulx3s_85f: 50 % of the LUTs, 76.0 MHz (75.2 to 80.0), asked 50 ✘, "
         "synthesis 250 CPU s, limit 240 ✘",
-        "dpu_d3_b64 on kc705: 50 % of the LUTs",
+        "dpu_d3_b64 instruction_words=4096 on kc705: 50 % of the LUTs",
     ]
 
 
