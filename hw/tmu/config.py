@@ -27,7 +27,7 @@ _POWERS_OF_TWO = (
 
 @dataclass(frozen=True)
 class TmuConfig(TargetConfig):
-    """An access unit, an execute unit, the queues between them, and their memory. Words are 32 bits.
+    """An access unit, an execute unit, the queues between them, and memory. Words are 32 bits.
 
     Source: Ember, figures 3 and 6; the access unit is the Tensor Marshaling Unit's.
 

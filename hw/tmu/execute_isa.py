@@ -147,8 +147,8 @@ INSTRUCTION = data.StructLayout(
         "immediate": unsigned(32),
     }
 )
-"""96 bits. ``immediate`` is also ``target`` of jumps, branches and loops, and ``offset``, signed, of
-addresses."""
+"""96 bits. ``immediate`` is also the ``target`` of jumps, branches and loops, and the ``offset``,
+signed, of addresses."""
 
 INSTRUCTION_WORDS = INSTRUCTION.size // 32
 
