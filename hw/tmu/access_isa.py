@@ -5,8 +5,9 @@ of one operand; its streams have a value an iteration. A layer is ahead of the l
 and of what the queues have room for, as far as its streams' queues go.
 
 A stream's operands are known when the iteration begins: immediates, the unit's induction variable,
-earlier ``ALU`` streams of the unit, and streams of the layer around it, from memory too. What needs a loaded value of its own layer goes into a layer of one iteration inside of it.
-Values that are only addresses need no queue.
+earlier ``ALU`` streams of the unit, and streams of the layer around it, from memory too. What needs
+a loaded value of its own layer goes into a layer of one iteration inside of it. Values that are
+only addresses need no queue.
 
 Events put words into the data queue and tokens into the control queue, in the order in which the
 nest, run one iteration after the other, comes by: ``BEGIN`` and ``END`` of a layer's loop, once for
@@ -92,7 +93,7 @@ class Event(IntEnum, metaclass=EnumType, shape=2):
 
 
 class EventKind(IntEnum, metaclass=EnumType, shape=3):
-    """What a step of an event does.
+    """What a step of an event does. Layers that it names are in an iteration when it happens.
 
     ``WORD``: puts the word of stream ``stream`` of unit ``lane`` of layer ``layer`` into the data
     queue, as it is in that layer's current iteration. ``VECTOR``: that of all lanes, 0 in those
@@ -113,6 +114,9 @@ OPERAND = data.StructLayout(
     {"source": Source.as_shape(), "lane": unsigned(4), "stream": unsigned(3)}
 )
 
+STEPS = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
+"""Steps of an event: rows of ``EVENT`` from ``first`` on."""
+
 LAYER = data.StructLayout(
     {
         "mode": Mode.as_shape(),
@@ -120,10 +124,11 @@ LAYER = data.StructLayout(
         "slots": unsigned(13),
         "toggle": unsigned(3),
         "padding": unsigned(8),
+        "steps": data.ArrayLayout(STEPS, len(Event)),
     }
 )
 """A layer. ``slots``: iterations that the queues of its streams hold. ``toggle``: the stream whose
-changes are ``TOGGLE`` events."""
+changes are ``TOGGLE`` events. ``steps``: of each ``Event``."""
 
 UNIT = data.StructLayout(
     {
@@ -161,18 +166,19 @@ STREAM = data.StructLayout(
 
 EVENT = data.StructLayout(
     {
-        "layer": unsigned(3),
-        "event": Event.as_shape(),
         "kind": EventKind.as_shape(),
-        "of_layer": unsigned(3),
+        "layer": unsigned(3),
         "lane": unsigned(4),
         "stream": unsigned(3),
         "address": unsigned(3),
-        "padding": unsigned(11),
+        "padding": unsigned(16),
         "token": unsigned(32),
     }
 )
-"""A step of event ``event`` of layer ``layer``; those of one event follow each other."""
+"""A step of an event."""
+
+EVENT_STEPS = 32
+"""Rows of ``EVENT`` of a core."""
 
 
 def stream_row(config: TmuConfig, layer: int, lane: int, stream: int) -> int:

@@ -79,22 +79,21 @@ class Unit:
 
 @dataclass(frozen=True)
 class Layer:
-    """A row of ``isa.LAYER``, and its units by lane."""
+    """A row of ``isa.LAYER``, its units by lane, and the steps of its events."""
 
     mode: Mode
     units: tuple[Unit, ...]
     slots: int
     toggle: int = 0
+    events: Mapping[Event, tuple[EventStep, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class EventStep:
     """A row of ``isa.EVENT``."""
 
-    layer: int
-    event: Event
     kind: EventKind
-    of_layer: int = 0
+    layer: int = 0
     lane: int = 0
     stream: int = 0
     address: int = 0
@@ -103,10 +102,9 @@ class EventStep:
 
 @dataclass(frozen=True)
 class AccessProgram:
-    """Layers, the outermost first, and the steps of their events."""
+    """Layers, the outermost first."""
 
     layers: tuple[Layer, ...]
-    events: tuple[EventStep, ...] = field(default=())
 
     def rows(self, config: TmuConfig) -> dict[str, npt.NDArray[np.uint32]]:
         """uint32 [rows, words] of ``layers``, ``units``, ``streams`` and ``events``.
@@ -116,18 +114,22 @@ class AccessProgram:
         layers = np.zeros((config.layers, isa.LAYER.size // 32), np.uint32)
         units = np.zeros((config.layers * config.lanes, isa.UNIT.size // 32), np.uint32)
         streams = np.zeros((len(units) * config.streams, isa.STREAM.size // 32), np.uint32)
+        events: list[list[int]] = []
         for place, layer in enumerate(self.layers):
             values = {"mode": layer.mode, "slots": layer.slots, "toggle": layer.toggle}
-            layers[place] = _words(isa.LAYER, values | {"units": len(layer.units)})
+            steps = []
+            for event in Event:
+                found = [_words(isa.EVENT, _values(one)) for one in layer.events.get(event, ())]
+                steps.append({"first": len(events), "count": len(found)})
+                events += found
+            layers[place] = _words(isa.LAYER, values | {"units": len(layer.units), "steps": steps})
             for lane, unit in enumerate(layer.units):
                 units[unit_row(config, place, lane)] = _words(isa.UNIT, _values(unit, "streams"))
                 for number, stream in enumerate(unit.streams):
                     row = stream_row(config, place, lane, number)
                     streams[row] = _words(isa.STREAM, _values(stream))
-        events = np.array(
-            [_words(isa.EVENT, _values(step)) for step in self.events], np.uint32
-        ).reshape(-1, isa.EVENT.size // 32)
-        return {"layers": layers, "units": units, "streams": streams, "events": events}
+        steps_of_all = np.array(events, np.uint32).reshape(-1, isa.EVENT.size // 32)
+        return {"layers": layers, "units": units, "streams": streams, "events": steps_of_all}
 
     @classmethod
     def decoded(
@@ -155,12 +157,20 @@ class AccessProgram:
                     streams.pop()
                 unit = _fields(isa.UNIT, rows["units"][unit_row(config, place, lane)])
                 units.append(Unit(**unit, streams=tuple(streams)))
-            layers.append(Layer(found["mode"], tuple(units), found["slots"], found["toggle"]))
-        events = (EventStep(**_fields(isa.EVENT, row)) for row in rows["events"])
-        return cls(tuple(layers), tuple(events))
+            events = {
+                event: tuple(
+                    EventStep(**_fields(isa.EVENT, row))
+                    for row in rows["events"][steps["first"] : steps["first"] + steps["count"]]
+                )
+                for event, steps in zip(Event, found["steps"], strict=True)
+                if steps["count"]
+            }
+            layers.append(
+                Layer(found["mode"], tuple(units), found["slots"], found["toggle"], events)
+            )
+        return cls(tuple(layers))
 
 
-_ENUMS = {"mode": Mode, "event": Event, "source": Source}
 _KINDS = {isa.STREAM: StreamKind, isa.EVENT: EventKind}
 _FLAGS = ("accumulates", "queued", "cached", "temporal")
 
@@ -176,8 +186,10 @@ def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> dict[str,
             found[name] = _KINDS[layout](value)
         elif name == "operation":
             found[name] = AluOperation(value)
-        elif name in _ENUMS:
-            found[name] = _ENUMS[name](value)
+        elif name == "mode":
+            found[name] = Mode(value)
+        elif name == "steps":
+            found[name] = [{"first": one["first"], "count": one["count"]} for one in value]
         elif name in _FLAGS:
             found[name] = bool(value)
         elif name != "padding":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +25,12 @@ ELEMENT, VECTOR_END, SEGMENT_END, ALL_END = 16, 17, 18, 19
 """Tokens."""
 
 
-def load(base: int, length: int, a: Operand = own(0), **fields: object) -> Stream:
+OWN_INDUCTION = own(0)
+
+
+def load(base: int, length: int, a: Operand = OWN_INDUCTION, **fields: Any) -> Stream:
     """A memory stream that somebody reads."""
-    return Stream(StreamKind.MEMORY, a=a, base=base, length=length, queued=True, **fields)  # type: ignore[arg-type]
+    return Stream(StreamKind.MEMORY, a=a, base=base, length=length, queued=True, **fields)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Bags:
 def embedding_bag(bags: Bags, bases: list[int], level: int, slots: int = 16) -> AccessProgram:
     """The loops of figure 7, with what levels 0, 1 and 3 put into queues."""
     rows, dimension = bags.table.shape
+    events = EVENTS[level]
     segments = Layer(
         Mode.SINGLE,
         (
@@ -74,6 +79,7 @@ def embedding_bag(bags: Bags, bases: list[int], level: int, slots: int = 16) -> 
             ),
         ),
         slots,
+        events=events[0],
     )
     lookups = Layer(
         Mode.SINGLE,
@@ -85,42 +91,52 @@ def embedding_bag(bags: Bags, bases: list[int], level: int, slots: int = 16) -> 
             ),
         ),
         slots,
+        events=events[1],
     )
     row = load(bases[2], rows * dimension, parent(1), b=own(0), scale=dimension, queue=5 * slots)
     element = Unit(
         upper_immediate=dimension,
         streams=(Stream(StreamKind.INDUCTION, queued=level < 2, queue=4 * slots), row),
     )
-    elements = Layer(Mode.LOCKSTEP if level else Mode.SINGLE, (element,), slots)
-    return AccessProgram((segments, lookups, elements), EVENTS[level])
+    mode = Mode.LOCKSTEP if level else Mode.SINGLE
+    elements = Layer(mode, (element,), slots, events=events[2])
+    return AccessProgram((segments, lookups, elements))
 
 
-def _step(layer: int, event: Event, kind: EventKind, **fields: int) -> EventStep:
-    return EventStep(layer, event, kind, **fields)
-
-
-_LAST = _step(0, Event.END, EventKind.TOKEN, token=ALL_END)
-EVENTS = {
+_LAST = {Event.END: (EventStep(EventKind.TOKEN, token=ALL_END),)}
+EVENTS: dict[int, tuple[dict[Event, tuple[EventStep, ...]], ...]] = {
     0: (
-        _step(2, Event.ITERATION, EventKind.WORD),
-        _step(2, Event.ITERATION, EventKind.WORD, of_layer=2),
-        _step(2, Event.ITERATION, EventKind.WORD, of_layer=2, stream=1),
-        _step(2, Event.ITERATION, EventKind.TOKEN, token=ELEMENT),
         _LAST,
+        {},
+        {
+            Event.ITERATION: (
+                EventStep(EventKind.WORD),
+                EventStep(EventKind.WORD, layer=2),
+                EventStep(EventKind.WORD, layer=2, stream=1),
+                EventStep(EventKind.TOKEN, token=ELEMENT),
+            )
+        },
     ),
     1: (
-        _step(2, Event.ITERATION, EventKind.WORD),
-        _step(2, Event.ITERATION, EventKind.WORD, of_layer=2),
-        _step(2, Event.ITERATION, EventKind.MASK, of_layer=2),
-        _step(2, Event.ITERATION, EventKind.VECTOR, of_layer=2, stream=1),
-        _step(2, Event.ITERATION, EventKind.TOKEN, token=ELEMENT),
         _LAST,
+        {},
+        {
+            Event.ITERATION: (
+                EventStep(EventKind.WORD),
+                EventStep(EventKind.WORD, layer=2),
+                EventStep(EventKind.MASK, layer=2),
+                EventStep(EventKind.VECTOR, layer=2, stream=1),
+                EventStep(EventKind.TOKEN, token=ELEMENT),
+            )
+        },
     ),
     3: (
-        _step(2, Event.ITERATION, EventKind.VECTOR, of_layer=2, stream=1),
-        _step(2, Event.END, EventKind.TOKEN, token=VECTOR_END),
-        _step(1, Event.END, EventKind.TOKEN, token=SEGMENT_END),
         _LAST,
+        {Event.END: (EventStep(EventKind.TOKEN, token=SEGMENT_END),)},
+        {
+            Event.ITERATION: (EventStep(EventKind.VECTOR, layer=2, stream=1),),
+            Event.END: (EventStep(EventKind.TOKEN, token=VECTOR_END),),
+        },
     ),
 }
-"""Levels' events."""
+"""Events of the three layers, by level."""

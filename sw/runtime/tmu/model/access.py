@@ -57,11 +57,6 @@ class _Traversal:
         self._output = Output()
         self._current: list[_Iteration | None] = [None] * len(program.layers)
         self._ends = [[0] * lanes for _ in program.layers]
-        self._steps = {
-            (layer, event): [s for s in program.events if (s.layer, s.event) == (layer, event)]
-            for layer in range(len(program.layers))
-            for event in Event
-        }
 
     def run(self) -> Output:
         self._loop(0)
@@ -86,12 +81,12 @@ class _Traversal:
         self._happens(place, Event.END)
 
     def _happens(self, place: int, event: Event) -> None:
-        for step in self._steps[place, event]:
+        for step in self._program.layers[place].events.get(event, ()):
             if step.kind == EventKind.TOKEN:
                 self._output.tokens.append(step.token)
                 continue
-            at = self._current[step.of_layer]
-            assert at is not None, f"event of layer {place}: layer {step.of_layer} has not begun"
+            at = self._current[step.layer]
+            assert at is not None, f"event of layer {place}: layer {step.layer} has not begun"
             if step.kind == EventKind.WORD:
                 self._output.words.append(at.values[step.lane][step.stream])
             elif step.kind == EventKind.MASK:

@@ -71,9 +71,11 @@ def test_level_3_gives_rows_alone(bags):
 
 def one_loop(unit: Unit, *kinds: EventKind, stream: int = 1, toggle: int = 0) -> AccessProgram:
     """A loop that gives a stream in every iteration, and a token in each ``TOGGLE``."""
-    steps = [EventStep(0, Event.ITERATION, kind, stream=stream) for kind in kinds]
-    steps.append(EventStep(0, Event.TOGGLE, EventKind.TOKEN, token=7))
-    return AccessProgram((Layer(Mode.SINGLE, (unit,), 4, toggle),), tuple(steps))
+    events = {
+        Event.TOGGLE: (EventStep(EventKind.TOKEN, token=7),),
+        Event.ITERATION: tuple(EventStep(kind, stream=stream) for kind in kinds),
+    }
+    return AccessProgram((Layer(Mode.SINGLE, (unit,), 4, toggle, events),))
 
 
 @pytest.mark.parametrize(
@@ -107,12 +109,12 @@ def test_lengths_become_bounds():
     memory = np.array([2, 0, 3], np.uint32)
     outer = Unit(upper_immediate=3, streams=(INDUCTION, load(0, 3)))
     inner = Unit(upper=parent(1), accumulates=True, streams=(INDUCTION,))
-    steps = (
-        EventStep(1, Event.ITERATION, EventKind.WORD),
-        EventStep(1, Event.ITERATION, EventKind.WORD, of_layer=1),
+    steps = (EventStep(EventKind.WORD), EventStep(EventKind.WORD, layer=1))
+    layers = (
+        Layer(Mode.SINGLE, (outer,), 4),
+        Layer(Mode.SINGLE, (inner,), 4, events={Event.ITERATION: steps}),
     )
-    layers = tuple(Layer(Mode.SINGLE, (unit,), 4) for unit in (outer, inner))
-    output = run(AccessProgram(layers, steps), memory, 4)
+    output = run(AccessProgram(layers), memory, 4)
     assert output.words == [0, 0, 0, 1, 2, 2, 2, 3, 2, 4]
 
 
@@ -120,15 +122,22 @@ def test_stores_past_the_queues():
     """Rows 2 and 0 of three words each, copied by vectors of two lanes."""
     memory = np.array([2, 0, *range(10, 19), *[99] * 8], np.uint32)
     outer = Unit(upper_immediate=2, streams=(INDUCTION, load(0, 2)))
-    address = Stream(StreamKind.ALU, AluOperation.ADD, own(0), immediate=11)
+    addresses = (
+        Stream(StreamKind.ALU, AluOperation.MUL, parent(0), immediate=3),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(2), immediate=11),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(3), own(0), queued=True),
+    )
     inner = Unit(
         upper_immediate=3,
-        streams=(INDUCTION, load(2, 9, parent(1), b=own(0), scale=3), address),
+        streams=(INDUCTION, load(2, 9, parent(1), b=own(0), scale=3), *addresses),
     )
-    layers = (Layer(Mode.SINGLE, (outer,), 4), Layer(Mode.LOCKSTEP, (inner,), 4))
-    step = EventStep(1, Event.ITERATION, EventKind.STORE, of_layer=1, stream=1, address=2)
-    assert run(AccessProgram(layers, (step,)), memory, 2).words == []
-    assert memory[11:].tolist() == [10, 11, 12, 99, 99, 99, 99, 99]
+    step = EventStep(EventKind.STORE, layer=1, stream=1, address=4)
+    layers = (
+        Layer(Mode.SINGLE, (outer,), 4),
+        Layer(Mode.LOCKSTEP, (inner,), 4, events={Event.ITERATION: (step,)}),
+    )
+    assert run(AccessProgram(layers), memory, 2).words == []
+    assert memory[11:].tolist() == [16, 17, 18, 10, 11, 12, 99, 99]
 
 
 def merged(mode: Mode) -> list[int]:
@@ -142,12 +151,12 @@ def merged(mode: Mode) -> list[int]:
         for base, length in ((0, 3), (6, 4))
     )
     steps = (
-        EventStep(0, Event.ITERATION, EventKind.MASK),
-        EventStep(0, Event.ITERATION, EventKind.WORD, lane=0, stream=2),
-        EventStep(0, Event.ITERATION, EventKind.WORD, lane=1, stream=2),
+        EventStep(EventKind.MASK),
+        EventStep(EventKind.WORD, lane=0, stream=2),
+        EventStep(EventKind.WORD, lane=1, stream=2),
     )
-    program = AccessProgram((Layer(mode, units, 4),), steps)
-    return run(program, memory, 4).words
+    layer = Layer(mode, units, 4, events={Event.ITERATION: steps})
+    return run(AccessProgram((layer,)), memory, 4).words
 
 
 def test_conjunctive_merge():
