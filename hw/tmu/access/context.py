@@ -10,7 +10,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.lowest_one import lowest_one, position
 from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
-from hw.tmu.access.stream_store import read_signature
 from hw.tmu.access_isa import STREAM, UNIT, Source
 
 
@@ -36,8 +35,9 @@ class ContextReader(wiring.Component):
     Members: ``unit``, ``descriptors`` in: the unit's row and those of its streams, of which
     operands that are the parent's are read; ``around`` in, the parent's rows of streams;
     ``around_slots`` in, its number of slots; ``steps`` in, a stream of the parent's steps;
-    ``front`` out, a ``read_signature``, obeyed in cycles with ``granted``; ``context`` out, a
-    stream of ``context_layout``; ``ends_around`` out: the loop around ends, in a cycle.
+    ``wants`` out: a word of ``lane``, ``row`` and ``phase``, out, is to be read; ``granted`` in: it
+    has arrived, and is read, so that it is in ``words`` a cycle later; ``context`` out, a stream
+    of ``context_layout``; ``ends_around`` out: the loop around ends, in a cycle.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int) -> None:
@@ -51,8 +51,12 @@ class ContextReader(wiring.Component):
                 "around": In(rows_of_streams),
                 "around_slots": In(SLOT_BITS),
                 "steps": In(stream.Signature(step_layout(lanes))),
-                "front": Out(read_signature(lanes, rows)),
+                "wants": Out(1),
+                "lane": Out(range(lanes)),
+                "row": Out(range(rows)),
+                "phase": Out(1),
                 "granted": In(1),
+                "words": In(data.ArrayLayout(unsigned(32), lanes)),
                 "context": Out(stream.Signature(context_layout(streams))),
                 "ends_around": Out(1),
             }
@@ -60,7 +64,7 @@ class ContextReader(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        unit, descriptors, front = self.unit, self.descriptors, self.front
+        unit, descriptors = self.unit, self.descriptors
         kept = Signal(context_layout(self._streams))
         slot = SlotCounter(m, "around", self.around_slots)
         places: list[tuple[Any, Value, Value]] = [
@@ -81,24 +85,21 @@ class ContextReader(wiring.Component):
         read = Signal.like(which)
         lane = Signal(range(self._lanes))
         is_iteration = self.steps.valid & ~self.steps.payload.is_end
-        wants = is_iteration & ~is_full & to_read.any()
-        reads = Signal()
-        arrived = front.arrived.bit_select(operand.lane, 1) if self._lanes > 1 else front.arrived
         m.d.comb += [
             to_read.eq(needs & ~done),
             which.eq(position(lowest_one(to_read))),
             operand.eq(Array(operand.as_value() for operand, _, _ in places)[which]),
-            front.enable.eq(wants & arrived),
-            front.row.eq(
+            self.wants.eq(is_iteration & ~is_full & to_read.any()),
+            self.lane.eq(operand.lane),
+            self.row.eq(
                 slot.row(Array(self.around[n].queue for n in range(self._streams))[operand.stream])
             ),
-            front.phase.eq(slot.phase),
-            reads.eq(front.enable & self.granted),
+            self.phase.eq(slot.phase),
         ]
-        m.d.sync += is_read.eq(reads)
-        with m.If(reads):
-            m.d.sync += [done.eq(done | (Const(1) << which)), read.eq(which), lane.eq(operand.lane)]
-        word = Array(front.data[lane] for lane in range(self._lanes))[lane]
+        m.d.sync += is_read.eq(self.granted)
+        with m.If(self.granted):
+            m.d.sync += [done.eq(done | (Const(1) << which)), read.eq(which), lane.eq(self.lane)]
+        word = Array(self.words[each] for each in range(self._lanes))[lane]
         with m.If(is_read):
             with m.Switch(read):
                 for place, (_, _, register) in enumerate(places):
