@@ -93,7 +93,10 @@ def run(
             if rng.random() < takes:
                 held = max(0, held - config.lanes)
                 tokens_held = max(0, tokens_held - 1)
+            answered = ctx.get(unit.answer.valid) and ctx.get(unit.answer.ready)
             await ctx.tick()
+            if answered:
+                ctx.set(unit.answer.valid, 0)
             result.cycles += 1
         raise AssertionError(f"not done in {limit} cycles: {result.output}")
 
@@ -122,8 +125,6 @@ def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuCon
 def _serve(ctx: Any, unit: Component, memory: Memory, cycle: int, rng: random.Random) -> None:
     """Takes a request and offers an answer, which stays the same until it is taken."""
     request, answer = unit.request, unit.answer
-    if ctx.get(answer.valid) and ctx.get(answer.ready):
-        ctx.set(answer.valid, 0)
     ready = rng.random() >= memory.pauses
     ctx.set(request.ready, ready)
     if ready and ctx.get(request.valid):
