@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.lowest_one import lowest_one, position
 from hw.tmu.access.context import context_layout
+from hw.tmu.access.lane_divider import LaneDivider
 from hw.tmu.access.run import run_layout
 from hw.tmu.access.run_maker import RunMaker
 from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
@@ -22,7 +23,7 @@ class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
     and one for the end of the fiber.
 
-    Induction variables without a queue have none.
+    Induction variables without a queue have none. A division takes 34 cycles a lane.
 
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
@@ -90,7 +91,8 @@ class Generator(wiring.Component):
             row.eq(Array(one.as_value() for one in self._rows())[turn]),
         ]
 
-        values, operands_a, operands_b = self._values(m, row, turn, fiber, inductions)
+        m.submodules.divider = divider = LaneDivider(self._lanes)
+        values, operands_a, operands_b = self._values(m, row, turn, fiber, inductions, divider)
         iterates = is_busy & in_use[0]
         has_slot = used != layer.slots
         turns = Signal()
@@ -100,11 +102,13 @@ class Generator(wiring.Component):
             self._lanes, self._rows_of_store, self._streams, self._address_bits
         )
         wiring.connect(m, maker.runs, wiring.flipped(self.runs))
+        lanes_in_use = Signal(range(self._lanes + 1))
         m.d.comb += [
+            lanes_in_use.eq(sum(in_use[1:], in_use[0])),
             maker.row.eq(row),
             maker.turn.eq(turn),
             maker.asks.eq(turns & is_memory),
-            maker.lanes_in_use.eq(sum(in_use[1:], in_use[0])),
+            maker.lanes_in_use.eq(lanes_in_use),
             maker.is_wide.eq(is_wide),
             maker.has_unit_stride.eq(unit.stride == 1),
             maker.left.eq(upper - index),
@@ -117,10 +121,19 @@ class Generator(wiring.Component):
             self.fault.eq(maker.fault),
             self.faulty.eq(turn),
         ]
-        did = Signal()
+        did, divides, has_value = Signal(), Signal(), Signal()
+        is_division = (row.operation == AluOperation.DIV) | (row.operation == AluOperation.MOD)
         m.d.comb += [
-            did.eq(turns & Mux(is_memory, maker.has_all, ~row.queued | self.granted)),
-            self.write.lanes.eq(Mux(turns & row.queued & ~is_memory, in_use, 0)),
+            divides.eq(turns & (row.kind == StreamKind.ALU) & is_division),
+            divider.asks.eq(divides),
+            divider.wants_remainder.eq(row.operation == AluOperation.MOD),
+            divider.lanes_in_use.eq(lanes_in_use),
+            divider.taken.eq(did),
+            *(divider.a[lane].eq(value) for lane, value in enumerate(operands_a)),
+            *(divider.b[lane].eq(value) for lane, value in enumerate(operands_b)),
+            has_value.eq(turns & ~is_memory & (~divides | divider.done)),
+            did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
+            self.write.lanes.eq(Mux(has_value & row.queued, in_use, 0)),
             self.write.row.eq(slot.row(row.queue)),
             self.write.phase.eq(slot.phase),
             *(self.write.data[lane].eq(value) for lane, value in enumerate(values)),
@@ -170,7 +183,13 @@ class Generator(wiring.Component):
             m.d.sync += end.eq(0)
 
     def _values(
-        self, m: Module, row: Any, turn: Value, fiber: Any, inductions: list[Signal]
+        self,
+        m: Module,
+        row: Any,
+        turn: Value,
+        fiber: Any,
+        inductions: list[Signal],
+        divider: LaneDivider,
     ) -> tuple[list[Signal], list[Signal], list[Signal]]:
         """Of the stream whose turn it is, lane by lane: its value, and its operands."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
@@ -200,6 +219,8 @@ class Generator(wiring.Component):
                             m.d.comb += value.eq(a - b)
                         with m.Case(AluOperation.MUL):
                             m.d.comb += value.eq(a * b)
+                        with m.Case(AluOperation.DIV, AluOperation.MOD):
+                            m.d.comb += value.eq(divider.values[lane])
                         with m.Case(AluOperation.SHIFT_LEFT):
                             m.d.comb += value.eq(a << b[:5])
                         with m.Case(AluOperation.SHIFT_RIGHT):

@@ -117,16 +117,7 @@ def one_loop(unit: Unit, *steps: EventStep, mode: Mode = Mode.SINGLE, **fields: 
     return Layer(mode, (unit,), 4, events={Event.ITERATION: steps}, **fields)
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        AluOperation.ADD,
-        AluOperation.SUB,
-        AluOperation.MUL,
-        AluOperation.SHIFT_LEFT,
-        AluOperation.SHIFT_RIGHT,
-    ],
-)
+@pytest.mark.parametrize("operation", AluOperation)
 def test_integer_streams(operation):
     """Of an induction variable that begins below zero, and of each other, in all lanes."""
     streams = (
