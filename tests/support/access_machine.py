@@ -23,7 +23,8 @@ CONFIG = TmuConfig(
 
 @dataclass
 class Memory:
-    """Answers requests for lines ``latency`` cycles later, or more where ``reorders``."""
+    """Answers requests for lines ``latency`` cycles later, or more where ``reorders``; is written
+    by stores."""
 
     words: npt.NDArray[np.uint32]
     latency: int = 5
@@ -84,6 +85,7 @@ def run(
                 result.output.tokens.append(ctx.get(unit.token.payload))
                 tokens_held += 1
                 assert tokens_held <= room
+            _store(ctx, unit, memory, rng)
             if faults := ctx.get(unit.faults):
                 layer = faults.bit_length() - 1
                 result.fault = layer, ctx.get(unit.faulty[layer])
@@ -120,6 +122,17 @@ def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuCon
             ctx.set(unit.descriptors[layer][number].as_value(), bits(row))
     for number, row in enumerate(rows["events"]):
         ctx.set(unit.events[number].as_value(), bits(row))
+
+
+def _store(ctx: Any, unit: Component, memory: Memory, rng: random.Random) -> None:
+    """Takes a store, if not in a pause."""
+    ready = rng.random() >= memory.pauses
+    ctx.set(unit.store.ready, ready)
+    if ready and ctx.get(unit.store.valid):
+        address, lanes = ctx.get(unit.store.payload.address), ctx.get(unit.store.payload.lanes)
+        for lane in range(len(unit.store.payload.lanes)):
+            if lanes >> lane & 1:
+                memory.words[address + lane] = ctx.get(unit.store.payload.data[lane])
 
 
 def _serve(ctx: Any, unit: Component, memory: Memory, cycle: int, rng: random.Random) -> None:

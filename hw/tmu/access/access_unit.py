@@ -13,7 +13,7 @@ from hw.lib.arbiter import RoundRobin
 from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
-from hw.tmu.access.marshaller import Marshaller
+from hw.tmu.access.marshaller import Marshaller, store_layout
 from hw.tmu.access.requester import Requester, line_answer, line_request
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
@@ -37,10 +37,12 @@ class AccessUnit(wiring.Component):
         of a ``DataQueue``.
     token, token_room
         out: a stream of tokens, which takes them where ``token_room``, in, says that it does.
+    store
+        out: a stream of ``store_layout``.
     faults
         out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
     done
-        out: all is put into the queues.
+        out: all is put into the queues, and stores are taken.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class AccessUnit(wiring.Component):
                 "room": In(32),
                 "token": Out(stream.Signature(unsigned(token_bits))),
                 "token_room": In(32),
+                "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "faults": Out(layers),
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
                 "done": Out(1),
@@ -90,7 +93,12 @@ class AccessUnit(wiring.Component):
             self._lanes, self._rows, self._line_bits, self._requests
         )
         m.submodules.marshaller = marshaller = Marshaller(
-            self._layers, self._lanes, self._rows, self._streams, self._token_bits
+            self._layers,
+            self._lanes,
+            self._rows,
+            self._streams,
+            self._token_bits,
+            self._address_bits,
         )
         generators = [self._make_generator(m, place) for place in range(self._layers)]
         contexts = [self._make_context(m, place) for place in range(self._layers)]
@@ -122,6 +130,7 @@ class AccessUnit(wiring.Component):
             *(self.faulty[n].eq(generator.faulty) for n, generator in enumerate(generators)),
         ]
         wiring.connect(m, marshaller.token, wiring.flipped(self.token))
+        wiring.connect(m, marshaller.store, wiring.flipped(self.store))
         return m
 
     def _rows_of(self, rows: Any) -> list[Any]:

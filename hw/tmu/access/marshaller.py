@@ -23,8 +23,20 @@ class _At(enum.Enum):
     TOGGLE = 3
 
 
+def store_layout(lanes: int, address_bits: int) -> data.StructLayout:
+    """Words of ``lanes`` for memory, that of lane k for address ``address`` + k."""
+    return data.StructLayout(
+        {
+            "address": unsigned(address_bits),
+            "lanes": unsigned(lanes),
+            "data": data.ArrayLayout(unsigned(32), lanes),
+        }
+    )
+
+
 class Marshaller(wiring.Component):
-    """A step of an event a cycle; events without steps take a cycle only at the end of a loop.
+    """A step of an event a cycle, a store two; events without steps take a cycle only at the end of
+    a loop.
 
     An iteration of the innermost layer with one step takes one cycle. What is put into a queue has
     been read a cycle before.
@@ -45,11 +57,21 @@ class Marshaller(wiring.Component):
         a ``DataQueue``'s.
     token
         out: a stream of tokens; ``token_room`` in: how many it takes at least.
+    store
+        out: a stream of ``store_layout``.
     done
-        out: the outermost loop has ended, and all is put.
+        out: the outermost loop has ended, all is put, and stores are taken.
     """
 
-    def __init__(self, layers: int, lanes: int, rows: int, streams: int, token_bits: int) -> None:
+    def __init__(
+        self,
+        layers: int,
+        lanes: int,
+        rows: int,
+        streams: int,
+        token_bits: int,
+        address_bits: int,
+    ) -> None:
         self._layers = layers
         self._lanes = lanes
         self._rows = rows
@@ -70,6 +92,7 @@ class Marshaller(wiring.Component):
                 "room": In(32),
                 "token": Out(stream.Signature(unsigned(token_bits))),
                 "token_room": In(32),
+                "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "done": Out(1),
             }
         )
@@ -80,6 +103,7 @@ class Marshaller(wiring.Component):
         at = Signal(_At)
         step_number = Signal(8)
         finished = Signal()
+        self._stores = Signal()  # a store's words have been read
         slots = [
             SlotCounter(m, f"layer_{number}", self.layers[number].slots)
             for number in range(self._layers)
@@ -156,7 +180,8 @@ class Marshaller(wiring.Component):
             m.d.comb += stream_of_steps.ready.eq(pops[number])
             with m.If(self.release[number]):
                 slots[number].advance()
-        m.d.comb += self.done.eq(finished & ~self.put & ~self.token.valid)
+        is_idle = ~self.put & ~self.token.valid & ~self.store.valid & ~self._stores
+        m.d.comb += self.done.eq(finished & is_idle)
         return m
 
     def _look(
@@ -212,10 +237,14 @@ class Marshaller(wiring.Component):
         slot = Signal(SLOT_BITS)
         in_use, wanted = Signal(self._lanes), Signal(self._lanes)
         room, token_room = Signal(33), Signal(33)
-        is_ready, can = Signal(), Signal()
+        is_ready, can, reads = Signal(), Signal(), Signal()
+        # A store's address is read before its words.
+        is_store = ~looks & (step.kind == EventKind.STORE)
+        has_address, reads_address = Signal(), Signal()
+        m.d.comb += reads_address.eq(is_store & ~has_address)
         m.d.comb += [
             of.eq(Mux(looks, place, step.layer)),
-            number.eq(Mux(looks, layer.toggle, step.stream)),
+            number.eq(Mux(looks, layer.toggle, Mux(reads_address, step.address, step.stream))),
             slot.eq(Array(each.slot for each in slots)[of]),
             back.row.eq(slot_rows[of][number] + slot),
             back.phase.eq(Array(each.phase for each in slots)[of]),
@@ -235,9 +264,15 @@ class Marshaller(wiring.Component):
                     m.d.comb += is_ready.eq(room >= 1)
                 with m.Case(EventKind.TOKEN):
                     m.d.comb += is_ready.eq(token_room >= 1)
+                with m.Case(EventKind.STORE):
+                    m.d.comb += [
+                        wanted.eq(Mux(reads_address, 1, in_use)),
+                        is_ready.eq(reads_address | ~(self.store.valid | self._stores)),
+                    ]
         m.d.comb += [
-            can.eq((does | looks) & is_ready & ((wanted & ~back.arrived) == 0)),
-            back.enable.eq(can),
+            reads.eq((does | looks) & is_ready & ((wanted & ~back.arrived) == 0)),
+            can.eq(reads & ~reads_address),
+            back.enable.eq(reads),
         ]
 
         kind = Signal(EventKind)
@@ -250,8 +285,26 @@ class Marshaller(wiring.Component):
             lane.eq(step.lane),
             token.eq(step.token),
         ]
+        was_address = Signal()
+        store = self.store
+        address = Signal.like(store.payload.address)
+        m.d.sync += was_address.eq(reads & reads_address)
+        with m.If(reads & is_store):
+            m.d.sync += has_address.eq(reads_address)
+        with m.If(store.ready):
+            m.d.sync += store.valid.eq(0)
+        with m.If(was_address):
+            m.d.sync += address.eq(back.data[0])
+        with m.If(self._stores):
+            m.d.sync += [
+                store.valid.eq(1),
+                store.payload.address.eq(address),
+                store.payload.lanes.eq(lanes),
+                store.payload.data.eq(back.data),
+            ]
         m.d.comb += [
-            self.put.eq(is_put & (kind != EventKind.TOKEN)),
+            self._stores.eq(is_put & (kind == EventKind.STORE)),
+            self.put.eq(is_put & (kind != EventKind.TOKEN) & (kind != EventKind.STORE)),
             self.put_vector.eq(kind == EventKind.VECTOR),
             self.token.valid.eq(is_put & (kind == EventKind.TOKEN)),
             self.token.payload.eq(token),

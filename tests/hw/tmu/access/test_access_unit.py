@@ -29,11 +29,13 @@ def bags_of(segments: int, most: int, dimension: int, seed: int = 1) -> Bags:
 
 
 def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
-    """RTL and interpreter give the same."""
-    expected = access.run(program, memory.words.copy(), CONFIG.lanes)
+    """RTL and interpreter give the same, and leave the same in memory."""
+    after = memory.words.copy()
+    expected = access.run(program, after, CONFIG.lanes)
     result = run(program, memory, **options)  # type: ignore[arg-type]
     assert result.fault is None
     assert result.output == expected
+    assert np.array_equal(memory.words, after)
     return result
 
 
@@ -153,8 +155,7 @@ def test_lengths_become_bounds():
     words[:4] = [2, 0, 3, 1]
     again = Unit(upper_immediate=2, streams=(INDUCTION,))
     outer = Unit(upper_immediate=4, streams=(INDUCTION, load(0, 4)))
-    induction = Stream(StreamKind.INDUCTION, queued=True, queue=8)
-    inner = Unit(upper=parent(1), accumulates=True, streams=(induction,))
+    inner = Unit(upper=parent(1), accumulates=True, streams=(queued_induction(8),))
     step = EventStep(EventKind.WORD, layer=2)
     layers = (
         Layer(Mode.SINGLE, (again,), 4),
@@ -184,6 +185,31 @@ def test_toggles_and_begins():
     result = check(AccessProgram(layers), Memory(words))
     assert result.output.words == [3, 0, 2, 3] * 2
     assert result.output.tokens == [1, 2, 3, 3, 2, 3, 2, 3, 3, 2, 3, 4] * 2
+
+
+@pytest.mark.parametrize("pauses", [0.0, 0.6])
+def test_stores_past_the_queues(pauses):
+    """Rows that are named, of six words each, one behind the other to where nobody reads."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 3
+    words[:5] = [3, 0, 7, 7, 1]
+    outer = Unit(upper_immediate=5, streams=(queued_induction(0), load(0, 5, queue=4)))
+    target = (
+        Stream(StreamKind.ALU, AluOperation.MUL, parent(0), immediate=6),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(2), immediate=1000),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(3), own(0), queued=True, queue=8),
+    )
+    row = load(64, 48, parent(1), b=own(0), scale=6, queue=16)
+    inner = Unit(upper_immediate=6, streams=(INDUCTION, row, *target))
+    step = EventStep(EventKind.STORE, layer=1, stream=1, address=4)
+    layers = (Layer(Mode.SINGLE, (outer,), 4), one_loop(inner, step, mode=Mode.LOCKSTEP))
+    check(AccessProgram(layers), Memory(words, pauses=pauses))
+    table = (np.arange(64, 112, dtype=np.uint32) * 3).reshape(8, 6)
+    assert words[1000:1030].tolist() == table[[3, 0, 7, 7, 1]].reshape(-1).tolist()
+    assert words[1030] == 3 * 1030
+
+
+def queued_induction(row: int) -> Stream:
+    return Stream(StreamKind.INDUCTION, queued=True, queue=row)
 
 
 def test_an_index_beyond_its_array_is_a_fault():
