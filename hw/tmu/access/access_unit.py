@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
@@ -248,6 +248,6 @@ class AccessUnit(wiring.Component):
         ]
         for number, context in enumerate(contexts):
             m.d.comb += [
-                context.granted.eq(turns.grant[number] & store.front.arrived.bit_select(lane, 1)),
+                context.granted.eq(turns.grant[number] & Array(store.front.arrived)[lane]),
                 context.words.eq(store.front.data),
             ]

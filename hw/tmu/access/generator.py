@@ -194,7 +194,7 @@ class Generator(wiring.Component):
         """Of the stream whose turn it is, lane by lane: its value, and its operands."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
-        m.d.comb += [a_around.eq(fiber.a[turn]), b_around.eq(fiber.b[turn])]
+        m.d.comb += [a_around.eq(Array(fiber.a)[turn]), b_around.eq(Array(fiber.b)[turn])]
         for lane, induction in enumerate(inductions):
             earlier = Array(
                 [induction[:32]]

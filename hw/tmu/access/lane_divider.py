@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,15 +44,15 @@ class LaneDivider(wiring.Component):
         m.d.comb += [
             self.done.eq(lane == self.lanes_in_use),
             divider.i.valid.eq(self.asks & ~self.done & ~is_busy),
-            divider.i.payload.dividend.eq(self.a[lane]),
-            divider.i.payload.divisor.eq(self.b[lane]),
+            divider.i.payload.dividend.eq(Array(self.a)[lane]),
+            divider.i.payload.divisor.eq(Array(self.b)[lane]),
             divider.o.ready.eq(1),
         ]
         with m.If(divider.i.valid & divider.i.ready):
             m.d.sync += is_busy.eq(1)
         with m.If(divider.o.valid):
             word = Mux(self.wants_remainder, result.remainder, result.quotient)
-            m.d.sync += [is_busy.eq(0), self.values[lane].eq(word), lane.eq(lane + 1)]
+            m.d.sync += [is_busy.eq(0), Array(self.values)[lane].eq(word), lane.eq(lane + 1)]
         with m.If(~self.asks | self.taken):
             m.d.sync += lane.eq(0)
         return m

@@ -198,17 +198,17 @@ class Marshaller(wiring.Component):
                 is_next
                 & ~head.is_end
                 & (layer.steps[Event.TOGGLE.value].count != 0)
-                & ~compared.bit_select(place, 1)
+                & ~Array(compared)[place]
             ),
-            has_changed.eq(~known.bit_select(place, 1) | (lasts[place] != self.back.data[0])),
+            has_changed.eq(~Array(known)[place] | (lasts[place] != self.back.data[0])),
         ]
         was_looking = Signal()
         m.d.sync += was_looking.eq(looks & self.back.enable)
         with m.If(was_looking):
             m.d.sync += [
                 lasts[place].eq(self.back.data[0]),
-                compared.bit_select(place, 1).eq(1),
-                known.bit_select(place, 1).eq(1),
+                Array(compared)[place].eq(1),
+                Array(known)[place].eq(1),
             ]
         for number, steps in enumerate(self.steps):
             with m.If(steps.valid & steps.ready):
@@ -233,7 +233,7 @@ class Marshaller(wiring.Component):
         """
         back = self.back
         of, number = Signal.like(place), Signal.like(step.stream)
-        slot_rows = Array(self.queues[each] for each in range(self._layers))
+        slot_rows = Array(Array(self.queues[each]) for each in range(self._layers))
         slot = Signal(SLOT_BITS)
         in_use, wanted = Signal(self._lanes), Signal(self._lanes)
         room, token_room = Signal(33), Signal(33)

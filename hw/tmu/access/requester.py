@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -128,13 +128,16 @@ class Requester(wiring.Component):
             rest.slot.eq(following(left.slot, left.queue)),
             rest.lane.eq(Mux(left.wide, 0, left.lane)),
         ]
-        turn = (left.offset - left.lane)[:4]
+        words_of_line = Array(line)
         for lane in range(lanes):
+            # Lanes before the run's come behind all of its words, modulo a line.
+            behind = Signal(range(LINE_WORDS), name=f"behind_{lane}")
             place = Signal(range(LINE_WORDS), name=f"place_{lane}")
             m.d.comb += [
-                place.eq(turn + lane),
-                write.data[lane].eq(line[place]),
-                write.lanes[lane].eq(is_busy & (lane >= left.lane) & (lane < left.lane + words)),
+                behind.eq(lane - left.lane),
+                place.eq(left.offset + behind),
+                write.data[lane].eq(words_of_line[place]),
+                write.lanes[lane].eq(is_busy & (behind < words)),
             ]
         m.d.comb += [write.row.eq(left.slot.row), write.phase.eq(left.slot.phase)]
         return ends, tag

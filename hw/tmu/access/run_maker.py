@@ -91,7 +91,7 @@ class RunMaker(wiring.Component):
         m.d.comb += [
             here.eq(covered[self.turn]),
             lane.eq(Mux(is_covered, 0, here)),
-            index.eq(self.a[lane] * row.scale + self.b[lane]),
+            index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
             self.runs.valid.eq(self.asks & ~is_covered & (index + count <= row.length)),

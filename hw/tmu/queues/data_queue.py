@@ -67,7 +67,7 @@ class DataQueue(wiring.Component):
             place, taken_place = Signal(range(lanes)), Signal(range(lanes))
             m.d.comb += [
                 place.eq(number - first_free),
-                bank.w_data.eq(self.put_data[place]),
+                bank.w_data.eq(Array(self.put_data)[place]),
                 bank.w_en.eq(place < put),
                 taken_place.eq(number - first),
                 bank.r_en.eq(taken_place < took),
