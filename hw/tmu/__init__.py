@@ -1,0 +1,1 @@
+"""The TMU: an access unit that traverses and loads, and an execute unit that computes."""

@@ -1,0 +1,1 @@
+"""The access unit: traversal, loads, and what goes into the queues."""

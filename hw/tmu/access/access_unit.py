@@ -1,0 +1,253 @@
+"""The access unit: layers that traverse ahead, and a marshaller that follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.arbiter import RoundRobin
+from hw.lib.select import selected
+from hw.tmu.access.context import ContextReader
+from hw.tmu.access.generator import Generator
+from hw.tmu.access.marshaller import Marshaller, store_layout
+from hw.tmu.access.requester import Requester, line_answer, line_request
+from hw.tmu.access.steps import step_layout
+from hw.tmu.access.stream_store import StreamStore
+from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode
+from hw.tmu.config import LINE_WORDS
+
+
+class AccessUnit(wiring.Component):
+    """Runs an access program once after each reset. Source: Ember, section IV, figure 6.
+
+    Layers step unit 0, alone or in lockstep.
+
+    Members
+    -------
+    layers, units, descriptors, events
+        in: the program's rows; ``units`` and ``descriptors`` those of each layer's unit 0. They
+        stay the same during a run.
+    request, answer
+        streams of ``line_request`` out and ``line_answer`` in, which come in any order.
+    put, put_vector, put_data, room
+        of a ``DataQueue``.
+    token, token_room
+        out: a stream of tokens, which takes them where ``token_room``, in, says that it does.
+    store
+        out: a stream of ``store_layout``.
+    faults
+        out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
+    done
+        out: all is put into the queues, and stores are taken.
+    """
+
+    def __init__(
+        self,
+        layers: int,
+        lanes: int,
+        streams: int,
+        stream_words: int,
+        requests: int,
+        address_bits: int,
+        token_bits: int,
+    ) -> None:
+        self._layers = layers
+        self._lanes = lanes
+        self._streams = streams
+        self._rows = stream_words
+        self._address_bits = address_bits
+        self._requests = requests
+        self._token_bits = token_bits
+        line_bits = address_bits - (LINE_WORDS - 1).bit_length()
+        self._line_bits = line_bits
+        tag_bits = max(1, (requests - 1).bit_length())
+        super().__init__(
+            {
+                "layers": In(data.ArrayLayout(LAYER, layers)),
+                "units": In(data.ArrayLayout(UNIT, layers)),
+                "descriptors": In(data.ArrayLayout(data.ArrayLayout(STREAM, streams), layers)),
+                "events": In(data.ArrayLayout(EVENT, EVENT_STEPS)),
+                "request": Out(stream.Signature(line_request(line_bits, tag_bits))),
+                "answer": In(stream.Signature(line_answer(tag_bits))),
+                "put": Out(1),
+                "put_vector": Out(1),
+                "put_data": Out(data.ArrayLayout(unsigned(32), lanes)),
+                "room": In(32),
+                "token": Out(stream.Signature(unsigned(token_bits))),
+                "token_room": In(32),
+                "store": Out(stream.Signature(store_layout(lanes, address_bits))),
+                "faults": Out(layers),
+                "faulty": Out(data.ArrayLayout(range(streams), layers)),
+                "done": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.store = store = StreamStore(self._lanes, self._rows)
+        m.submodules.requester = requester = Requester(
+            self._lanes, self._rows, self._line_bits, self._requests
+        )
+        m.submodules.marshaller = marshaller = Marshaller(
+            self._layers,
+            self._lanes,
+            self._rows,
+            self._streams,
+            self._token_bits,
+            self._address_bits,
+        )
+        generators = [self._make_generator(m, place) for place in range(self._layers)]
+        contexts = [self._make_context(m, place) for place in range(self._layers)]
+        for generator, context in zip(generators, contexts, strict=True):
+            wiring.connect(m, context.context, generator.context)
+            m.d.comb += generator.ends_around.eq(context.ends_around)
+        self._connect_steps(m, generators, contexts, marshaller)
+        self._connect_store(m, generators, contexts, marshaller, requester, store)
+        wiring.connect(m, requester.request, wiring.flipped(self.request))
+        wiring.connect(m, wiring.flipped(self.answer), requester.answer)
+
+        modes = Cat(layer.mode != Mode.OFF for layer in self._rows_of(self.layers))
+        m.d.comb += [
+            marshaller.layers.eq(self.layers),
+            marshaller.events.eq(self.events),
+            marshaller.depth.eq(sum(modes[1:], modes[0])),
+            *(
+                marshaller.queues[place][number].eq(self.descriptors[place][number].queue)
+                for place in range(self._layers)
+                for number in range(self._streams)
+            ),
+            self.put.eq(marshaller.put),
+            self.put_vector.eq(marshaller.put_vector),
+            self.put_data.eq(marshaller.put_data),
+            marshaller.room.eq(self.room),
+            marshaller.token_room.eq(self.token_room),
+            self.done.eq(marshaller.done),
+            self.faults.eq(Cat(generator.fault for generator in generators)),
+            *(self.faulty[n].eq(generator.faulty) for n, generator in enumerate(generators)),
+        ]
+        wiring.connect(m, marshaller.token, wiring.flipped(self.token))
+        wiring.connect(m, marshaller.store, wiring.flipped(self.store))
+        return m
+
+    def _rows_of(self, rows: Any) -> list[Any]:
+        return [rows[place] for place in range(self._layers)]
+
+    def _make_generator(self, m: Module, place: int) -> Generator:
+        generator = Generator(self._lanes, self._rows, self._streams, self._address_bits)
+        m.submodules[f"generator_{place}"] = generator
+        m.d.comb += [
+            generator.layer.eq(self.layers[place]),
+            generator.unit.eq(self.units[place]),
+            generator.descriptors.eq(self.descriptors[place]),
+        ]
+        return generator
+
+    def _make_context(self, m: Module, place: int) -> ContextReader:
+        context = ContextReader(self._lanes, self._rows, self._streams)
+        m.submodules[f"context_{place}"] = context
+        m.d.comb += [context.unit.eq(self.units[place])]
+        m.d.comb += context.descriptors.eq(self.descriptors[place])
+        if place:
+            m.d.comb += context.around.eq(self.descriptors[place - 1])
+            m.d.comb += context.around_slots.eq(self.layers[place - 1].slots)
+        return context
+
+    def _connect_steps(
+        self,
+        m: Module,
+        generators: list[Generator],
+        contexts: list[ContextReader],
+        marshaller: Marshaller,
+    ) -> None:
+        """Each layer's steps go to the layer inside of it, and to the marshaller.
+
+        The outermost layer's loop runs once.
+        """
+        has_begun = Signal()
+        first = contexts[0].steps
+        m.d.comb += first.valid.eq(~has_begun & (self.layers[0].mode != Mode.OFF))
+        with m.If(first.valid & first.ready):
+            m.d.sync += has_begun.eq(1)
+        width = step_layout(self._lanes).size
+        for place, generator in enumerate(generators):
+            is_inner = place + 1 < self._layers
+            followers = [marshaller.steps[place]]
+            uses: list[Any] = [Const(1)]
+            if is_inner:
+                followers.append(contexts[place + 1].steps)
+                uses.append(self.layers[place + 1].mode != Mode.OFF)
+            fifos = []
+            for name, follower, in_use in zip(("back", "front"), followers, uses, strict=False):
+                fifo = SyncFIFOBuffered(width=width, depth=max(2, self._rows // 2))
+                m.submodules[f"{name}_steps_{place}"] = fifo
+                m.d.comb += [
+                    fifo.w_data.eq(generator.steps.payload.as_value()),
+                    follower.valid.eq(fifo.r_rdy),
+                    follower.payload.eq(fifo.r_data),
+                    fifo.r_en.eq(follower.ready),
+                ]
+                fifos.append((fifo, in_use))
+            has_room = Cat(fifo.w_rdy | ~in_use for fifo, in_use in fifos).all()
+            m.d.comb += generator.steps.ready.eq(has_room)
+            for fifo, in_use in fifos:
+                m.d.comb += fifo.w_en.eq(generator.steps.valid & has_room & in_use)
+            m.d.comb += generator.release.eq(marshaller.release[place])
+
+    def _connect_store(
+        self,
+        m: Module,
+        generators: list[Generator],
+        contexts: list[ContextReader],
+        marshaller: Marshaller,
+        requester: Requester,
+        store: StreamStore,
+    ) -> None:
+        """Lines that come in are written first; then, and for all else, outer layers go first."""
+        wiring.connect(m, marshaller.back, store.back)
+        taken: Value = requester.write.lanes.any()
+        writers = [(taken, requester.write)]
+        for generator in generators:
+            wants = generator.write.lanes.any()
+            m.d.comb += generator.granted.eq(wants & ~taken)
+            writers.append((generator.granted, generator.write))
+            taken = taken | wants
+        for name in ("lanes", "row", "phase"):
+            m.d.comb += getattr(store.write, name).eq(
+                selected((chosen, getattr(write, name)) for chosen, write in writers)
+            )
+        m.d.comb += store.write.data.eq(
+            selected((chosen, write.data.as_value()) for chosen, write in writers)
+        )
+
+        taken = Const(0)
+        runs = []
+        for generator in generators:
+            chosen = generator.runs.valid & ~taken
+            runs.append((chosen, generator.runs.payload.as_value()))
+            m.d.comb += generator.runs.ready.eq(requester.runs.ready & chosen)
+            taken = taken | generator.runs.valid
+        self._connect_front(m, contexts, store)
+        m.d.comb += [requester.runs.valid.eq(taken), requester.runs.payload.eq(selected(runs))]
+
+    def _connect_front(self, m: Module, contexts: list[ContextReader], store: StreamStore) -> None:
+        """Contexts take turns: a word that has not arrived holds up nobody else's for long."""
+        m.submodules.turns = turns = RoundRobin(len(contexts))
+        chosen = [
+            (turns.grant[number], Cat(context.row, context.phase, context.lane))
+            for number, context in enumerate(contexts)
+        ]
+        lane = Signal(range(self._lanes))
+        m.d.comb += [
+            turns.requests.eq(Cat(context.wants for context in contexts)),
+            Cat(store.front.row, store.front.phase, lane).eq(selected(chosen)),
+            store.front.enable.eq(1),
+        ]
+        for number, context in enumerate(contexts):
+            m.d.comb += [
+                context.granted.eq(turns.grant[number] & Array(store.front.arrived)[lane]),
+                context.words.eq(store.front.data),
+            ]

@@ -1,0 +1,141 @@
+"""From an iteration's addresses to runs of words that lie together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Module, Mux, Signal, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.tmu.access.run import run_layout
+from hw.tmu.access.steps import SLOT_BITS
+from hw.tmu.access_isa import STREAM, Source
+from hw.tmu.config import LINE_WORDS
+
+_OFFSET_BITS = (LINE_WORDS - 1).bit_length()
+
+
+class RunMaker(wiring.Component):
+    """Asks for the words of a memory stream, an iteration's at a time.
+
+    Where an index grows by one with each lane and iteration, a run goes as far as its line, the
+    fiber and the free slots do, into iterations to come, which then find their words asked for.
+    Else each lane's word is a run of its own. A run a cycle.
+
+    Members
+    -------
+    row, turn
+        in: the stream's row and number.
+    asks
+        in: the iteration wants this stream's words, until ``has_all``, out.
+    a, b
+        in: the stream's operands, by lane.
+    lanes_in_use
+        in: how many lanes have an iteration, from lane 0 on.
+    is_wide, has_unit_stride
+        in: of the layer and its unit.
+    left
+        in: inductions from lane 0's to the fiber's end.
+    free_slots
+        in: of the layer's queues, this iteration's included.
+    slots, slot, phase
+        in: the layer's number of slots, and this iteration's slot.
+    runs
+        out: a stream of ``run_layout``.
+    fault
+        out: an index is beyond the array; nothing is asked for then.
+    """
+
+    def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
+        self._lanes = lanes
+        self._streams = streams
+        self._address_bits = address_bits
+        words = data.ArrayLayout(unsigned(32), lanes)
+        run = run_layout(lanes, rows, address_bits - _OFFSET_BITS)
+        super().__init__(
+            {
+                "row": In(STREAM),
+                "turn": In(range(streams)),
+                "asks": In(1),
+                "has_all": Out(1),
+                "a": In(words),
+                "b": In(words),
+                "lanes_in_use": In(range(lanes + 1)),
+                "is_wide": In(1),
+                "has_unit_stride": In(1),
+                "left": In(signed(33)),
+                "free_slots": In(SLOT_BITS),
+                "slots": In(SLOT_BITS),
+                "slot": In(SLOT_BITS),
+                "phase": In(1),
+                "runs": Out(stream.Signature(run)),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        row, run = self.row, self.runs.payload
+        # Words that are asked for already, from the iteration's first on, by stream.
+        covered = Array(
+            Signal(range(LINE_WORDS + self._lanes), name=f"covered_{number}")
+            for number in range(self._streams)
+        )
+        here, reached = Signal.like(covered[0]), Signal.like(covered[0])
+        is_covered = here >= self.lanes_in_use
+        lane = Signal(range(self._lanes))
+        index = Signal(32)
+        address = Signal(32)
+        is_dense, count = self._count(m, lane, address[:_OFFSET_BITS])
+        m.d.comb += [
+            here.eq(covered[self.turn]),
+            lane.eq(Mux(is_covered, 0, here)),
+            index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
+            address.eq(row.base + index),
+            self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
+            self.runs.valid.eq(self.asks & ~is_covered & (index + count <= row.length)),
+            run.line.eq(address[_OFFSET_BITS : self._address_bits]),
+            run.offset.eq(address[:_OFFSET_BITS]),
+            run.count.eq(count),
+            run.lane.eq(lane),
+            run.wide.eq(self.is_wide & is_dense),
+            run.slot.row.eq(row.queue + self.slot),
+            run.slot.phase.eq(self.phase),
+            run.queue.first.eq(row.queue),
+            run.queue.last.eq(row.queue + self.slots - 1),
+            run.cached.eq(row.cached),
+            run.temporal.eq(row.temporal),
+            reached.eq(here + Mux(self.runs.valid & self.runs.ready, count, 0)),
+            self.has_all.eq(reached >= self.lanes_in_use),
+        ]
+        with m.If(self.asks):
+            beyond = Mux(self.has_all, self.lanes_in_use, 0)
+            m.d.sync += covered[self.turn].eq(reached - beyond)
+        return m
+
+    def _count(self, m: Module, lane: Signal, offset: Any) -> tuple[Signal, Signal]:
+        """Whether neighbours are asked for together, and how many words from ``lane`` on."""
+        a, b = self.row.a, self.row.b
+        a_counts = (a.source == Source.OWN) & (a.stream == 0) & (self.row.scale == 1)
+        b_counts = (b.source == Source.OWN) & (b.stream == 0)
+        a_stays, b_stays = a.source != Source.OWN, b.source != Source.OWN
+        is_dense = Signal()
+        count = Signal(range(LINE_WORDS + 1))
+        in_line = Signal.like(count)
+        left = Signal(signed(33))
+        free = Signal(SLOT_BITS + (self._lanes - 1).bit_length())
+        m.d.comb += [
+            is_dense.eq(self.has_unit_stride & ((a_counts & b_stays) | (b_counts & a_stays))),
+            in_line.eq(LINE_WORDS - offset),
+            left.eq(self.left - lane),
+            free.eq(Mux(self.is_wide, self.free_slots * self._lanes, self.free_slots) - lane),
+            count.eq(1),
+        ]
+        with m.If(is_dense):
+            m.d.comb += count.eq(in_line)
+            with m.If((left < in_line) & (left <= free)):
+                m.d.comb += count.eq(left)
+            with m.Elif(free < in_line):
+                m.d.comb += count.eq(free)
+        return is_dense, count

@@ -1,0 +1,1 @@
+"""The queues between the units: operands, and tokens behind them."""

@@ -1,0 +1,1 @@
+"""What TMU programs do, without time: the binaries, interpreted."""

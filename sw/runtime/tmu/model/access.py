@@ -1,0 +1,205 @@
+"""The access unit: an interpreter of its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.lib.errors import GnarlError
+from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, Source, StreamKind
+from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+
+_WORD = 0xFFFF_FFFF
+
+
+class StreamError(GnarlError):
+    """A stream's index lies beyond its array."""
+
+    def __init__(self, layer: int, lane: int, stream: int, index: int, length: int) -> None:
+        super().__init__(
+            f"layer {layer}, unit {lane}, stream {stream}: index {index}: must be below {length}"
+        )
+        self.place = layer, lane, stream
+
+
+@dataclass
+class Output:
+    """What an access program gives: tokens and words, in the order in which they are queued."""
+
+    tokens: list[int] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Iteration:
+    """Values of a layer's streams in one of its iterations, by unit; which lanes are in use."""
+
+    values: tuple[tuple[int, ...], ...]
+    lanes: int
+
+
+def run(program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> Output:
+    """Runs ``program`` on ``memory`` (uint32 [words]), which ``STORE`` events write.
+
+    Raises ``StreamError`` for an index beyond its array.
+    """
+    return _Traversal(program, memory, lanes).run()
+
+
+class _Traversal:
+    def __init__(self, program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> None:
+        self._program = program
+        self._memory = memory
+        self._lanes = lanes
+        self._output = Output()
+        self._current: list[_Iteration | None] = [None] * len(program.layers)
+        self._ends = [[0] * lanes for _ in program.layers]
+
+    def run(self) -> Output:
+        self._loop(0)
+        return self._output
+
+    def _loop(self, place: int) -> None:
+        """The loop of a layer, for the current iteration of the layer around it."""
+        layer = self._program.layers[place]
+        self._happens(place, Event.BEGIN)
+        if place + 1 < len(self._program.layers):
+            self._ends[place + 1] = [0] * self._lanes
+        last: int | None = None
+        for iteration in self._iterations(place, layer):
+            self._current[place] = iteration
+            watched = iteration.values[0][layer.toggle]
+            if watched != last:
+                self._happens(place, Event.TOGGLE)
+            last = watched
+            self._happens(place, Event.ITERATION)
+            if place + 1 < len(self._program.layers):
+                self._loop(place + 1)
+        self._happens(place, Event.END)
+
+    def _happens(self, place: int, event: Event) -> None:
+        for step in self._program.layers[place].events.get(event, ()):
+            if step.kind == EventKind.TOKEN:
+                self._output.tokens.append(step.token)
+                continue
+            at = self._current[step.layer]
+            assert at is not None, f"event of layer {place}: layer {step.layer} has not begun"
+            if step.kind == EventKind.WORD:
+                self._output.words.append(at.values[step.lane][step.stream])
+            elif step.kind == EventKind.MASK:
+                self._output.words.append(at.lanes)
+            elif step.kind == EventKind.STORE:
+                address = at.values[0][step.address]
+                for lane, values in enumerate(at.values):
+                    if at.lanes >> lane & 1:
+                        self._memory[address + lane] = values[step.stream]
+            else:
+                for lane in range(self._lanes):
+                    is_used = at.lanes >> lane & 1
+                    self._output.words.append(at.values[lane][step.stream] if is_used else 0)
+
+    def _iterations(self, place: int, layer: Layer) -> Iterator[_Iteration]:
+        if layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE):
+            yield from self._merged(place, layer)
+            return
+        unit = layer.units[0]
+        width = 1 if layer.mode == Mode.SINGLE else self._lanes
+        lower, upper = self._bounds(place, 0, unit)
+        for first in range(lower, upper, unit.stride * width):
+            values = []
+            for lane in range(width):
+                index = first + lane * unit.stride
+                if index < upper:
+                    values.append(self._values(place, lane, unit, index))
+            lanes = (1 << len(values)) - 1
+            values += [(0,) * len(unit.streams)] * (width - len(values))
+            yield _Iteration(tuple(values), lanes)
+
+    def _merged(self, place: int, layer: Layer) -> Iterator[_Iteration]:
+        """A step for each coordinate, stream 1 of each unit, that all units or any have."""
+        fibers = [self._fiber(place, lane, unit) for lane, unit in enumerate(layer.units)]
+        heads = [next(fiber, None) for fiber in fibers]
+        wants_all = layer.mode == Mode.CONJUNCTIVE
+        while any(heads) and not (wants_all and None in heads):
+            least = min(head[1] for head in heads if head is not None)
+            has = [head is not None and head[1] == least for head in heads]
+            if all(has) or not wants_all:
+                values = tuple(
+                    head if there and head is not None else (0,) * len(unit.streams)
+                    for head, there, unit in zip(heads, has, layer.units, strict=True)
+                )
+                yield _Iteration(values, sum(there << lane for lane, there in enumerate(has)))
+            for lane, there in enumerate(has):
+                if there:
+                    heads[lane] = next(fibers[lane], None)
+
+    def _fiber(self, place: int, lane: int, unit: Unit) -> Iterator[tuple[int, ...]]:
+        lower, upper = self._bounds(place, lane, unit)
+        for index in range(lower, upper, unit.stride):
+            yield self._values(place, lane, unit, index)
+
+    def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
+        lower = self._operand(place, unit.lower, (), unit.lower_immediate)
+        upper = self._operand(place, unit.upper, (), unit.upper_immediate)
+        if unit.accumulates:
+            lower += self._ends[place][lane]
+            upper += self._ends[place][lane]
+            self._ends[place][lane] = upper
+        return _signed(lower), _signed(upper)
+
+    def _values(self, place: int, lane: int, unit: Unit, index: int) -> tuple[int, ...]:
+        """Of all streams of a unit in the iteration ``index``."""
+        values: list[int] = []
+        for number, stream in enumerate(unit.streams):
+            a = self._operand(place, stream.a, values, stream.immediate)
+            b = self._operand(place, stream.b, values, stream.immediate)
+            if stream.kind == StreamKind.INDUCTION:
+                value = index
+            elif stream.kind == StreamKind.MEMORY:
+                value = int(self._memory[self._address(place, lane, number, stream, a, b)])
+            elif stream.kind == StreamKind.ALU:
+                value = _alu(stream.operation, a, b)
+            else:
+                value = a if stream.kind == StreamKind.FORWARD else 0
+            values.append(value & _WORD)
+        return tuple(values)
+
+    def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
+        index = a * stream.scale + b & _WORD
+        if index >= stream.length:
+            raise StreamError(place, lane, number, index, stream.length)
+        return stream.base + index
+
+    def _operand(
+        self, place: int, operand: Operand, values: list[int] | tuple[()], immediate: int
+    ) -> int:
+        if operand.source == Source.IMMEDIATE:
+            return immediate
+        if operand.source == Source.OWN:
+            return values[operand.stream]
+        around = self._current[place - 1]
+        assert around is not None
+        return around.values[operand.lane][operand.stream]
+
+
+def _signed(word: int) -> int:
+    return (word & _WORD) - ((word & 1 << 31) << 1)
+
+
+def _alu(operation: AluOperation, a: int, b: int) -> int:
+    if operation == AluOperation.ADD:
+        return a + b
+    if operation == AluOperation.SUB:
+        return a - b
+    if operation == AluOperation.MUL:
+        return a * b
+    if operation == AluOperation.DIV:
+        return a // b if b else _WORD
+    if operation == AluOperation.MOD:
+        return a % b if b else a
+    if operation == AluOperation.SHIFT_LEFT:
+        return a << b % 32
+    return a >> b % 32

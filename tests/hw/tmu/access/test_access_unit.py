@@ -1,0 +1,227 @@
+"""The access unit against the interpreter of its programs, and what it takes in cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
+from sw.runtime.tmu.model import access
+from sw.runtime.tmu.model.access import StreamError
+from tests.support.access_machine import CONFIG, Memory, Result, run
+from tests.support.access_programs import (
+    ALL_END,
+    INDUCTION,
+    SEGMENT_END,
+    Bags,
+    embedding_bag,
+    load,
+)
+
+
+def bags_of(segments: int, most: int, dimension: int, seed: int = 1) -> Bags:
+    return Bags.random(np.random.default_rng(seed), segments, most, rows=9, dimension=dimension)
+
+
+def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
+    """RTL and interpreter give the same, and leave the same in memory."""
+    after = memory.words.copy()
+    expected = access.run(program, after, CONFIG.lanes)
+    result = run(program, memory, **options)  # type: ignore[arg-type]
+    assert result.fault is None
+    assert result.output == expected
+    assert np.array_equal(memory.words, after)
+    return result
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+@pytest.mark.parametrize("dimension", [1, 6, 17])
+def test_embedding_bag(level, dimension):
+    bags = bags_of(4, 3, dimension)
+    words, bases = bags.memory(CONFIG.memory_words, skew=dimension % 3)
+    check(embedding_bag(bags, bases, level, slots=8), Memory(words))
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    level=st.sampled_from([0, 1, 3]),
+    segments=st.integers(0, 3),
+    most=st.integers(0, 3),
+    dimension=st.integers(1, 20),
+    skew=st.integers(0, 15),
+    slots=st.sampled_from([1, 2, 5, 16]),
+    latency=st.integers(1, 30),
+    pace=st.sampled_from([0.3, 1.0]),
+    seed=st.integers(0, 99),
+)
+def test_any_pace_of_memory_and_queues(
+    level, segments, most, dimension, skew, slots, latency, pace, seed
+):
+    """Lines out of order, pauses on every side, the smallest queues."""
+    bags = bags_of(segments, most, dimension, seed)
+    words, bases = bags.memory(CONFIG.memory_words, skew)
+    memory = Memory(words, latency, reorders=1 - pace, pauses=1 - pace)
+    program = embedding_bag(bags, bases, level, slots)
+    check(program, memory, seed=seed, takes=pace, room=2 * CONFIG.lanes if pace < 1 else 64)
+
+
+def test_no_segments_give_the_last_token_alone():
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    bags = Bags(np.zeros(0, np.uint32), np.zeros(1, np.uint32), np.zeros((1, 4), np.uint32))
+    assert check(embedding_bag(bags, [0, 16, 32], 3), Memory(words)).output.tokens == [ALL_END]
+
+
+def test_empty_segments_have_an_end():
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    bags = Bags(np.zeros(0, np.uint32), np.zeros(4, np.uint32), np.zeros((1, 4), np.uint32))
+    result = check(embedding_bag(bags, [0, 16, 32], 3), Memory(words))
+    assert result.output.tokens == [SEGMENT_END] * 3 + [ALL_END]
+
+
+def test_neighbours_are_one_request():
+    """Two rows of 16 words on a line each, and three lines of offsets and indices."""
+    table = np.arange(32, dtype=np.uint32).reshape(2, 16)
+    bags = Bags(np.array([1, 0], np.uint32), np.array([0, 2], np.uint32), table)
+    words, bases = bags.memory(CONFIG.memory_words)
+    memory = Memory(words)
+    check(embedding_bag(bags, bases, 3), memory)
+    # Both bounds of a segment are streams of their own, on the same line.
+    assert sorted(memory.lines) == [0, 0, 1, 2, 3]
+
+
+def rows_in_flight(requests: int, latency: int) -> int:
+    """Cycles for eight rows of 16 words, of which all have room."""
+    table = np.arange(128, dtype=np.uint32).reshape(8, 16)
+    bags = Bags(np.arange(8, dtype=np.uint32), np.array([0, 8], np.uint32), table)
+    words, bases = bags.memory(CONFIG.memory_words)
+    config = replace(CONFIG, requests=requests, stream_words=256)
+    program = embedding_bag(bags, bases, 3, slots=32)
+    result = run(program, Memory(words, latency), config=config, room=256)
+    assert result.output == access.run(program, words, CONFIG.lanes)
+    return result.cycles
+
+
+def test_latency_is_hidden_by_requests_under_way():
+    """Of offsets, indices and rows one after the other; the rows' own is that of the first."""
+    assert rows_in_flight(8, 60) - rows_in_flight(8, 20) == 3 * 40
+
+
+def test_one_request_at_a_time_costs_a_latency_a_line():
+    assert rows_in_flight(1, 60) - rows_in_flight(1, 20) == (2 + 1 + 8) * 40
+
+
+def one_loop(unit: Unit, *steps: EventStep, mode: Mode = Mode.SINGLE, **fields: int) -> Layer:
+    return Layer(mode, (unit,), 4, events={Event.ITERATION: steps}, **fields)
+
+
+@pytest.mark.parametrize("operation", AluOperation)
+def test_integer_streams(operation):
+    """Of an induction variable that begins below zero, and of each other, in all lanes."""
+    streams = (
+        INDUCTION,
+        Stream(StreamKind.ALU, operation, own(0), immediate=3, queued=True, queue=0),
+        Stream(StreamKind.ALU, operation, own(1), own(0), queued=True, queue=4),
+        Stream(StreamKind.FORWARD, a=own(2), queued=True, queue=8),
+    )
+    unit = Unit(lower_immediate=-7 & 0xFFFF_FFFF, upper_immediate=12, stride=2, streams=streams)
+    steps = [EventStep(EventKind.VECTOR, stream=number) for number in (1, 2, 3)]
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    check(AccessProgram((one_loop(unit, *steps, mode=Mode.LOCKSTEP),)), Memory(words))
+
+
+def test_words_that_do_not_lie_together():
+    """Every third word of a table, in lockstep; then those that a row names, one by one."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 7
+    words[:6] = [9, 2, 40, 2, 0, 11]
+    strided = Unit(upper_immediate=7, streams=(INDUCTION, load(5, 100, scale=3)))
+    every = one_loop(strided, EventStep(EventKind.VECTOR, stream=1), mode=Mode.LOCKSTEP)
+    check(AccessProgram((every,)), Memory(words, reorders=0.5))
+
+    named = Unit(upper_immediate=6, streams=(INDUCTION, load(0, 6)))
+    once = Unit(upper_immediate=1, streams=(INDUCTION, load(16, 41, parent(1), queue=4)))
+    steps = (EventStep(EventKind.WORD, layer=1, stream=1),)
+    program = AccessProgram((Layer(Mode.SINGLE, (named,), 4), one_loop(once, *steps)))
+    result = check(program, Memory(words, reorders=0.5))
+    assert result.output.words == [7 * (16 + place) for place in (9, 2, 40, 2, 0, 11)]
+
+
+def test_lengths_become_bounds():
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    words[:4] = [2, 0, 3, 1]
+    again = Unit(upper_immediate=2, streams=(INDUCTION,))
+    outer = Unit(upper_immediate=4, streams=(INDUCTION, load(0, 4)))
+    inner = Unit(upper=parent(1), accumulates=True, streams=(queued_induction(8),))
+    step = EventStep(EventKind.WORD, layer=2)
+    layers = (
+        Layer(Mode.SINGLE, (again,), 4),
+        Layer(Mode.SINGLE, (outer,), 4),
+        one_loop(inner, step),
+    )
+    result = check(AccessProgram(layers), Memory(words))
+    assert result.output.words == [0, 1, 2, 3, 4, 5] * 2
+
+
+def test_toggles_and_begins():
+    """A token where a coordinate differs from the one before, in each run of the loop anew."""
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    words[:6] = [3, 3, 0, 2, 2, 3]
+    outer = Unit(upper_immediate=2, streams=(INDUCTION,))
+    inner = Unit(upper_immediate=6, streams=(INDUCTION, load(0, 6)))
+    events = {
+        Event.BEGIN: (EventStep(EventKind.TOKEN, token=1),),
+        Event.TOGGLE: (
+            EventStep(EventKind.WORD, layer=1, stream=1),
+            EventStep(EventKind.TOKEN, token=2),
+        ),
+        Event.ITERATION: (EventStep(EventKind.TOKEN, token=3),),
+        Event.END: (EventStep(EventKind.TOKEN, token=4),),
+    }
+    layers = (Layer(Mode.SINGLE, (outer,), 4), Layer(Mode.SINGLE, (inner,), 4, 1, events))
+    result = check(AccessProgram(layers), Memory(words))
+    assert result.output.words == [3, 0, 2, 3] * 2
+    assert result.output.tokens == [1, 2, 3, 3, 2, 3, 2, 3, 3, 2, 3, 4] * 2
+
+
+@pytest.mark.parametrize("pauses", [0.0, 0.6])
+def test_stores_past_the_queues(pauses):
+    """Rows that are named, of six words each, one behind the other to where nobody reads."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 3
+    words[:5] = [3, 0, 7, 7, 1]
+    outer = Unit(upper_immediate=5, streams=(queued_induction(0), load(0, 5, queue=4)))
+    target = (
+        Stream(StreamKind.ALU, AluOperation.MUL, parent(0), immediate=6),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(2), immediate=1000),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(3), own(0), queued=True, queue=8),
+    )
+    row = load(64, 48, parent(1), b=own(0), scale=6, queue=16)
+    inner = Unit(upper_immediate=6, streams=(INDUCTION, row, *target))
+    step = EventStep(EventKind.STORE, layer=1, stream=1, address=4)
+    layers = (Layer(Mode.SINGLE, (outer,), 4), one_loop(inner, step, mode=Mode.LOCKSTEP))
+    check(AccessProgram(layers), Memory(words, pauses=pauses))
+    table = (np.arange(64, 112, dtype=np.uint32) * 3).reshape(8, 6)
+    assert words[1000:1030].tolist() == table[[3, 0, 7, 7, 1]].reshape(-1).tolist()
+    assert words[1030] == 3 * 1030
+
+
+def queued_induction(row: int) -> Stream:
+    return Stream(StreamKind.INDUCTION, queued=True, queue=row)
+
+
+def test_an_index_beyond_its_array_is_a_fault():
+    bags = bags_of(4, 3, 6)
+    bags.indices[2] = 9
+    words, bases = bags.memory(CONFIG.memory_words)
+    program = embedding_bag(bags, bases, 3, slots=8)
+    with pytest.raises(StreamError) as caught:
+        access.run(program, words.copy(), CONFIG.lanes)
+    layer, _, stream = caught.value.place
+    result = run(program, Memory(words))
+    assert result.fault == (layer, stream) == (2, 1)
+    bags.indices[2] = 0
+    right = access.run(program, bags.memory(CONFIG.memory_words)[0], CONFIG.lanes)
+    assert result.output.words == right.words[: len(result.output.words)]

@@ -1,0 +1,155 @@
+"""An access unit in Amaranth's simulator, between a memory and two queues."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from amaranth.lib.wiring import Component
+from amaranth.sim import Simulator
+
+from hw.tmu.access.access_unit import AccessUnit
+from hw.tmu.access_program import AccessProgram
+from hw.tmu.config import LINE_WORDS, TmuConfig
+from sw.runtime.tmu.model.access import Output
+
+CONFIG = TmuConfig(
+    layers=3, lanes=4, stream_words=128, requests=8, memory_bytes=1 << 14, program_words=64
+)
+
+
+@dataclass
+class Memory:
+    """Answers requests for lines ``latency`` cycles later, or more where ``reorders``; is written
+    by stores."""
+
+    words: npt.NDArray[np.uint32]
+    latency: int = 5
+    reorders: float = 0.0
+    pauses: float = 0.0
+    waiting: list[tuple[int, int, int]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Result:
+    """What came out, in how many cycles; or the layer and stream of a fault."""
+
+    output: Output
+    cycles: int
+    fault: tuple[int, int] | None = None
+
+
+def run(
+    program: AccessProgram,
+    memory: Memory,
+    *,
+    config: TmuConfig = CONFIG,
+    seed: int = 0,
+    takes: float = 1.0,
+    room: int = 64,
+    limit: int = 20000,
+) -> Result:
+    """Runs a program; in a share ``takes`` of cycles a consumer takes up to a vector of words."""
+    rng = random.Random(seed)
+    unit = AccessUnit(
+        config.layers,
+        config.lanes,
+        config.streams,
+        config.stream_words,
+        config.requests,
+        config.address_bits,
+        config.pc_bits,
+    )
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    result = Result(Output(), 0)
+
+    async def process(ctx: Any) -> None:
+        _configure(ctx, unit, program, config)
+        held = tokens_held = 0
+        while result.cycles < limit:
+            ctx.set(unit.room, room - held)
+            ctx.set(unit.token_room, room - tokens_held)
+            ctx.set(unit.token.ready, 1)
+            _serve(ctx, unit, memory, result.cycles, rng)
+            if ctx.get(unit.put):
+                count = config.lanes if ctx.get(unit.put_vector) else 1
+                result.output.words += [ctx.get(unit.put_data[place]) for place in range(count)]
+                held += count
+                assert held <= room
+            if ctx.get(unit.token.valid):
+                result.output.tokens.append(ctx.get(unit.token.payload))
+                tokens_held += 1
+                assert tokens_held <= room
+            _store(ctx, unit, memory, rng)
+            if faults := ctx.get(unit.faults):
+                layer = faults.bit_length() - 1
+                result.fault = layer, ctx.get(unit.faulty[layer])
+                return
+            if ctx.get(unit.done):
+                return
+            if rng.random() < takes:
+                held = max(0, held - config.lanes)
+                tokens_held = max(0, tokens_held - 1)
+            answered = ctx.get(unit.answer.valid) and ctx.get(unit.answer.ready)
+            await ctx.tick()
+            if answered:
+                ctx.set(unit.answer.valid, 0)
+            result.cycles += 1
+        raise AssertionError(f"not done in {limit} cycles: {result.output}")
+
+    simulator.add_testbench(process)
+    simulator.run()
+    return result
+
+
+def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:
+    rows = program.rows(config)
+
+    def bits(row: npt.NDArray[np.uint32]) -> int:
+        return sum(int(word) << 32 * place for place, word in enumerate(row))
+
+    for layer in range(config.layers):
+        first = layer * config.lanes
+        ctx.set(unit.layers[layer].as_value(), bits(rows["layers"][layer]))
+        ctx.set(unit.units[layer].as_value(), bits(rows["units"][first]))
+        for number in range(config.streams):
+            row = rows["streams"][first * config.streams + number]
+            ctx.set(unit.descriptors[layer][number].as_value(), bits(row))
+    for number, row in enumerate(rows["events"]):
+        ctx.set(unit.events[number].as_value(), bits(row))
+
+
+def _store(ctx: Any, unit: Component, memory: Memory, rng: random.Random) -> None:
+    """Takes a store, if not in a pause."""
+    ready = rng.random() >= memory.pauses
+    ctx.set(unit.store.ready, ready)
+    if ready and ctx.get(unit.store.valid):
+        address, lanes = ctx.get(unit.store.payload.address), ctx.get(unit.store.payload.lanes)
+        for lane in range(len(unit.store.payload.lanes)):
+            if lanes >> lane & 1:
+                memory.words[address + lane] = ctx.get(unit.store.payload.data[lane])
+
+
+def _serve(ctx: Any, unit: Component, memory: Memory, cycle: int, rng: random.Random) -> None:
+    """Takes a request and offers an answer, which stays the same until it is taken."""
+    request, answer = unit.request, unit.answer
+    ready = rng.random() >= memory.pauses
+    ctx.set(request.ready, ready)
+    if ready and ctx.get(request.valid):
+        line, tag = ctx.get(request.payload.line), ctx.get(request.payload.tag)
+        memory.lines.append(line)
+        memory.waiting.append((cycle + memory.latency, line, tag))
+    due = [each for each in memory.waiting if each[0] <= cycle]
+    if due and not ctx.get(answer.valid) and rng.random() >= memory.pauses:
+        chosen = rng.choice(due) if rng.random() < memory.reorders else due[0]
+        memory.waiting.remove(chosen)
+        _, line, tag = chosen
+        ctx.set(answer.payload.tag, tag)
+        for place in range(LINE_WORDS):
+            ctx.set(answer.payload.data[place], int(memory.words[line * LINE_WORDS + place]))
+        ctx.set(answer.valid, 1)

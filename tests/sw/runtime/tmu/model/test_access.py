@@ -1,0 +1,189 @@
+"""The access unit's interpreter, on programs by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
+from hw.tmu.config import TmuConfig
+from sw.runtime.tmu.model.access import StreamError, run
+from tests.support.access_programs import (
+    ALL_END,
+    ELEMENT,
+    INDUCTION,
+    SEGMENT_END,
+    VECTOR_END,
+    Bags,
+    embedding_bag,
+    load,
+)
+
+LANES = 4
+
+
+@pytest.fixture
+def bags() -> Bags:
+    return Bags.random(np.random.default_rng(1), segments=6, most=5, rows=9, dimension=6)
+
+
+def rows_of(bags: Bags) -> list[np.ndarray]:
+    starts = bags.offsets
+    return [bags.table[bags.indices[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+
+
+def test_level_0_gives_each_element_with_its_place(bags):
+    memory, bases = bags.memory(1 << 10)
+    output = run(embedding_bag(bags, bases, 0), memory, LANES)
+    words = [
+        [segment, place, value]
+        for segment, rows in enumerate(rows_of(bags))
+        for row in rows
+        for place, value in enumerate(row)
+    ]
+    assert output.words == np.reshape(words, -1).tolist()
+    assert output.tokens == [ELEMENT] * len(words) + [ALL_END]
+
+
+def test_level_1_gives_vectors_with_masks(bags):
+    memory, bases = bags.memory(1 << 10)
+    output = run(embedding_bag(bags, bases, 1), memory, LANES)
+    words: list[int] = []
+    for segment, rows in enumerate(rows_of(bags)):
+        for row in rows.tolist():
+            words += [segment, 0, 0b1111, *row[:4]]
+            words += [segment, 4, 0b0011, *row[4:], 0, 0]
+    assert output.words == words
+    assert output.tokens == [ELEMENT] * (len(words) // 7) + [ALL_END]
+
+
+def test_level_3_gives_rows_alone(bags):
+    memory, bases = bags.memory(1 << 10)
+    output = run(embedding_bag(bags, bases, 3), memory, LANES)
+    words, tokens = [], []
+    for rows in rows_of(bags):
+        words += np.pad(rows, ((0, 0), (0, 2))).reshape(-1).tolist()
+        tokens += [VECTOR_END] * len(rows) + [SEGMENT_END]
+    assert output.words == words
+    assert output.tokens == [*tokens, ALL_END]
+
+
+def one_loop(unit: Unit, *kinds: EventKind, stream: int = 1, toggle: int = 0) -> AccessProgram:
+    """A loop that gives a stream in every iteration, and a token in each ``TOGGLE``."""
+    events = {
+        Event.TOGGLE: (EventStep(EventKind.TOKEN, token=7),),
+        Event.ITERATION: tuple(EventStep(kind, stream=stream) for kind in kinds),
+    }
+    return AccessProgram((Layer(Mode.SINGLE, (unit,), 4, toggle, events),))
+
+
+@pytest.mark.parametrize(
+    "operation, expected",
+    [
+        (AluOperation.ADD, [5, 6, 7, 8]),
+        (AluOperation.SUB, [-3 & 0xFFFF_FFFF, -2 & 0xFFFF_FFFF, 0xFFFF_FFFF, 0]),
+        (AluOperation.MUL, [4, 8, 12, 16]),
+        (AluOperation.DIV, [0, 0, 0, 1]),
+        (AluOperation.MOD, [1, 2, 3, 0]),
+        (AluOperation.SHIFT_LEFT, [16, 32, 48, 64]),
+        (AluOperation.SHIFT_RIGHT, [0, 0, 0, 0]),
+    ],
+)
+def test_integer_streams(operation, expected):
+    stream = Stream(StreamKind.ALU, operation, own(0), immediate=4)
+    unit = Unit(lower_immediate=1, upper_immediate=5, streams=(INDUCTION, stream))
+    assert run(one_loop(unit, EventKind.WORD), np.zeros(1, np.uint32), 4).words == expected
+
+
+def test_toggles():
+    """A token in the first iteration, and where a coordinate differs from the last."""
+    memory = np.array([3, 3, 0, 2, 2], np.uint32)
+    unit = Unit(upper_immediate=5, streams=(INDUCTION, load(0, 5)))
+    output = run(one_loop(unit, EventKind.WORD, toggle=1), memory, 4)
+    assert output.words == [3, 3, 0, 2, 2]
+    assert output.tokens == [7, 7, 7]
+
+
+def test_lengths_become_bounds():
+    memory = np.array([2, 0, 3], np.uint32)
+    outer = Unit(upper_immediate=3, streams=(INDUCTION, load(0, 3)))
+    inner = Unit(upper=parent(1), accumulates=True, streams=(INDUCTION,))
+    steps = (EventStep(EventKind.WORD), EventStep(EventKind.WORD, layer=1))
+    layers = (
+        Layer(Mode.SINGLE, (outer,), 4),
+        Layer(Mode.SINGLE, (inner,), 4, events={Event.ITERATION: steps}),
+    )
+    output = run(AccessProgram(layers), memory, 4)
+    assert output.words == [0, 0, 0, 1, 2, 2, 2, 3, 2, 4]
+
+
+def test_stores_past_the_queues():
+    """Rows 2 and 0 of three words each, copied by vectors of two lanes."""
+    memory = np.array([2, 0, *range(10, 19), *[99] * 8], np.uint32)
+    outer = Unit(upper_immediate=2, streams=(INDUCTION, load(0, 2)))
+    addresses = (
+        Stream(StreamKind.ALU, AluOperation.MUL, parent(0), immediate=3),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(2), immediate=11),
+        Stream(StreamKind.ALU, AluOperation.ADD, own(3), own(0), queued=True),
+    )
+    inner = Unit(
+        upper_immediate=3,
+        streams=(INDUCTION, load(2, 9, parent(1), b=own(0), scale=3), *addresses),
+    )
+    step = EventStep(EventKind.STORE, layer=1, stream=1, address=4)
+    layers = (
+        Layer(Mode.SINGLE, (outer,), 4),
+        Layer(Mode.LOCKSTEP, (inner,), 4, events={Event.ITERATION: (step,)}),
+    )
+    assert run(AccessProgram(layers), memory, 2).words == []
+    assert memory[11:].tolist() == [16, 17, 18, 10, 11, 12, 99, 99]
+
+
+def merged(mode: Mode) -> list[int]:
+    """Words of two fibers, 1 4 9 and 4 5 9 12, with values ten times as large."""
+    memory = np.array([1, 4, 9, 10, 40, 90, 4, 5, 9, 12, 40, 50, 90, 120], np.uint32)
+    units = tuple(
+        Unit(
+            upper_immediate=length,
+            streams=(INDUCTION, load(base, length), load(base + length, length)),
+        )
+        for base, length in ((0, 3), (6, 4))
+    )
+    steps = (
+        EventStep(EventKind.MASK),
+        EventStep(EventKind.WORD, lane=0, stream=2),
+        EventStep(EventKind.WORD, lane=1, stream=2),
+    )
+    layer = Layer(mode, units, 4, events={Event.ITERATION: steps})
+    return run(AccessProgram((layer,)), memory, 4).words
+
+
+def test_conjunctive_merge():
+    assert merged(Mode.CONJUNCTIVE) == [3, 40, 40, 3, 90, 90]
+
+
+def test_disjunctive_merge():
+    assert merged(Mode.DISJUNCTIVE) == [
+        *(1, 10, 0),
+        *(3, 40, 40),
+        *(2, 0, 50),
+        *(3, 90, 90),
+        *(2, 0, 120),
+    ]
+
+
+def test_index_beyond_an_array(bags):
+    memory, bases = bags.memory(1 << 10)
+    bags.indices[3] = 9
+    memory[bases[1] + 3] = 9
+    with pytest.raises(StreamError) as caught:
+        run(embedding_bag(bags, bases, 3), memory, LANES)
+    assert str(caught.value) == "layer 2, unit 0, stream 1: index 54: must be below 54"
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_rows_mean_the_program(bags, level):
+    config = TmuConfig()
+    program = embedding_bag(bags, [0, 16, 64], level)
+    assert AccessProgram.decoded(program.rows(config), config) == program
