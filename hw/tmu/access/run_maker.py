@@ -19,9 +19,9 @@ _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 class RunMaker(wiring.Component):
     """Asks for the words of a memory stream, an iteration's at a time.
 
-    Where an index grows by one with each lane and iteration, a run goes as far as its line, the
-    fiber and the free slots do, into iterations to come, which then find their words asked for.
-    Else each lane's word is a run of its own. A run a cycle.
+    Where an index grows by one with each lane and iteration, a run goes as far as its line and the
+    fiber do, into iterations to come, which then find their words asked for; it waits for as many
+    free slots. Else each lane's word is a run of its own. A run a cycle.
 
     Members
     -------
@@ -87,14 +87,14 @@ class RunMaker(wiring.Component):
         lane = Signal(range(self._lanes))
         index = Signal(32)
         address = Signal(32)
-        is_dense, count = self._count(m, lane, address[:_OFFSET_BITS])
+        is_dense, count, waits = self._count(m, lane, address[:_OFFSET_BITS])
         m.d.comb += [
             here.eq(covered[self.turn]),
             lane.eq(Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
-            self.runs.valid.eq(self.asks & ~is_covered & (index + count <= row.length)),
+            self.runs.valid.eq(self.asks & ~is_covered & ~waits & (index + count <= row.length)),
             run.line.eq(address[_OFFSET_BITS : self._address_bits]),
             run.offset.eq(address[:_OFFSET_BITS]),
             run.count.eq(count),
@@ -114,28 +114,29 @@ class RunMaker(wiring.Component):
             m.d.sync += covered[self.turn].eq(reached - beyond)
         return m
 
-    def _count(self, m: Module, lane: Signal, offset: Any) -> tuple[Signal, Signal]:
-        """Whether neighbours are asked for together, and how many words from ``lane`` on."""
+    def _count(self, m: Module, lane: Signal, offset: Any) -> tuple[Signal, Signal, Signal]:
+        """Whether neighbours are asked for together; how many words from ``lane`` on; and whether
+        they wait for free slots, so that a line is not asked for twice."""
         a, b = self.row.a, self.row.b
         a_counts = (a.source == Source.OWN) & (a.stream == 0) & (self.row.scale == 1)
         b_counts = (b.source == Source.OWN) & (b.stream == 0)
         a_stays, b_stays = a.source != Source.OWN, b.source != Source.OWN
-        is_dense = Signal()
+        is_dense, waits = Signal(), Signal()
         count = Signal(range(LINE_WORDS + 1))
-        in_line = Signal.like(count)
+        in_line, wanted = Signal.like(count), Signal.like(count)
         left = Signal(signed(33))
         free = Signal(SLOT_BITS + (self._lanes - 1).bit_length())
         m.d.comb += [
             is_dense.eq(self.has_unit_stride & ((a_counts & b_stays) | (b_counts & a_stays))),
             in_line.eq(LINE_WORDS - offset),
             left.eq(self.left - lane),
+            wanted.eq(Mux(left < in_line, left, in_line)),
             free.eq(Mux(self.is_wide, self.free_slots * self._lanes, self.free_slots) - lane),
             count.eq(1),
         ]
-        with m.If(is_dense):
-            m.d.comb += count.eq(in_line)
-            with m.If((left < in_line) & (left <= free)):
-                m.d.comb += count.eq(left)
-            with m.Elif(free < in_line):
-                m.d.comb += count.eq(free)
-        return is_dense, count
+        with m.If(is_dense & (wanted <= free)):
+            m.d.comb += count.eq(wanted)
+        with m.Elif(is_dense):
+            # More than all slots hold is asked for in parts.
+            m.d.comb += [count.eq(free), waits.eq(self.free_slots != self.slots)]
+        return is_dense, count, waits
