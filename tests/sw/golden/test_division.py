@@ -50,7 +50,11 @@ def test_whole_numbers(width: int) -> None:
 
 def test_fixed_point_has_no_quotients() -> None:
     words = np.zeros(1, np.uint32)
-    with pytest.raises(ValueError, match="^no quotients in fixed8.0: take a floating-point format$"):
+    with pytest.raises(
+        ValueError, match="^no quotients in fixed8.0: take a floating-point format$"
+    ):
         divide(words, words, "fixed8.0")
-    with pytest.raises(ValueError, match="^no quotients in fixed8.0: take a floating-point format$"):
+    with pytest.raises(
+        ValueError, match="^no quotients in fixed8.0: take a floating-point format$"
+    ):
         square_root(words, "fixed8.0")
