@@ -20,7 +20,6 @@ def test_quotients_are_exact_and_rounded_once(name: str) -> None:
     assert divide(left, right, name).tolist() == expected
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3"])
 def test_all_quotients_of_8_bits_are_rounded_once(name: str) -> None:
     left, right = crossed(np.arange(256, dtype=np.uint64))
