@@ -169,15 +169,22 @@ def finish(
     ``magnitude`` has at least fraction + 3 bits, the lowest of which may be sticky; zero gives a
     zero of the pending sign.
     """
-    fraction = format.fraction
     distances = [1 << i for i in reversed(range((len(magnitude) - 1).bit_length()))]
     wide = (len(distances) + 1) // 3  # slower: they look at more bits
     magnitude, exponent = normalise(m, magnitude, pending.exponent, distances[:wide])
     s = cut(pending=pending._replace(exponent=exponent), magnitude=magnitude)
 
     magnitude, exponent = normalise(m, s.magnitude, s.pending.exponent, distances[wide:])
+    return finish_normalised(m, cut, format, s.pending._replace(exponent=exponent), magnitude)
+
+
+def finish_normalised(
+    m: Module, cut: CutPoints, format: FloatFormat, pending: Pending, magnitude: Value
+) -> Value:
+    """As ``finish``, where the magnitude's top bit is set or it is zero; three cut points."""
+    fraction = format.fraction
     kept = Cat(magnitude[: -(fraction + 2)].any(), magnitude[-(fraction + 2) :])
-    s = cut(pending=s.pending._replace(exponent=exponent), kept=kept)
+    s = cut(pending=pending, kept=kept)
 
     # A normal result has an exponent >= 0 here, its field's value - 1; others go down to field 0.
     exponent = s.pending.exponent

@@ -31,7 +31,7 @@ class Instanced(wiring.Component):
     _parameters: inspect.Signature
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        self = super().__new__(cls, *args, **kwargs)
+        self = super().__new__(cls, *args, src_loc_at=1, **kwargs)  # warnings name the caller
         bound = cls._parameters.bind(self, *args, **kwargs)
         bound.apply_defaults()
         self.key = (cls, *map(_frozen, list(bound.arguments.values())[1:]))

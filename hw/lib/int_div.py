@@ -1,75 +1,60 @@
-"""Division of whole numbers, a bit of the quotient a cycle."""
+"""Division of whole numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, unsigned
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data
 
-from hw.lib.instanced import Instanced
+from hw.lib.digits import Division, check_bits_per_cycle, cycles_for, divide
+from hw.lib.iterative import Iterative
 
 
-class IntDiv(Instanced):
-    """Divides unsigned numbers of ``width`` bits, one pair at a time.
+class IntegerDivider(Iterative):
+    """Quotient and remainder of unsigned numbers, one division at a time.
 
-    A division by zero gives a quotient of ones, and the dividend as remainder. Latency: ``latency``
-    cycles from the one that takes operands to the one that offers the result, which stays until it
-    is taken; other operands are taken in the cycle after. Restoring division, the highest bit
-    first.
+    Where the divisor is 0, ``by_zero`` is set, the quotient is all ones, and the remainder is the
+    dividend. Latency: the cycles of the quotient's bits, and one more.
 
-    Members: ``i`` in, a stream of ``dividend`` and ``divisor``; ``o`` out, a stream of ``quotient``
-    and ``remainder``.
+    Parameters: ``width`` >= 1 of operands and results; ``bits_per_cycle`` >= 1, of the quotient.
+
+    Members: ``i``, stream of ``dividend`` and ``divisor``; ``o``, stream of ``quotient``,
+    ``remainder`` and ``by_zero``.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bits_per_cycle: int = 1) -> None:
+        if not isinstance(width, int) or isinstance(width, bool) or width < 1:
+            raise ValueError(f"width = {width!r}: must be a whole number, at least 1")
+        check_bits_per_cycle(bits_per_cycle)
         self._width = width
-        number = unsigned(width)
-        operands = data.StructLayout({"dividend": number, "divisor": number})
-        result = data.StructLayout({"quotient": number, "remainder": number})
-        super().__init__({"i": In(stream.Signature(operands)), "o": Out(stream.Signature(result))})
-
-    @property
-    def latency(self) -> int:
-        return self._width + 1
+        self._bits = bits_per_cycle
+        self._steps = cycles_for(width, bits_per_cycle)
+        super().__init__(
+            data.StructLayout({"dividend": width, "divisor": width}),
+            data.StructLayout({"quotient": width, "remainder": width, "by_zero": 1}),
+            1 + self._steps,
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        i, o = self.i, self.o
-        left = Signal(range(self._width + 1))
-        divisor = Signal(self._width)
-        # Bits of the dividend leave as those of the quotient come in.
-        quotient, remainder = Signal(self._width), Signal(self._width)
-        is_full = Signal()
-        shifted, difference = Signal(self._width + 1), Signal(self._width + 1)
-        fits = Signal()
-        m.d.comb += [
-            i.ready.eq((left == 0) & ~is_full),
-            o.valid.eq(is_full),
-            o.payload.quotient.eq(quotient),
-            o.payload.remainder.eq(remainder),
-            shifted.eq(Cat(quotient[-1], remainder)),
-            difference.eq(shifted - divisor),
-            fits.eq(shifted >= divisor),
-        ]
-        with m.If(i.valid & i.ready):
+        cycle = self._cycle(m)
+        divisor = Signal(self._width, reset_less=True)
+        remainder = Signal(self._width, reset_less=True)
+        # Bits that the last cycle has in excess are zeros at the dividend's top.
+        quotient = Signal(self._steps * self._bits, reset_less=True)
+        after = divide(m, Division(remainder, quotient), divisor, self._bits)
+        with m.If(cycle == 0):
             m.d.sync += [
-                left.eq(self._width),
-                divisor.eq(i.payload.divisor),
-                quotient.eq(i.payload.dividend),
+                divisor.eq(self.i.payload.divisor),
                 remainder.eq(0),
+                quotient.eq(self.i.payload.dividend),
+                self.o.payload.by_zero.eq(~self.i.payload.divisor.any()),
             ]
-        with m.Elif(left != 0):
-            m.d.sync += [
-                left.eq(left - 1),
-                is_full.eq(left == 1),
-                quotient.eq(Cat(fits, quotient)),
-            ]
-            with m.If(fits):
-                m.d.sync += remainder.eq(difference)
-            with m.Else():
-                m.d.sync += remainder.eq(shifted)
-        with m.Elif(o.ready):
-            m.d.sync += is_full.eq(0)
+        with m.Elif(~self.o.valid):
+            m.d.sync += [remainder.eq(after.remainder), quotient.eq(after.quotient)]
+        m.d.comb += [
+            self.o.payload.quotient.eq(quotient),
+            self.o.payload.remainder.eq(remainder),
+        ]
         return m

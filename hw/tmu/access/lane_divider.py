@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.int_div import IntDiv
+from hw.lib.int_div import IntegerDivider
 
 
 class LaneDivider(wiring.Component):
@@ -37,7 +37,7 @@ class LaneDivider(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.divider = divider = IntDiv(32)
+        m.submodules.divider = divider = IntegerDivider(32)
         lane = Signal(range(self._lanes + 1))
         result = divider.o.payload
         is_busy = Signal()

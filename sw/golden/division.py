@@ -1,0 +1,50 @@
+"""Quotients and square roots of words, as NumPy and ml_dtypes compute them.
+
+Those of floating point are IEEE 754-2019's, rounded to nearest even; any NaN is the canonical one.
+ml_dtypes computes in float32, and rounds again: correctly, as float32 has more than twice as many
+bits of significand as its types.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.formats import FloatFormat, parse_format
+from sw.golden.arithmetic import Arithmetic, arithmetic
+
+
+def divide(dividend: np.ndarray, divisor: np.ndarray, format: str) -> np.ndarray:
+    """Quotients of words, as words (uint32) of the same floating-point format.
+
+    ``ValueError`` for a format that is unknown, or fixed point.
+    """
+    numbers = _float_arithmetic(format)
+    with np.errstate(all="ignore"):
+        return numbers.words(numbers.numbers(dividend) / numbers.numbers(divisor))
+
+
+def square_root(words: np.ndarray, format: str) -> np.ndarray:
+    """Square roots of words, as ``divide`` gives quotients."""
+    numbers = _float_arithmetic(format)
+    with np.errstate(all="ignore"):
+        return numbers.words(np.sqrt(numbers.numbers(words)))
+
+
+def divide_integers(
+    dividend: np.ndarray, divisor: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quotients and remainders (uint64) of unsigned numbers of ``width`` bits, up to 64.
+
+    A divisor of 0 gives all ones, and the dividend.
+    """
+    a, b = dividend.astype(np.uint64), divisor.astype(np.uint64)
+    by_zero = b == 0
+    divisible = np.where(by_zero, np.uint64(1), b)
+    quotient = np.where(by_zero, np.uint64((1 << width) - 1), a // divisible)
+    return quotient, np.where(by_zero, a, a % divisible)
+
+
+def _float_arithmetic(format: str) -> Arithmetic:
+    if not isinstance(parse_format(format), FloatFormat):
+        raise ValueError(f"no quotients in {format}: take a floating-point format")
+    return arithmetic(format)
