@@ -1,0 +1,112 @@
+"""A memory of lines with the latency and the bandwidth of one that is far away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import fifo, wiring
+from amaranth.lib.wiring import In
+
+from hw.lib.host import WindowSignature
+from hw.lib.lines.line_port import LinePort
+from hw.lib.memory import SharedMemory
+from hw.lib.memory_map import Window
+
+MEMORY = "memory"
+"""Instance name of the ``SharedMemory`` of a ``LineMemory``."""
+
+
+class LineMemory(wiring.Component):
+    """A memory of lines behind one channel, which is the core's while ``busy``, else the host's.
+
+    A request has the channel for as many cycles as it moves pieces of ``words_per_cycle`` words: a
+    read all of its line's, a write those that hold a word it writes. The next one is accepted in
+    the cycle after. A read's answer is offered ``latency`` cycles after the request was accepted,
+    or as soon as the answers before it were taken; answers come in order. ``in_flight`` reads can
+    be under way, enough to keep the channel full while nobody stalls.
+
+    Lines are undefined until they are written, also by a reset during a run.
+
+    Parameters: ``window``, whose rows are the lines, of words of 32 bits; ``words_per_cycle``,
+    a divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``.
+
+    Members: ``port``, a ``LinePort`` in, whose flags for caches mean nothing here; ``busy`` in;
+    ``host``, a ``WindowSignature`` in. While ``busy`` is 0 no request is accepted.
+    """
+
+    def __init__(self, window: Window, words_per_cycle: int, latency: int, tag_bits: int) -> None:
+        self._window = window
+        self._words_per_cycle = words_per_cycle
+        self._latency = latency
+        self._pieces = window.words // words_per_cycle
+        super().__init__(
+            {
+                "port": In(LinePort(max(1, window.row_bits), window.words, tag_bits)),
+                "busy": In(1),
+                "host": In(WindowSignature(window)),
+            }
+        )
+
+    @property
+    def in_flight(self) -> int:
+        """Reads whose answers were not taken yet, at most."""
+        return self._latency // self._pieces + 1
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules[MEMORY] = memory = SharedMemory(self._window)
+        wiring.connect(m, memory.host, wiring.flipped(self.host))
+        request, response = self.port.request, self.port.response
+        asked = request.payload
+        reads = asked.write == 0
+
+        channel = Signal(range(max(2, self._pieces)))  # cycles for which it is still taken
+        under_way = Signal(range(self.in_flight + 1))
+        accepted = Signal()
+        read = Signal()
+        m.d.comb += [
+            # Not only for reads: whether there is room must not depend on the request.
+            request.ready.eq(self.busy & (channel == 0) & (under_way != self.in_flight)),
+            accepted.eq(request.valid & request.ready),
+            read.eq(accepted & reads),
+            memory.busy.eq(self.busy),
+            memory.core.row.eq(asked.line),
+            memory.core.read_enable.eq(read),
+            memory.core.write_enable.eq(Mux(accepted, asked.write, 0)),
+            memory.core.write_data.eq(asked.data),
+            self.port.idle.eq((channel == 0) & (under_way == 0)),
+        ]
+        with m.If(accepted):
+            m.d.sync += channel.eq(Mux(reads, self._pieces, self._written_pieces(asked.write)) - 1)
+        with m.Elif(channel != 0):
+            m.d.sync += channel.eq(channel - 1)
+
+        # Lines wait for their time behind the memory, where later writes don't reach them.
+        m.submodules.lines = lines = fifo.SyncFIFO(
+            width=len(response.payload.as_value()), depth=self.in_flight
+        )
+        tag = Signal.like(asked.tag)
+        delay = Signal(self._latency - 1)
+        due = Signal.like(under_way)
+        taken = Signal()
+        m.d.sync += [
+            tag.eq(asked.tag),
+            delay.eq(Cat(read, delay)),
+            under_way.eq(under_way + read - taken),
+            due.eq(due + delay[-1] - taken),
+        ]
+        m.d.comb += [
+            lines.w_en.eq(delay[0]),
+            lines.w_data.eq(Cat(tag, memory.core.read_data)),
+            response.valid.eq(due != 0),
+            response.payload.eq(lines.r_data),
+            taken.eq(response.valid & response.ready),
+            lines.r_en.eq(taken),
+        ]
+        return m
+
+    def _written_pieces(self, write: Any) -> Any:
+        """How many pieces hold a word of the mask ``write``."""
+        step = self._words_per_cycle
+        return sum(write[at : at + step].any() for at in range(0, self._window.words, step))

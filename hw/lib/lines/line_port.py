@@ -1,0 +1,71 @@
+"""Reads and writes of a memory's lines through streams, many at a time."""
+
+from __future__ import annotations
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+WORD_BITS = 32
+
+
+def line_data(line_words: int) -> data.ArrayLayout:
+    """The words of a line."""
+    return data.ArrayLayout(unsigned(WORD_BITS), line_words)
+
+
+def line_request(line_bits: int, line_words: int, tag_bits: int) -> data.StructLayout:
+    """A request to a memory of lines.
+
+    line
+        its address.
+    tag
+        of a read: comes back with its answer.
+    write
+        a bit for each word of ``data`` that is to be written; 0 for a read.
+    data
+        the words; only those count whose bit in ``write`` is set.
+    cached
+        0: a cache passes the request by, though a write changes the line where it is held.
+    temporal
+        0: a cache answers from a line that it holds, but keeps no line for this request.
+    """
+    return data.StructLayout(
+        {
+            "line": unsigned(line_bits),
+            "tag": unsigned(tag_bits),
+            "write": unsigned(line_words),
+            "data": line_data(line_words),
+            "cached": 1,
+            "temporal": 1,
+        }
+    )
+
+
+def line_response(line_words: int, tag_bits: int) -> data.StructLayout:
+    """The answer to a read: the ``tag`` of its request, and the line's ``data``."""
+    return data.StructLayout({"tag": unsigned(tag_bits), "data": line_data(line_words)})
+
+
+class LinePort(wiring.Signature):
+    """Reads and writes lines, as the component that asks sees it.
+
+    A read sees what every request accepted before it has written, and nothing that a later one
+    writes. Answers come in any order, unless the component that answers says otherwise, so tags
+    tell them apart. Writes have none.
+
+    Parameters: ``line_bits`` of addresses, ``line_words`` of 32 bits each, ``tag_bits``.
+
+    Members: ``request``, a stream out of ``line_request``; ``response``, a stream in of
+    ``line_response``; ``idle`` in: of all that was accepted before this cycle every read's answer
+    was taken, and every write has landed in memory.
+    """
+
+    def __init__(self, line_bits: int, line_words: int, tag_bits: int) -> None:
+        super().__init__(
+            {
+                "request": Out(stream.Signature(line_request(line_bits, line_words, tag_bits))),
+                "response": In(stream.Signature(line_response(line_words, tag_bits))),
+                "idle": In(1),
+            }
+        )
