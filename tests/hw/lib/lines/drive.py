@@ -68,25 +68,27 @@ async def drive(
             ctx.set(port.request.payload, payload)
         ctx.set(port.request.valid, offered is not None)
         ctx.set(port.response.ready, noise.random() >= stalls)
-        if reads > len(answers):
-            assert not ctx.get(port.idle)
-        if not ctx.get(port.idle):
+        # As the clock sees them: what other ports do in this cycle counts.
+        _, _, is_idle, accepts, answered, answer, takes = await ctx.tick().sample(
+            port.idle,
+            port.request.ready,
+            port.response.valid,
+            port.response.payload,
+            port.response.ready,
+        )
+        assert not (is_idle and reads > len(answers))
+        if not is_idle:
             idle, quiet = cycle + 1, 0
-        seen = None
-        if ctx.get(port.response.valid):
-            answer = ctx.get(port.response.payload)
-            seen = (answer.tag, tuple(answer.data))
+        seen = (answer.tag, tuple(answer.data)) if answered else None
         if waits is not None:
             assert seen == waits
-        waits = seen
-        if seen is not None and ctx.get(port.response.ready):
+        waits = None if takes else seen
+        if seen is not None and takes:
             answers.append((cycle, *seen))
-            waits = None
-        if offered is not None and ctx.get(port.request.ready):
+        if offered is not None and accepts:
             accepted.append(cycle)
             reads += not offered.write
             offered = None
-        await ctx.tick()
         cycle += 1
         quiet += offered is None and not left and len(answers) == expected
         assert cycle < limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,6 +278,48 @@ def test_answers_of_a_flat_memory_and_misses_of_the_model(
     assert events.miss == cached.sum() - hits
     assert events.reads == len(reads) - hits
     assert events.writes == len(requests) - len(reads)
+
+
+@settings(max_examples=15)
+@given(requests=REQUESTS, stalls=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 1000))
+def test_fetches_may_come_back_in_any_order(requests, stalls, seed):
+    cache = Cache(sets=2, ways=2, line_bits=5, line_words=WORDS, tag_bits=8, misses=4, waiting=6)
+    down = cache.down
+    memory = np.arange(LINES * WORDS, dtype=np.uint32).reshape(LINES, WORDS)
+    expected = meaning(requests, memory.copy())
+    noise = random.Random(seed)
+    traffic = []
+
+    async def disorder(ctx: Any) -> None:
+        under_way: list[tuple[int, list[int]]] = []
+        offered = None
+        while True:
+            if offered is None and under_way and noise.random() < 0.3:
+                offered = under_way.pop(noise.randrange(len(under_way)))
+                ctx.set(down.response.payload, {"tag": offered[0], "data": offered[1]})
+            ctx.set(down.response.valid, offered is not None)
+            ctx.set(down.request.ready, noise.random() < 0.5)
+            ctx.set(down.idle, offered is None and not under_way)
+            if ctx.get(down.request.valid & down.request.ready):
+                asked = ctx.get(down.request.payload)
+                if asked.write:
+                    changed = [place for place in range(WORDS) if asked.write >> place & 1]
+                    memory[asked.line, changed] = np.array(list(asked.data))[changed]
+                else:
+                    under_way.append((asked.tag, memory[asked.line].tolist()))
+            if ctx.get(down.response.valid & down.response.ready):
+                offered = None
+            await ctx.tick()
+
+    async def bench(ctx: Any) -> None:
+        traffic.append(await drive(ctx, cache.up, requests, stalls=stalls, seed=seed))
+
+    simulator = Simulator(cache)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(disorder, background=True)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert {tag: words for _, tag, words in traffic[0].answers} == expected
 
 
 def test_verilog_is_clean():
