@@ -35,8 +35,8 @@ class Cache(wiring.Component):
     accepted in every cycle, unless an earlier request must wait: for room; a read, for the line
     that it displaces, if that is still being fetched; a write, for a fetch of its line; and both,
     while answers of a fetch are given. Answers come out of order: hits overtake misses.
-    After a reset the cache is empty, and accepts nothing for ``sets`` cycles. Requests that go
-    down keep their flags, writes their tags; what comes back from below must fit the reset, too.
+    After a reset the cache is empty, and accepts nothing for ``sets`` cycles; what is below must be
+    reset with it. Requests that go down keep their flags; tags of writes mean nothing there.
 
     Parameters: ``sets``, ``ways``, powers of two, at least 2; ``line_bits`` of addresses, more than
     select a set; ``line_words``; ``tag_bits`` upstream; ``misses``, fetches at a time; ``waiting``,

@@ -23,7 +23,7 @@ class LineMux(wiring.Component):
     Parameters: ``ports``, at least 2; ``line_bits``, ``line_words``, ``tag_bits`` of them.
 
     Members: ``up0``, ``up1``, … in, ``LinePort``; ``down`` out, whose tags have the port's number
-    above the port's own tag. All ports are idle when they all have nothing under way.
+    above the port's own tag. A port is idle only when all are.
     """
 
     def __init__(self, ports: int, line_bits: int, line_words: int, tag_bits: int) -> None:

@@ -197,6 +197,24 @@ def test_a_write_to_a_line_that_is_being_fetched_is_seen_by_reads_behind_it_only
     assert {tag: words[0] for _, tag, words in traffic.answers} == {1: 1, 2: 1, 4: 7, 5: 7}
 
 
+@pytest.mark.parametrize("hits", range(9, 15))
+def test_a_write_when_another_line_comes(hits):
+    requests = [Request(0), Request(1)] + [Request(0)] * hits + [write(0, 7), Request(0)]
+    traffic = run(Design(), requests, before=1)
+    assert {tag: words for _, tag, words in traffic.answers}[hits + 2] == (7, 7)
+
+
+def test_a_line_that_is_being_fetched_stays_until_it_has_come():
+    fill = [write(line, 40 + line) for line in range(LINES)]
+    requests = [Request(line) for line in (2, 1, 0, 2, 4, 4)]
+    traffic = run(Design(), fill + requests, before=LINES + 1)
+    assert [words[0] for _, _, words in sorted(traffic.answers, key=lambda a: a[1])] == [
+        40 + line for line in (1, 0, 2, 4, 4)
+    ]
+    times = {tag: cycle for cycle, tag, _ in traffic.answers}
+    assert times[3] > times[1] + LATENCY  # 4 takes the place of 0
+
+
 def test_idle_when_the_last_write_has_landed():
     design = Design(words_per_cycle=1)
     traffic = run(design, [write(3, 5)] * 3)
