@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from hw.lib.configuration import TargetConfig, number_violations
 from hw.lib.errors import Violation
-from hw.lib.lines.line_memory import LEAST_LATENCY
 
 LINE_WORDS = 16
 """Words of a line of memory: 64 bytes."""
@@ -55,7 +54,7 @@ class TmuConfig(TargetConfig):
     memory_bytes
         main memory: 16 KiB to 64 MiB.
     latency
-        cycles from a request to main memory to its answer: 4 to 1000.
+        cycles from a request to main memory to its answer: 2 to 1000.
     bandwidth
         bytes a cycle to and from main memory, all together: 4 to 64.
     """
@@ -93,7 +92,7 @@ class TmuConfig(TargetConfig):
                 ("l1_bytes", 1 << 10, 1 << 20),
                 ("l2_bytes", 1 << 10, 1 << 20),
                 ("memory_bytes", 1 << 14, 1 << 26),
-                ("latency", LEAST_LATENCY, 1000),
+                ("latency", 2, 1000),
                 ("bandwidth", WORD_BYTES, LINE_WORDS * WORD_BYTES),
             ),
         )

@@ -1,1 +1,1 @@
-"""Memories of lines: a main memory, and what goes to and from it."""
+"""Memories of lines, with latency and bandwidth, and caches in front of them."""

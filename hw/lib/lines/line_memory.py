@@ -1,113 +1,112 @@
-"""A main memory: lines, which take their time and share a channel."""
+"""A memory of lines with the latency and the bandwidth of one that is far away."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import fifo, wiring
+from amaranth.lib.wiring import In
 
 from hw.lib.host import WindowSignature
-from hw.lib.lines.line_port import LinePort, answer_layout
+from hw.lib.lines.line_port import LinePort
 from hw.lib.memory import SharedMemory
 from hw.lib.memory_map import Window
 
-LEAST_LATENCY = 4
-"""Cycles that memory and queue take by themselves."""
+MEMORY = "memory"
+"""Instance name of the ``SharedMemory`` of a ``LineMemory``."""
 
 
 class LineMemory(wiring.Component):
-    """A memory of lines, which is its port's while ``busy``, else the host's.
+    """A memory of lines behind one channel, which is the core's while ``busy``, else the host's.
 
-    The answer to a read is offered ``latency`` cycles after the read is taken, or as soon as those
-    before it are taken; answers come in the order of reads. All requests share a channel of
-    ``words_per_cycle`` words a cycle: a read holds it as long as its line takes, a write as long as
-    the pieces do that it writes to; the next request is taken behind it. What is written is there
-    for every request behind it.
+    A request has the channel for as many cycles as it moves pieces of ``words_per_cycle`` words: a
+    read all of its line's, a write those that hold a word it writes. The next one is accepted in
+    the cycle after. A read's answer is offered ``latency`` cycles after the request was accepted,
+    or as soon as the answers before it were taken; answers come in order. ``in_flight`` reads can
+    be under way, enough to keep the channel full while nobody stalls.
 
-    Parameters: ``window``, whose rows are lines; ``words_per_cycle``, at most a line;
-    ``latency``, at least ``LEAST_LATENCY``; ``tag_bits``.
+    Lines are undefined until they are written, also by a reset during a run.
 
-    Members: ``port``, a ``LinePort`` in; ``host``, a ``WindowSignature`` in; ``busy`` in; ``idle``
-    out: no request is under way.
+    Parameters: ``window``, whose rows are the lines, of words of 32 bits; ``words_per_cycle``,
+    a divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``.
+
+    Members: ``port``, a ``LinePort`` in, whose flags for caches mean nothing here; ``busy`` in;
+    ``host``, a ``WindowSignature`` in. While ``busy`` is 0 no request is accepted.
     """
 
     def __init__(self, window: Window, words_per_cycle: int, latency: int, tag_bits: int) -> None:
         self._window = window
         self._words_per_cycle = words_per_cycle
         self._latency = latency
-        self._tag_bits = tag_bits
+        self._pieces = window.words // words_per_cycle
         super().__init__(
             {
-                "port": In(LinePort(window.rows, window.words, tag_bits)),
-                "host": In(WindowSignature(window)),
+                "port": In(LinePort(max(1, window.row_bits), window.words, tag_bits)),
                 "busy": In(1),
-                "idle": Out(1),
+                "host": In(WindowSignature(window)),
             }
         )
 
     @property
-    def reads_in_flight(self) -> int:
-        """As many as keep the channel full when answers are taken at once."""
-        return -(-self._latency // (self._window.words // self._words_per_cycle)) + 1
+    def in_flight(self) -> int:
+        """Reads whose answers were not taken yet, at most."""
+        return self._latency // self._pieces + 1
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        request = self.port.request
-        m.submodules.memory = memory = SharedMemory(self._window)
+        m.submodules[MEMORY] = memory = SharedMemory(self._window)
         wiring.connect(m, memory.host, wiring.flipped(self.host))
-        m.d.comb += memory.busy.eq(self.busy)
+        request, response = self.port.request, self.port.response
+        asked = request.payload
+        reads = asked.write == 0
 
-        words = self._window.words
-        is_write = request.payload.write.any()
-        pieces = Cat(
-            request.payload.write[first : first + self._words_per_cycle].any()
-            for first in range(0, words, self._words_per_cycle)
-        )
-        held = Signal(range(len(pieces) + 1))  # cycles more that the channel is held
-        takes = Signal(len(held))
-        m.d.comb += takes.eq(Mux(is_write, sum(pieces[1:], pieces[0]), len(pieces)))
-        under_way = Signal(range(self.reads_in_flight + 1))
-        has_room = is_write | (under_way != self.reads_in_flight)
-        taken, reads = Signal(), Signal()
+        channel = Signal(range(max(2, self._pieces)))  # cycles for which it is still taken
+        under_way = Signal(range(self.in_flight + 1))
+        accepted = Signal()
+        read = Signal()
         m.d.comb += [
-            request.ready.eq((held == 0) & has_room),
-            taken.eq(request.valid & request.ready),
-            reads.eq(taken & ~is_write),
-            memory.core.row.eq(request.payload.line),
-            memory.core.read_enable.eq(reads),
-            memory.core.write_enable.eq(Mux(taken, request.payload.write, 0)),
-            memory.core.write_data.eq(request.payload.data),
-            self.idle.eq((held == 0) & (under_way == 0)),
+            # Not only for reads: whether there is room must not depend on the request.
+            request.ready.eq(self.busy & (channel == 0) & (under_way != self.in_flight)),
+            accepted.eq(request.valid & request.ready),
+            read.eq(accepted & reads),
+            memory.busy.eq(self.busy),
+            memory.core.row.eq(asked.line),
+            memory.core.read_enable.eq(read),
+            memory.core.write_enable.eq(Mux(accepted, asked.write, 0)),
+            memory.core.write_data.eq(asked.data),
+            self.port.idle.eq((channel == 0) & (under_way == 0)),
         ]
-        with m.If(taken):
-            m.d.sync += held.eq(takes - 1)
-        with m.Elif(held != 0):
-            m.d.sync += held.eq(held - 1)
-        m.d.sync += under_way.eq(under_way + reads - self._answer(m, memory, reads))
+        with m.If(accepted):
+            m.d.sync += channel.eq(Mux(reads, self._pieces, self._written_pieces(asked.write)) - 1)
+        with m.Elif(channel != 0):
+            m.d.sync += channel.eq(channel - 1)
+
+        # Lines wait for their time behind the memory, where later writes don't reach them.
+        m.submodules.lines = lines = fifo.SyncFIFO(
+            width=len(response.payload.as_value()), depth=self.in_flight
+        )
+        tag = Signal.like(asked.tag)
+        delay = Signal(self._latency - 1)
+        due = Signal.like(under_way)
+        taken = Signal()
+        m.d.sync += [
+            tag.eq(asked.tag),
+            delay.eq(Cat(read, delay)),
+            under_way.eq(under_way + read - taken),
+            due.eq(due + delay[-1] - taken),
+        ]
+        m.d.comb += [
+            lines.w_en.eq(delay[0]),
+            lines.w_data.eq(Cat(tag, memory.core.read_data)),
+            response.valid.eq(due != 0),
+            response.payload.eq(lines.r_data),
+            taken.eq(response.valid & response.ready),
+            lines.r_en.eq(taken),
+        ]
         return m
 
-    def _answer(self, m: Module, memory: SharedMemory, reads: Signal) -> Signal:
-        """Keeps what is read until its time has come. Gives when an answer is taken."""
-        answer = self.port.answer
-        layout = answer_layout(self._window.words, self._tag_bits)
-        m.submodules.answers = answers = SyncFIFOBuffered(
-            width=layout.size, depth=self.reads_in_flight
-        )
-        arrives, tag = Signal(), Signal(self._tag_bits)
-        m.d.sync += [arrives.eq(reads), tag.eq(self.port.request.payload.tag)]
-        delay = Signal(self._latency - 1)
-        due = Signal(range(self.reads_in_flight + 1))
-        gives = Signal()
-        m.d.sync += [delay.eq(Cat(reads, delay)), due.eq(due + delay[-1] - gives)]
-        m.d.comb += [
-            answers.w_en.eq(arrives),
-            answers.w_data.eq(Cat(tag, memory.core.read_data)),
-            answer.valid.eq(due != 0),
-            answer.payload.eq(answers.r_data),
-            gives.eq(answer.valid & answer.ready),
-            answers.r_en.eq(gives),
-        ]
-        return gives
+    def _written_pieces(self, write: Any) -> Any:
+        """How many pieces hold a word of the mask ``write``."""
+        step = self._words_per_cycle
+        return sum(write[at : at + step].any() for at in range(0, self._window.words, step))

@@ -1,4 +1,4 @@
-"""How one asks a memory of lines."""
+"""Reads and writes of a memory's lines through streams, many at a time."""
 
 from __future__ import annotations
 
@@ -6,37 +6,66 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+WORD_BITS = 32
 
-def request_layout(lines: int, words: int, tag_bits: int) -> data.StructLayout:
-    """A read of line ``line``, if ``write`` is 0; else its words of ``write`` become ``data``'s."""
+
+def line_data(line_words: int) -> data.ArrayLayout:
+    """The words of a line."""
+    return data.ArrayLayout(unsigned(WORD_BITS), line_words)
+
+
+def line_request(line_bits: int, line_words: int, tag_bits: int) -> data.StructLayout:
+    """A request to a memory of lines.
+
+    line
+        its address.
+    tag
+        of a read: comes back with its answer.
+    write
+        a bit for each word of ``data`` that is to be written; 0 for a read.
+    data
+        the words; only those count whose bit in ``write`` is set.
+    cached
+        0: a cache passes the request by, though a write changes the line where it is held.
+    temporal
+        0: a cache answers from a line that it holds, but keeps no line for this request.
+    """
     return data.StructLayout(
         {
-            "line": range(lines),
+            "line": unsigned(line_bits),
             "tag": unsigned(tag_bits),
-            "write": unsigned(words),
-            "data": data.ArrayLayout(unsigned(32), words),
+            "write": unsigned(line_words),
+            "data": line_data(line_words),
+            "cached": 1,
+            "temporal": 1,
         }
     )
 
 
-def answer_layout(words: int, tag_bits: int) -> data.StructLayout:
-    """The words of the line that was asked for with ``tag``."""
-    return data.StructLayout(
-        {"tag": unsigned(tag_bits), "data": data.ArrayLayout(unsigned(32), words)}
-    )
+def line_response(line_words: int, tag_bits: int) -> data.StructLayout:
+    """The answer to a read: the ``tag`` of its request, and the line's ``data``."""
+    return data.StructLayout({"tag": unsigned(tag_bits), "data": line_data(line_words)})
 
 
 class LinePort(wiring.Signature):
-    """A port to a memory of ``lines`` lines of ``words`` 32-bit words each.
+    """Reads and writes lines, as the component that asks sees it.
 
-    Members, as who asks sees them: ``request`` out, a stream of ``request_layout``; ``answer`` in,
-    a stream of ``answer_layout``, one for each read.
+    A read sees what every request accepted before it has written, and nothing that a later one
+    writes. Answers come in any order, unless the component that answers says otherwise, so tags
+    tell them apart. Writes have none.
+
+    Parameters: ``line_bits`` of addresses, ``line_words`` of 32 bits each, ``tag_bits``.
+
+    Members: ``request``, a stream out of ``line_request``; ``response``, a stream in of
+    ``line_response``; ``idle`` in: of all that was accepted before this cycle every read's answer
+    was taken, and every write has landed in memory.
     """
 
-    def __init__(self, lines: int, words: int, tag_bits: int) -> None:
+    def __init__(self, line_bits: int, line_words: int, tag_bits: int) -> None:
         super().__init__(
             {
-                "request": Out(stream.Signature(request_layout(lines, words, tag_bits))),
-                "answer": In(stream.Signature(answer_layout(words, tag_bits))),
+                "request": Out(stream.Signature(line_request(line_bits, line_words, tag_bits))),
+                "response": In(stream.Signature(line_response(line_words, tag_bits))),
+                "idle": In(1),
             }
         )

@@ -23,7 +23,7 @@ class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
     and one for the end of the fiber.
 
-    Induction variables without a queue have none. A division takes 35 cycles a lane.
+    Induction variables without a queue have none. A division takes 34 cycles a lane.
 
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
