@@ -3,7 +3,10 @@
 All instructions have one layout. An operand is a register, what the head of the data queue holds,
 or the immediate; vector instructions work on all lanes at once, and take scalar operands in every
 lane. Integers are two's complement of 32 bits and wrap; floating point is float32 as
-``hw.lib.arithmetic`` has it. Source: Ember, sections IV and VI.D.
+``hw.lib.arithmetic`` has it. Addresses, counts of ``LOOP``, ``FIRST_LANES`` and ``LANES``, and what
+branches compare are scalars whatever ``vector`` says: ``REGISTER`` there is a scalar register, and
+``DEQUEUE`` takes one word. Instructions mean what they do one after the other; a unit may overlap
+them. Source: Ember, sections IV and VI.D.
 """
 
 from __future__ import annotations
@@ -35,17 +38,19 @@ class Opcode(IntEnum, metaclass=EnumType, shape=6):
         ``JUMP``: to ``target``.
         ``JUMP_TOKEN``: waits for a token, takes it, and jumps to the instruction it names.
         ``BRANCH_EQ``, ``_NE``, ``_LT``, ``_GE``: to ``target`` where a and b, scalars, compare so
-        as signed integers.
-        ``LOOP``: runs the instructions behind it, up to the one before ``target``, a times; goes
-        on at ``target`` where a < 1. At most ``LOOP_DEPTH`` loops nest, and the last instruction
-        of a body neither jumps nor belongs to an inner body.
+        as signed integers; neither is the immediate.
+        ``LOOP``: runs the instructions behind it, up to the one before ``target``, a times, signed;
+        goes on at ``target`` where a < 1; a is not the immediate. At most ``LOOP_DEPTH`` loops
+        nest, ``target`` lies behind the next instruction and inside of the loop around, and the
+        last instruction of a body neither jumps nor is the last of an inner body. A jump out of a
+        body ends its loop.
     Integers
         ``ADD`` to ``MAX``: a with b; shifts by b modulo 32; ``SHIFT_RIGHT`` fills with the sign.
         ``LESS``: 1 where a < b, else 0.
         ``TO_FLOAT``: a, rounded to nearest even.
     Floating point
         ``FADD`` to ``FMAX``: a with b; ``FMUL_ADD``: a x b, rounded, + c, rounded.
-        ``FABS``, ``FSQRT``: of a.   ``FDIV``: a / b, correctly rounded.
+        ``FABS``: a without its sign.   ``FSQRT``: of a.   ``FDIV``: a / b, correctly rounded.
     Comparison
         ``FLESS``, ``FLESS_EQUAL``, ``FEQUAL``: of a and b; vectors write mask register ``dst``,
         scalars write 1 or 0 into scalar register ``dst``. False with a NaN.
@@ -57,12 +62,14 @@ class Opcode(IntEnum, metaclass=EnumType, shape=6):
         ``REDUCE_ADD``, ``REDUCE_MAX``, ``REDUCE_MIN``: scalar ``dst`` from vector a, floating
         point, by a tree: lane i with lane i + lanes / 2, then halves again; lanes outside ``mask``
         count as +0, -infinity, +infinity.
-        ``EXTRACT``: scalar ``dst`` is lane b, an immediate, of vector a.
+        ``EXTRACT``: scalar ``dst`` is the lane ``immediate``, modulo their number, of vector a.
     Memory
         ``LOAD``, ``STORE``: ``dst`` from, c to the word at address a + ``offset``, vectors to and
         from as many words from there on as there are lanes, those of ``mask`` alone. Then scalar
-        register a becomes a + ``increment``. Loads give 0 in other lanes.
-        ``PREFETCH``: brings the line of that address into the cache; ``increment`` as above.
+        register a becomes a + ``increment``, which is 0 where a is no register; a scalar ``LOAD``
+        into register a itself keeps what was loaded. Loads give 0 in other lanes.
+        ``PREFETCH``: brings the line of that address into the cache; ``increment`` as above. Has no
+        effect outside memory.
     """
 
     HALT = 0
@@ -111,6 +118,21 @@ class Opcode(IntEnum, metaclass=EnumType, shape=6):
     LOAD = 48
     STORE = 49
     PREFETCH = 50
+
+
+class Fault(IntEnum, metaclass=EnumType, shape=2):
+    """Why a run ends at an instruction, which has no effect then.
+
+    ``ENCODING``: its opcode or a source is none, or two operands are taken from the queue.
+    ``CONTROL``: a target or a token beyond the program's memory; a third ``LOOP``, or one whose
+    ``target`` does not lie as it must; a jump at the end of a body. ``ADDRESS``: a word of a
+    ``LOAD`` or ``STORE``, in a lane of its mask, outside memory.
+    """
+
+    NONE = 0
+    ENCODING = 1
+    CONTROL = 2
+    ADDRESS = 3
 
 
 class Source(IntEnum, metaclass=EnumType, shape=3):

@@ -1,0 +1,1 @@
+"""Memory as the units of a core see it."""
