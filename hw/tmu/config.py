@@ -12,6 +12,8 @@ LINE_WORDS = 16
 
 WORD_BYTES = 4
 
+LINE_BYTES = LINE_WORDS * WORD_BYTES
+
 _POWERS_OF_TWO = (
     "lanes",
     "stream_words",
@@ -50,7 +52,7 @@ class TmuConfig(TargetConfig):
     loads
         lines that the execute unit may have under way: 1 to 32.
     l1_bytes, l2_bytes
-        caches of the execute unit, and of both: 1 KiB to 1 MiB.
+        caches of the execute unit, and of both: 1 KiB to 1 MiB, at most ``memory_bytes``.
     memory_bytes
         main memory: 16 KiB to 64 MiB.
     latency
@@ -104,6 +106,10 @@ class TmuConfig(TargetConfig):
         if not found and self.data_words < 2 * self.lanes:
             problem = f" = {self.data_words}: must be at least two vectors of {self.lanes} words"
             found.append(Violation("data_words", problem))
+        for name in ("l1_bytes", "l2_bytes"):
+            if not found and getattr(self, name) > self.memory_bytes:
+                problem = f" = {getattr(self, name)}: must be at most memory_bytes"
+                found.append(Violation(name, f"{problem} = {self.memory_bytes}"))
         return found
 
     @property

@@ -17,7 +17,14 @@ from hw.tmu.config import LINE_WORDS, TmuConfig
 from sw.runtime.tmu.model.access import Output
 
 CONFIG = TmuConfig(
-    layers=3, lanes=4, stream_words=128, requests=8, memory_bytes=1 << 14, program_words=64
+    layers=3,
+    lanes=4,
+    stream_words=128,
+    requests=8,
+    program_words=64,
+    l1_bytes=1 << 10,
+    l2_bytes=1 << 11,
+    memory_bytes=1 << 14,
 )
 
 

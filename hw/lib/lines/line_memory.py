@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from hw.lib.host import WindowSignature
 from hw.lib.lines.line_port import LinePort
@@ -32,7 +32,8 @@ class LineMemory(wiring.Component):
     a divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``.
 
     Members: ``port``, a ``LinePort`` in, whose flags for caches mean nothing here; ``busy`` in;
-    ``host``, a ``WindowSignature`` in. While ``busy`` is 0 no request is accepted.
+    ``host``, a ``WindowSignature`` in; ``moves`` out: the channel moves a piece in this cycle.
+    While ``busy`` is 0 no request is accepted.
     """
 
     def __init__(self, window: Window, words_per_cycle: int, latency: int, tag_bits: int) -> None:
@@ -45,6 +46,7 @@ class LineMemory(wiring.Component):
                 "port": In(LinePort(max(1, window.row_bits), window.words, tag_bits)),
                 "busy": In(1),
                 "host": In(WindowSignature(window)),
+                "moves": Out(1),
             }
         )
 
@@ -76,6 +78,7 @@ class LineMemory(wiring.Component):
             memory.core.write_enable.eq(Mux(accepted, asked.write, 0)),
             memory.core.write_data.eq(asked.data),
             self.port.idle.eq((channel == 0) & (under_way == 0)),
+            self.moves.eq(accepted | (channel != 0)),
         ]
         with m.If(accepted):
             m.d.sync += channel.eq(Mux(reads, self._pieces, self._written_pieces(asked.write)) - 1)

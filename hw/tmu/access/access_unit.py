@@ -41,6 +41,8 @@ class AccessUnit(wiring.Component):
         out: a stream of ``store_layout``.
     faults
         out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
+    under_way
+        out: lines that are asked for and not handed out.
     done
         out: all is put into the queues, and stores are taken.
     """
@@ -82,6 +84,7 @@ class AccessUnit(wiring.Component):
                 "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "faults": Out(layers),
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
+                "under_way": Out(range(requests + 1)),
                 "done": Out(1),
             }
         )
@@ -125,6 +128,7 @@ class AccessUnit(wiring.Component):
             self.put_data.eq(marshaller.put_data),
             marshaller.room.eq(self.room),
             marshaller.token_room.eq(self.token_room),
+            self.under_way.eq(requester.under_way),
             self.done.eq(marshaller.done),
             self.faults.eq(Cat(generator.fault for generator in generators)),
             *(self.faulty[n].eq(generator.faulty) for n, generator in enumerate(generators)),

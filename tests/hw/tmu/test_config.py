@@ -27,6 +27,10 @@ def test_defaults():
             {"lanes": 16, "data_words": 16},
             "data_words = 16: must be at least two vectors of 16 words",
         ),
+        (
+            {"l2_bytes": 1 << 20, "memory_bytes": 1 << 18},
+            "l2_bytes = 1048576: must be at most memory_bytes = 262144",
+        ),
     ],
 )
 def test_bad_fields(fields, text):

@@ -1,0 +1,158 @@
+"""Main memory and the caches between it and the units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.host import WindowSignature
+from hw.lib.lines.cache import Cache
+from hw.lib.lines.line_memory import LineMemory
+from hw.lib.lines.line_mux import LineMux
+from hw.lib.lines.line_port import LinePort
+from hw.lib.memory_map import Window
+from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
+from hw.tmu.memory.lane_port import LanePort
+from hw.tmu.memory.line_splitter import PART_BITS, LineSplitter
+
+L1_WAYS = 4
+L2_WAYS = 8
+
+EVENTS = (
+    "l1_hits",
+    "l1_merged",
+    "l1_misses",
+    "l2_hits",
+    "l2_merged",
+    "l2_misses",
+    "lines_read",
+    "lines_written",
+    "memory_busy",
+)
+"""What happens in a cycle: as ``Cache`` has it; a line is read from main memory, or written, in
+part or whole; the channel of main memory moves ``bandwidth`` bytes."""
+
+
+class Hierarchy(wiring.Component):
+    """The execute unit reads and writes through L1, L1 and the access unit through L2.
+
+    Stores of the access unit pass L1 by: lines that L1 holds become stale. Writes go through both
+    caches. After a reset both are empty.
+
+    Parameters: ``config``; ``window`` of main memory.
+
+    Members
+    -------
+    access
+        in: a ``LinePort`` with ``access_tag_bits``.
+    store
+        in: a ``LanePort`` of the access unit, for writes.
+    execute
+        in: a ``LanePort`` with ``execute_tag_bits``.
+    busy, host
+        in: while ``busy`` is 0, main memory is the host's: a ``WindowSignature``.
+    happens
+        out: a bit for each of ``EVENTS``.
+    idle
+        out: all writes have landed, and all answers were taken.
+    """
+
+    def __init__(self, config: TmuConfig, window: Window) -> None:
+        self._config = config
+        self._window = window
+        self.access_tag_bits = max(1, (config.requests - 1).bit_length())
+        self.execute_tag_bits = max(1, (config.loads - 1).bit_length())
+        line_bits = window.row_bits
+        super().__init__(
+            {
+                "access": In(LinePort(line_bits, LINE_WORDS, self.access_tag_bits)),
+                "store": In(LanePort(config.address_bits, config.lanes, 1)),
+                "execute": In(LanePort(config.address_bits, config.lanes, self.execute_tag_bits)),
+                "busy": In(1),
+                "host": In(WindowSignature(window)),
+                "happens": Out(len(EVENTS)),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        config, line_bits = self._config, self._window.row_bits
+        memory_cycles = LINE_WORDS * WORD_BYTES // config.bandwidth
+        misses = max(config.requests, config.loads)
+
+        m.submodules.l1 = l1 = Cache(
+            sets=config.l1_bytes // (LINE_BYTES * L1_WAYS),
+            ways=L1_WAYS,
+            line_bits=line_bits,
+            line_words=LINE_WORDS,
+            tag_bits=self.execute_tag_bits + PART_BITS,
+            misses=config.loads,
+            waiting=2 * config.loads,
+            queue=8,
+        )
+        tag_bits = max(self.access_tag_bits, l1.fetch_bits, 1 + PART_BITS)
+        m.submodules.mux = mux = LineMux(3, line_bits, LINE_WORDS, tag_bits)
+        # Misses that main memory has no place for wait without holding up hits.
+        m.submodules.l2 = l2 = Cache(
+            sets=config.l2_bytes // (LINE_BYTES * L2_WAYS),
+            ways=L2_WAYS,
+            line_bits=line_bits,
+            line_words=LINE_WORDS,
+            tag_bits=tag_bits + 2,
+            misses=misses,
+            waiting=config.requests + config.loads,
+            queue=max(2, misses - config.latency // memory_cycles),
+        )
+        m.submodules.main = main = LineMemory(
+            self._window, config.bandwidth // WORD_BYTES, config.latency, l2.fetch_bits
+        )
+        m.submodules.loads = loads = LineSplitter(
+            config.lanes, config.address_bits, self.execute_tag_bits
+        )
+        m.submodules.stores = stores = LineSplitter(config.lanes, config.address_bits, 1)
+
+        wiring.connect(m, wiring.flipped(self.execute), loads.up)
+        wiring.connect(m, loads.down, l1.up)
+        wiring.connect(m, wiring.flipped(self.store), stores.up)
+        _connect(m, wiring.flipped(self.access), mux.up0)
+        _connect(m, l1.down, mux.up1)
+        _connect(m, stores.down, mux.up2)
+        wiring.connect(m, mux.down, l2.up)
+        wiring.connect(m, l2.down, main.port)
+        wiring.connect(m, wiring.flipped(self.host), main.host)
+        request = main.port.request
+        accepted = request.valid & request.ready
+        writes = request.payload.write.any()
+        caches = (event for cache in (l1, l2) for event in (cache.hit, cache.merged, cache.miss))
+        m.d.comb += [
+            main.busy.eq(self.busy),
+            self.idle.eq(loads.up.idle & stores.up.idle & mux.up0.idle),
+            self.happens.eq(
+                Cat(
+                    *caches,
+                    accepted & ~writes,
+                    accepted & writes,
+                    main.moves,
+                )
+            ),
+        ]
+        return m
+
+
+def _connect(m: Module, asks: Any, answers: Any) -> None:
+    """A port to one whose tags may be wider."""
+    for name, _ in asks.request.payload.shape():
+        m.d.comb += answers.request.payload[name].eq(asks.request.payload[name])
+    m.d.comb += [
+        answers.request.valid.eq(asks.request.valid),
+        asks.request.ready.eq(answers.request.ready),
+        asks.response.valid.eq(answers.response.valid),
+        asks.response.payload.tag.eq(answers.response.payload.tag),
+        asks.response.payload.data.eq(answers.response.payload.data),
+        answers.response.ready.eq(asks.response.ready),
+        asks.idle.eq(answers.idle),
+    ]
