@@ -13,6 +13,7 @@ from hw.lib.lines.cache import Cache
 from hw.lib.lines.line_memory import LineMemory
 from hw.lib.lines.line_mux import LineMux
 from hw.lib.lines.line_port import LinePort
+from hw.lib.lines.write_buffer import WriteBuffer
 from hw.lib.memory_map import Window
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
 from hw.tmu.memory.lane_port import LanePort
@@ -20,6 +21,8 @@ from hw.tmu.memory.line_splitter import PART_BITS, LineSplitter
 
 L1_WAYS = 4
 L2_WAYS = 8
+
+WRITTEN_LINES = 16
 
 EVENTS = (
     "l1_hits",
@@ -39,8 +42,9 @@ part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 class Hierarchy(wiring.Component):
     """The execute unit reads and writes through L1, L1 and the access unit through L2.
 
-    Stores of the access unit pass L1 by: lines that L1 holds become stale. Writes go through both
-    caches. After a reset both are empty.
+    What the execute unit writes goes through L1 and waits in a buffer of ``WRITTEN_LINES`` lines for
+    what it writes to the same words later. Stores of the access unit pass both by: each unit sees
+    what the other has written only after a reset, which empties the caches.
 
     Parameters: ``config``; ``window`` of main memory.
 
@@ -52,6 +56,8 @@ class Hierarchy(wiring.Component):
         in: a ``LanePort`` of the access unit, for writes.
     execute
         in: a ``LanePort`` with ``execute_tag_bits``.
+    drain
+        in: the execute unit writes nothing more; what waits is written.
     busy, host
         in: while ``busy`` is 0, main memory is the host's: a ``WindowSignature``.
     happens
@@ -71,6 +77,7 @@ class Hierarchy(wiring.Component):
                 "access": In(LinePort(line_bits, LINE_WORDS, self.access_tag_bits)),
                 "store": In(LanePort(config.address_bits, config.lanes, 1)),
                 "execute": In(LanePort(config.address_bits, config.lanes, self.execute_tag_bits)),
+                "drain": In(1),
                 "busy": In(1),
                 "host": In(WindowSignature(window)),
                 "happens": Out(len(EVENTS)),
@@ -107,6 +114,9 @@ class Hierarchy(wiring.Component):
             waiting=config.requests + config.loads,
             queue=max(2, misses - config.latency // memory_cycles),
         )
+        m.submodules.written = written = WriteBuffer(
+            WRITTEN_LINES, line_bits, LINE_WORDS, l1.fetch_bits
+        )
         m.submodules.main = main = LineMemory(
             self._window, config.bandwidth // WORD_BYTES, config.latency, l2.fetch_bits
         )
@@ -119,7 +129,8 @@ class Hierarchy(wiring.Component):
         wiring.connect(m, loads.down, l1.up)
         wiring.connect(m, wiring.flipped(self.store), stores.up)
         _connect(m, wiring.flipped(self.access), mux.up0)
-        _connect(m, l1.down, mux.up1)
+        wiring.connect(m, l1.down, written.up)
+        _connect(m, written.down, mux.up1)
         _connect(m, stores.down, mux.up2)
         wiring.connect(m, mux.down, l2.up)
         wiring.connect(m, l2.down, main.port)
@@ -130,6 +141,7 @@ class Hierarchy(wiring.Component):
         caches = (event for cache in (l1, l2) for event in (cache.hit, cache.merged, cache.miss))
         m.d.comb += [
             main.busy.eq(self.busy),
+            written.drain.eq(self.drain),
             self.idle.eq(loads.up.idle & stores.up.idle & mux.up0.idle),
             self.happens.eq(
                 Cat(

@@ -73,7 +73,11 @@ class Bench:
         ctx.set(host.write_enable, 0)
         ctx.set(self._busy, 1)
         self._ready = True
-        while self._finished < 3 or not ctx.get(self._hierarchy.idle):
+        while self._finished < 3:
+            await ctx.tick()
+        assert not ctx.get(self._hierarchy.idle)
+        ctx.set(self._hierarchy.drain, 1)
+        while not ctx.get(self._hierarchy.idle):
             await ctx.tick()
         ctx.set(self._busy, 0)
         for address, word in enumerate(self.words.tolist()):
