@@ -42,9 +42,9 @@ part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 class Hierarchy(wiring.Component):
     """The execute unit reads and writes through L1, L1 and the access unit through L2.
 
-    What the execute unit writes goes through L1 and waits in a buffer of ``WRITTEN_LINES`` lines for
-    what it writes to the same words later. Stores of the access unit pass both by: each unit sees
-    what the other has written only after a reset, which empties the caches.
+    What the execute unit writes goes through L1 and waits in a buffer of ``WRITTEN_LINES`` lines
+    for what it writes to the same words later. Stores of the access unit pass both by: each unit
+    sees what the other has written only after a reset, which empties the caches.
 
     Parameters: ``config``; ``window`` of main memory.
 
