@@ -194,7 +194,7 @@ class Merge:
 
     positions
         where each fiber has the coordinate, as index of its array; where it has not, the position
-        of its next larger one, or its upper bound.
+        of its next larger one, or its upper bound, or of an empty fiber its lower bound.
     present
         of a union: whether each has it, bool; of an intersection empty.
 

@@ -134,11 +134,6 @@ class ExpressionReader:
                     node,
                     f"{self._text.spelled(node)}: slices must be fibers of intersect or union",
                 )
-            value = self.literal(index)
-            if isinstance(value, int) and value < 0:
-                self._text.refuse(
-                    index, f"index {value}: must be at least 0; none counts from the end"
-                )
         return array, tuple(self.read_as(index, INT32, "an index") for index in indices)
 
     def array(self, node: ast.expr) -> Array:

@@ -202,6 +202,11 @@ class _Verifier:
         for index in indices:
             self._expression(index, known)
             self._require_type(index, INT32, "an index")
+            if isinstance(index, Constant) and index.value < 0:
+                refuse(
+                    index.place,
+                    f"index {index.value}: must be at least 0; none counts from the end",
+                )
 
     def _require_type(self, value: Expression, type: ScalarType, what: str) -> None:
         if value.type != type:
