@@ -1,0 +1,351 @@
+"""Loop nests as Python functions that numba compiles.
+
+Integers of all types are int64 within their type's range, wrapped after every operation that may
+leave it; no two of them make more than 64 bits, of which the lower ones are right. Every operation
+stands in a statement of its own, and what may fail is tested before: the function then notes what
+it found and returns the number of the ``Trap``. It returns -1 when all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sw.workloads.loops.nest import (
+    COMPARISONS,
+    LOGICAL,
+    SHIFTS,
+    Assign,
+    AugmentedStore,
+    Binary,
+    Cast,
+    Constant,
+    Expression,
+    Fiber,
+    For,
+    If,
+    Load,
+    Merge,
+    MergeKind,
+    Nest,
+    Select,
+    Statement,
+    Store,
+    Unary,
+    Variable,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
+
+NOTES = 3
+"""Numbers that a trap notes, at most."""
+
+
+@dataclass(frozen=True)
+class Trap:
+    """``text`` has places for the numbers that the function noted."""
+
+    place: Place
+    text: str
+
+
+class LoopCode:
+    """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [NOTES].
+
+    source, names
+        its text, and what that refers to.
+    traps
+        what may go wrong.
+    """
+
+    def __init__(self, nest: Nest) -> None:
+        self.traps: list[Trap] = []
+        self.names: dict[str, Any] = {"np": np, "NAN": np.float32(np.nan)}
+        self._nest = nest
+        self._lines: list[str] = []
+        self._depth = 0
+        self._count = 0
+        parameters = [size.name for size in nest.sizes] + [*nest.scalars, *nest.arrays]
+        self._line(f"def run({', '.join(map(_name, parameters))}, notes):")
+        with self._indented():
+            for name, array in nest.arrays.items():
+                for axis in range(len(array.shape)):
+                    self._line(f"{_length(name, axis)} = {_name(name)}.shape[{axis}]")
+            self._block(nest.body)
+            self._line("return -1")
+        self.source = "\n".join(self._lines) + "\n"
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def _indented(self) -> Any:
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def _new(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def _value(self, text: str) -> str:
+        """A name for what a text computes."""
+        name = self._new()
+        self._line(f"{name} = {text}")
+        return name
+
+    def _trap(self, condition: str, place: Place, text: str, *notes: str) -> None:
+        """Stops the function if the condition holds."""
+        self._line(f"if {condition}:")
+        with self._indented():
+            for at, note in enumerate(notes):
+                self._line(f"notes[{at}] = {note}")
+            self._line(f"return {len(self.traps)}")
+        self.traps.append(Trap(place, text))
+
+    def _block(self, body: Iterable[Statement]) -> None:
+        """Inside an indentation."""
+        before = len(self._lines)
+        for statement in body:
+            self._statement(statement)
+        if len(self._lines) == before:
+            self._line("pass")
+
+    def _statement(self, statement: Statement) -> None:
+        match statement:
+            case For(variable, lower, upper, step, body):
+                bounds = f"{self._expression(lower)}, {self._expression(upper)}, {step}"
+                self._line(f"for {_name(variable)} in range({bounds}):")
+                with self._indented():
+                    self._block(body)
+            case Merge():
+                self._merge(statement)
+            case Store(array, indices, value, place):
+                stored = self._expression(value)
+                self._line(f"{self._element(array, indices, place)} = {stored}")
+            case AugmentedStore(operator, array, indices, value, place):
+                element = self._element(array, indices, place)
+                type = self._nest.arrays[array].type
+                left = self._load(element, type)
+                right = self._expression(value)
+                self._line(f"{element} = {self._binary(operator, left, right, type, value, place)}")
+            case Assign(name, value):
+                self._line(f"{_name(name)} = {self._expression(value)}")
+            case If(condition, then, otherwise):
+                self._line(f"if {self._expression(condition)}:")
+                with self._indented():
+                    self._block(then)
+                self._line("else:")
+                with self._indented():
+                    self._block(otherwise)
+
+    def _merge(self, loop: Merge) -> None:
+        # Names of their own: the body may assign to what the bounds are made of.
+        bounds = [
+            (self._value(self._expression(fiber.lower)), self._value(self._expression(fiber.upper)))
+            for fiber in loop.fibers
+        ]
+        for fiber, (lower, upper) in zip(loop.fibers, bounds, strict=True):
+            self._check_fiber(fiber, lower, upper)
+        at = [self._value(lower) for lower, _ in bounds]
+        left, right = (f"{at[number]} < {bounds[number][1]}" for number in range(2))
+        joined = "and" if loop.kind == MergeKind.INTERSECT else "or"
+        has, coordinate = [self._new(), self._new()], [self._new(), self._new()]
+        self._line(f"while {left} {joined} {right}:")
+        with self._indented():
+            for number, (fiber, condition) in enumerate(
+                zip(loop.fibers, (left, right), strict=True)
+            ):
+                # Past every coordinate where the fiber has ended.
+                self._line(f"{coordinate[number]} = 1 << 32")
+                self._line(f"if {condition}:")
+                with self._indented():
+                    element = f"{_name(fiber.array)}[{at[number]}]"
+                    self._line(f"{coordinate[number]} = np.int64({element})")
+            self._line(f"{has[0]} = {coordinate[0]} <= {coordinate[1]}")
+            self._line(f"{has[1]} = {coordinate[1]} <= {coordinate[0]}")
+            both = "True" if loop.kind == MergeKind.UNION else f"{has[0]} and {has[1]}"
+            self._line(f"if {both}:")
+            with self._indented():
+                lesser = f"{coordinate[0]} if {has[0]} else {coordinate[1]}"
+                self._line(f"{_name(loop.coordinate)} = {lesser}")
+                for name, source in zip(loop.positions, at, strict=True):
+                    self._line(f"{_name(name)} = {source}")
+                for name, source in zip(loop.present, has, strict=False):
+                    self._line(f"{_name(name)} = {source}")
+                self._block(loop.body)
+            for source, condition in zip(at, has, strict=True):
+                self._line(f"if {condition}:")
+                with self._indented():
+                    self._line(f"{source} += 1")
+
+    def _check_fiber(self, fiber: Fiber, lower: str, upper: str) -> None:
+        length = _length(fiber.array, 0)
+        self._trap(
+            f"{lower} < {upper} and ({lower} < 0 or {upper} > {length})",
+            fiber.place,
+            f"{fiber.array}[{{}}:{{}}]: must lie within its {{}} elements",
+            lower,
+            upper,
+            length,
+        )
+        at = self._new()
+        self._line(f"for {at} in range({lower} + 1, {upper}):")
+        with self._indented():
+            self._trap(
+                f"{_name(fiber.array)}[{at}] <= {_name(fiber.array)}[{at} - 1]",
+                fiber.place,
+                f"{fiber.array}[{{}}] = {{}}: must be more than {{}}, the coordinate before it",
+                at,
+                f"{_name(fiber.array)}[{at}]",
+                f"{_name(fiber.array)}[{at} - 1]",
+            )
+
+    def _element(self, array: str, indices: Iterable[Expression], place: Place) -> str:
+        values = [self._expression(index) for index in indices]
+        for axis, value in enumerate(values):
+            length = _length(array, axis)
+            self._trap(
+                f"{value} < 0 or {value} >= {length}",
+                place,
+                f"{array}: index {{}} in dimension {axis}: must be at least 0 and less than {{}}",
+                value,
+                length,
+            )
+        return f"{_name(array)}[{', '.join(values)}]"
+
+    def _load(self, element: str, type: ScalarType) -> str:
+        return self._value(f"np.int64({element})" if type.is_integer else element)
+
+    def _expression(self, expression: Expression) -> str:
+        match expression:
+            case Constant(value, type):
+                if type != FLOAT32:
+                    return repr(value)
+                name = f"c{len(self.names)}"
+                self.names[name] = np.float32(value)
+                return name
+            case Variable(name):
+                return _name(name)
+            case Load(array, indices, type, place):
+                return self._load(self._element(array, indices, place), type)
+            case Unary(operator, operand):
+                return self._unary(operator, self._expression(operand), operand.type)
+            case Binary(operator, left, right) if operator in LOGICAL:
+                name = self._value(self._expression(left))
+                self._line(f"if {'' if operator == 'and' else 'not '}{name}:")
+                with self._indented():
+                    self._line(f"{name} = {self._expression(right)}")
+                return name
+            case Binary(operator, left, right, place):
+                first, second = self._expression(left), self._expression(right)
+                return self._binary(operator, first, second, left.type, right, place)
+            case Select(condition, chosen, other):
+                name = self._new()
+                self._line(f"if {self._expression(condition)}:")
+                with self._indented():
+                    self._line(f"{name} = {self._expression(chosen)}")
+                self._line("else:")
+                with self._indented():
+                    self._line(f"{name} = {self._expression(other)}")
+                return name
+            case Cast(type, operand, place):
+                return self._cast(self._expression(operand), operand.type, type, place)
+        raise TypeError(expression)
+
+    def _unary(self, operator: str, operand: str, type: ScalarType) -> str:
+        text = {
+            "-": f"-{operand}",
+            "not": f"not {operand}",
+            "abs": f"abs({operand})",
+            "sqrt": f"np.sqrt({operand})",
+        }
+        return self._rounded(text[operator], type)
+
+    def _binary(
+        self,
+        operator: str,
+        left: str,
+        right: str,
+        type: ScalarType,
+        second: Expression,
+        place: Place,
+    ) -> str:
+        """Of operands whose values have names; ``second`` is the right one."""
+        if operator in ("min", "max"):
+            return self._extreme(operator, left, right, type)
+        if operator in COMPARISONS:
+            return self._value(f"{left} {operator} {right}")
+        if operator in ("//", "%"):
+            self._trap(f"{right} == 0", place, f"{{}} {_braced(operator)} 0: must not be 0", left)
+        if operator in SHIFTS:
+            self._trap(
+                f"{right} < 0 or {right} >= {type.bits}",
+                second.place,
+                f"shift by {{}}: must be at least 0 and less than {type.bits}",
+                right,
+            )
+        return self._rounded(f"{left} {operator} {right}", type)
+
+    def _extreme(self, operator: str, left: str, right: str, type: ScalarType) -> str:
+        sign = "<" if operator == "min" else ">"
+        if type.is_integer:
+            return self._value(f"{left} if {left} {sign} {right} else {right}")
+        name = self._new()
+        # Zeroes are equal: the one with the sign is the less.
+        signed, plain = (left, right) if operator == "min" else (right, left)
+        for head, value in (
+            (f"if {left} {sign} {right}:", left),
+            (f"elif {right} {sign} {left}:", right),
+            (f"elif {left} == {right}:", f"{signed} if np.signbit({left}) else {plain}"),
+            ("else:", "NAN"),
+        ):
+            self._line(head)
+            with self._indented():
+                self._line(f"{name} = {value}")
+        return name
+
+    def _cast(self, operand: str, given: ScalarType, wanted: ScalarType, place: Place) -> str:
+        if given == FLOAT32 and wanted == FLOAT32:
+            return operand
+        if wanted == FLOAT32:
+            return self._value(f"np.float32({operand})")
+        if given != FLOAT32:
+            return self._rounded(operand, wanted)
+        wide = self._value(f"np.float64({operand})")
+        self._trap(
+            f"not ({wanted.least - 1}.0 < {wide} < {wanted.most + 1}.0)",
+            place,
+            f"float32 to {wanted}: must be a number from {wanted.least} to {wanted.most}",
+        )
+        return self._value(f"np.int64({wide})")
+
+    def _rounded(self, text: str, type: ScalarType) -> str:
+        """What a text computes, within its type."""
+        if type == FLOAT32:
+            name = self._value(text)
+            return self._value(f"{name} if {name} == {name} else NAN")
+        if type.is_integer:
+            mask = (1 << type.bits) - 1
+            if type.kind == "u":
+                return self._value(f"({text}) & {mask}")
+            half = 1 << type.bits - 1
+            return self._value(f"(({text}) + {half} & {mask}) - {half}")
+        return self._value(text)
+
+
+def _name(name: str) -> str:
+    """Apart from the function's own names."""
+    return f"v_{name}"
+
+
+def _length(array: str, axis: int) -> str:
+    return f"d{axis}_{array}"
+
+
+def _braced(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,200 @@
+"""Gives a nest its arrays, scalars and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.loops.nest import Array, Binary, Constant, Expression, Nest, Scalar, Variable
+from sw.workloads.loops.printer import print_expression
+from sw.workloads.loops.scalar_type import INT32, ScalarType
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """What one run of a nest works on.
+
+    sizes
+        by name.
+    scalars
+        by name, 0-dimensional arrays of the scalars' types.
+    arrays
+        by name, C-contiguous and of the arrays' types; they may be the caller's own.
+    """
+
+    sizes: dict[str, int]
+    scalars: dict[str, np.ndarray]
+    arrays: dict[str, np.ndarray]
+
+
+def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None = None) -> Binding:
+    """Values of parameters by name: arrays, or what ``numpy.asarray`` makes arrays of.
+
+    Whole numbers of any type are taken where the parameter's type holds them. Sizes follow from
+    the shapes of arrays, in the order of parameters, or are given. An array that the nest writes
+    and that is not given starts as zeros. Raises ``WorkloadError`` naming the parameter.
+    """
+    for name in values:
+        if name not in nest.arrays and name not in nest.scalars:
+            raise WorkloadError(
+                f"{name}: is no parameter of {nest.name}: must be of "
+                f"{', '.join(each.name for each in nest.parameters)}"
+            )
+    given = {
+        each.name: _typed(each, values[each.name])
+        for each in nest.parameters
+        if each.name in values
+    }
+    for parameter in nest.parameters:
+        if parameter.name not in given and parameter.name not in nest.results:
+            raise WorkloadError(f"{parameter.name}: missing: must be given")
+    found = _Sizes(nest, sizes or {})
+    found.infer(given)
+    arrays = {
+        name: given[name] if name in given else found.zeros(array)
+        for name, array in nest.arrays.items()
+    }
+    return Binding(found.sizes, {name: given[name] for name in nest.scalars}, arrays)
+
+
+def dimension(size: Expression, sizes: Mapping[str, int]) -> int:
+    """A size in an array's shape, as a whole number of any magnitude."""
+    match size:
+        case Constant(value):
+            return int(value)
+        case Variable(name):
+            return sizes[name]
+        case Binary(operator, left, right):
+            first, second = dimension(left, sizes), dimension(right, sizes)
+            if operator == "+":
+                return first + second
+            return first - second if operator == "-" else first * second
+    raise TypeError(size)
+
+
+class _Sizes:
+    def __init__(self, nest: Nest, given: Mapping[str, int]) -> None:
+        self._nest = nest
+        self.sizes: dict[str, int] = {}
+        self._origins: dict[str, str] = {}
+        names = [size.name for size in nest.sizes]
+        for name, size in given.items():
+            if name not in names:
+                known = f"must be of {', '.join(names)}" if names else "it has none"
+                raise WorkloadError(f"{name}: is no size of {nest.name}: {known}")
+            self._set(name, int(size), "given")
+
+    def infer(self, given: Mapping[str, np.ndarray]) -> None:
+        """Sizes from shapes of arrays, and whether all shapes agree."""
+        arrays = [array for name, array in self._nest.arrays.items() if name in given]
+        for array in arrays:
+            if given[array.name].ndim != len(array.shape):
+                raise WorkloadError(
+                    f"{array.name}: is {list(given[array.name].shape)}: must be {_shape(array)}"
+                )
+        pairs = [
+            (array, size, length)
+            for array in arrays
+            for size, length in zip(array.shape, given[array.name].shape, strict=True)
+        ]
+        # A pass may make sizes known with which the next can solve others.
+        for _ in self._nest.sizes:
+            for array, size, length in pairs:
+                self._solve(array, size, length)
+        for name in (size.name for size in self._nest.sizes):
+            if name not in self.sizes:
+                raise WorkloadError(f"{name}: does not follow from the arrays: must be given")
+        for array in arrays:
+            self._require_shape(array, given[array.name].shape)
+
+    def zeros(self, array: Array) -> np.ndarray:
+        shape = tuple(dimension(size, self.sizes) for size in array.shape)
+        if min(shape) < 0:
+            raise WorkloadError(
+                f"{array.name}: {_shape(array)} is {list(shape)}: must be at least 0"
+                f"{self._given_sizes(array)}"
+            )
+        return np.zeros(shape, array.type.dtype)
+
+    def _set(self, name: str, size: int, origin: str) -> None:
+        if not 0 <= size <= INT32.most:
+            raise WorkloadError(f"{name} = {size}, {origin}: must be from 0 to {INT32.most}")
+        self.sizes[name], self._origins[name] = size, origin
+
+    def _solve(self, array: Array, size: Expression, length: int) -> None:
+        """Where ``size`` = ``length`` has one unknown in it, linearly."""
+        unknown = sorted(_names(size) - self.sizes.keys())
+        if len(unknown) != 1:
+            return
+        at = [dimension(size, {**self.sizes, unknown[0]: value}) for value in range(3)]
+        slope = at[1] - at[0]
+        if slope and at[2] - at[1] == slope:
+            value, rest = divmod(length - at[0], slope)
+            if rest == 0:
+                self._set(unknown[0], value, f"as {array.name} has it")
+                return
+            raise WorkloadError(
+                f"{array.name}: {print_expression(size)} is {length}: no whole number {unknown[0]} "
+                f"makes it so{self._given_sizes(array)}"
+            )
+
+    def _require_shape(self, array: Array, given: tuple[int, ...]) -> None:
+        shape = [dimension(size, self.sizes) for size in array.shape]
+        if shape != list(given):
+            raise WorkloadError(
+                f"{array.name}: is {list(given)}: must be {_shape(array)} = {shape}"
+                f"{self._given_sizes(array)}"
+            )
+
+    def _given_sizes(self, array: Array) -> str:
+        names = [size.name for size in self._nest.sizes if size.name in self.sizes]
+        used = [name for name in names if any(name in _names(size) for size in array.shape)]
+        if not used:
+            return ""
+        return ", with " + ", ".join(
+            f"{name} = {self.sizes[name]} ({self._origins[name]})" for name in used
+        )
+
+
+def _names(size: Expression) -> set[str]:
+    match size:
+        case Variable(name):
+            return {name}
+        case Binary(_, left, right):
+            return _names(left) | _names(right)
+    return set()
+
+
+def _shape(array: Array) -> str:
+    return f"[{', '.join(map(print_expression, array.shape))}]"
+
+
+def _typed(parameter: Array | Scalar, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    name, type = parameter.name, parameter.type
+    if isinstance(parameter, Scalar) and array.ndim:
+        raise WorkloadError(f"{name}: is {list(array.shape)}: must be one {type}")
+    if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32)  # Python's own numbers
+    if array.dtype.kind in "iu" and type.is_integer:
+        _require_held(name, array, type)
+    elif not np.can_cast(array.dtype, type.dtype, "safe"):
+        raise WorkloadError(f"{name}: is {array.dtype}: must be {type}")
+    return np.ascontiguousarray(array, type.dtype).reshape(array.shape)
+
+
+def _require_held(name: str, array: np.ndarray, type: ScalarType) -> None:
+    if np.can_cast(array.dtype, type.dtype, "safe"):
+        return
+    outside = (array < type.least) | (array > type.most)
+    if outside.any():
+        at = np.unravel_index(int(np.argmax(outside)), array.shape)
+        place = f"[{', '.join(map(str, at))}]" if at else ""
+        raise WorkloadError(
+            f"{name}{place} = {array[at]}: must be in {type}, from {type.least} to {type.most}"
+        )

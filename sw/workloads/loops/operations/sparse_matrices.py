@@ -1,0 +1,68 @@
+"""Products and sums of two sparse matrices by merging their fibers; results dense, from zeros."""
+
+from sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
+
+rows, columns, lefts, rights = sizes("rows", "columns", "lefts", "rights")
+
+
+@nest
+def matrix_elementwise_product(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[rows + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    out: float32[rows, columns],
+):
+    """Of compressed rows. The number of columns is the result's, or is given."""
+    for i in range(rows):
+        for j, (p, q) in intersect(
+            left[left_offsets[i] : left_offsets[i + 1]],
+            right[right_offsets[i] : right_offsets[i + 1]],
+        ):
+            out[i, j] = left_values[p] * right_values[q]
+
+
+@nest
+def matrix_sum(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[rows + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    out: float32[rows, columns],
+):
+    """Of compressed rows. The number of columns is the result's, or is given."""
+    for i in range(rows):
+        for j, (p, q), (in_left, in_right) in union(
+            left[left_offsets[i] : left_offsets[i + 1]],
+            right[right_offsets[i] : right_offsets[i + 1]],
+        ):
+            if in_left and in_right:
+                out[i, j] = left_values[p] + right_values[q]
+            else:
+                out[i, j] = left_values[p] if in_left else right_values[q]
+
+
+@nest
+def matrix_product(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[columns + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    out: float32[rows, columns],
+):
+    """Of compressed rows and compressed columns."""
+    for i in range(rows):
+        for j in range(columns):
+            total = 0.0
+            for _k, (p, q) in intersect(
+                left[left_offsets[i] : left_offsets[i + 1]],
+                right[right_offsets[j] : right_offsets[j + 1]],
+            ):
+                total += left_values[p] * right_values[q]
+            out[i, j] = total

@@ -1,0 +1,272 @@
+"""Reads expressions of the Python notation.
+
+Operands of different types take the smallest type that holds both; whole numbers in the text take
+the type of the other operand. Whatever loses values must be written: ``float32(n)``, ``int8(x)``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import reduce
+
+import numpy as np
+
+from sw.workloads.loops.nest import (
+    COMPARISONS,
+    SHIFTS,
+    Array,
+    Binary,
+    BinaryOperator,
+    Cast,
+    Constant,
+    Expression,
+    Load,
+    Select,
+    Unary,
+    UnaryOperator,
+    Variable,
+)
+from sw.workloads.loops.python_text import PythonText
+from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType, common
+
+OPERATORS: dict[type[ast.AST], BinaryOperator] = {
+    ast.Add: BinaryOperator.ADD,
+    ast.Sub: BinaryOperator.SUBTRACT,
+    ast.Mult: BinaryOperator.MULTIPLY,
+    ast.Div: BinaryOperator.DIVIDE,
+    ast.FloorDiv: BinaryOperator.FLOOR_DIVIDE,
+    ast.Mod: BinaryOperator.REMAINDER,
+    ast.LShift: BinaryOperator.SHIFT_LEFT,
+    ast.RShift: BinaryOperator.SHIFT_RIGHT,
+}
+_COMPARISONS: dict[type[ast.AST], BinaryOperator] = {
+    ast.Lt: BinaryOperator.LESS,
+    ast.LtE: BinaryOperator.LESS_EQUAL,
+    ast.Gt: BinaryOperator.GREATER,
+    ast.GtE: BinaryOperator.GREATER_EQUAL,
+    ast.Eq: BinaryOperator.EQUAL,
+    ast.NotEq: BinaryOperator.NOT_EQUAL,
+}
+_CALLS = "abs, min, max, sqrt and the types"
+
+
+class ExpressionReader:
+    """Of one function.
+
+    arrays, types
+        what is defined: arrays, and the types of all else, by name; the caller adds to it.
+    constants
+        numbers that the module gives names.
+    """
+
+    def __init__(self, text: PythonText, constants: dict[str, int | float]) -> None:
+        self._text = text
+        self._constants = constants
+        self.arrays: dict[str, Array] = {}
+        self.types: dict[str, ScalarType] = {}
+
+    def read(self, node: ast.expr) -> Expression:
+        """Raises ``WorkloadError`` for what the notation lacks."""
+        value = self.literal(node)
+        if value is not None:
+            return self._constant(node, value, INT32 if isinstance(value, int) else FLOAT32)
+        match node:
+            case ast.Constant(bool() as truth):
+                return Constant(truth, BOOL, self._text.place(node))
+            case ast.Name():
+                return self._variable(node)
+            case ast.Subscript():
+                array, indices = self.element(node)
+                return Load(array.name, indices, array.type, self._text.place(node))
+            case ast.UnaryOp(op, operand):
+                return self._unary(node, op, operand)
+            case ast.BinOp(left, op, right):
+                return self._binary(node, op, left, right)
+            case ast.Compare(left, [op], [right]):
+                if type(op) not in _COMPARISONS:
+                    self._text.refuse(
+                        node,
+                        f"{self._text.spelled(node)}: must compare by {_listed(COMPARISONS)}",
+                    )
+                return self._pair(node, _COMPARISONS[type(op)], left, right)
+            case ast.Compare():
+                self._text.refuse(
+                    node,
+                    f"{self._text.spelled(node)}: comparisons must not be chained: must be joined "
+                    "by and",
+                )
+            case ast.BoolOp(op, values):
+                operator = BinaryOperator.AND if isinstance(op, ast.And) else BinaryOperator.OR
+                place = self._text.place(node)
+                parts = map(self.read, values)
+                return reduce(lambda left, right: Binary(operator, left, right, place), parts)
+            case ast.IfExp(test, body, orelse):
+                condition = self.read(test)
+                chosen, other = self._common(node, "chosen from {} and {}", body, orelse)
+                return Select(condition, chosen, other, self._text.place(node))
+            case ast.Call():
+                return self._call(node)
+        self._text.refuse(
+            node,
+            f"{self._text.spelled(node)}: must be numbers, names, array elements, arithmetic, "
+            f"comparisons or calls of {_CALLS}",
+        )
+
+    def read_as(self, node: ast.expr, wanted: ScalarType, what: str) -> Expression:
+        """As ``read``, converted to the type ``wanted`` if that holds every value; ``what`` says
+        what must be of this type."""
+        found = self._converted(node, self.read(node), wanted)
+        if found is None:
+            self._text.refuse(
+                node,
+                f"{self._text.spelled(node)} is {self.read(node).type}: {what} must be {wanted}",
+            )
+        return found
+
+    def element(self, node: ast.Subscript) -> tuple[Array, tuple[Expression, ...]]:
+        """An array and indices."""
+        array = self.array(node.value)
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for index in indices:
+            if isinstance(index, ast.Slice):
+                self._text.refuse(
+                    node,
+                    f"{self._text.spelled(node)}: slices must be fibers of intersect or union",
+                )
+        return array, tuple(self.read_as(index, INT32, "an index") for index in indices)
+
+    def array(self, node: ast.expr) -> Array:
+        if isinstance(node, ast.Name) and node.id in self.arrays:
+            return self.arrays[node.id]
+        self._text.refuse(node, f"{self._text.spelled(node)} is not an array of the function")
+
+    def literal(self, node: ast.expr) -> int | float | None:
+        """The number that a node spells, if it is one."""
+        match node:
+            case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+                return value
+            case ast.Name(name) if name in self._constants and name not in self.types:
+                return self._constants[name]
+            case ast.Name("inf"):
+                return float("inf")
+            case ast.UnaryOp(ast.USub(), operand):
+                magnitude = self.literal(operand)
+                return None if magnitude is None else -magnitude
+        return None
+
+    def _constant(self, node: ast.expr, value: int | float, type: ScalarType) -> Constant:
+        place = self._text.place(node)
+        if type.is_integer:
+            if not type.least <= value <= type.most:
+                self._text.refuse(
+                    node, f"{value} is not in {type}: must be from {type.least} to {type.most}"
+                )
+            return Constant(value, type, place)
+        with np.errstate(over="ignore"):
+            rounded = float(np.float32(value))
+        if np.isinf(rounded) and rounded != value:
+            self._text.refuse(node, f"{value} is beyond float32: must be at most 3.4028235e+38")
+        return Constant(rounded, FLOAT32, place)
+
+    def _variable(self, node: ast.Name) -> Variable:
+        if node.id in self.arrays:
+            self._text.refuse(node, f"{node.id} is an array: must have indices")
+        if node.id not in self.types:
+            self._text.refuse(node, f"{node.id} is not defined")
+        return Variable(node.id, self.types[node.id], self._text.place(node))
+
+    def _unary(self, node: ast.expr, op: ast.unaryop, operand: ast.expr) -> Expression:
+        place = self._text.place(node)
+        if isinstance(op, ast.USub):
+            return Unary(UnaryOperator.NEGATE, self.read(operand), place)
+        if isinstance(op, ast.Not):
+            return Unary(UnaryOperator.NOT, self.read(operand), place)
+        self._text.refuse(node, f"{self._text.spelled(node)}: signs must be - or not")
+
+    def _binary(
+        self, node: ast.expr, op: ast.operator, left: ast.expr, right: ast.expr
+    ) -> Expression:
+        if type(op) not in OPERATORS:
+            self._text.refuse(
+                node,
+                f"{self._text.spelled(node)}: arithmetic must be {_listed(OPERATORS.values())}",
+            )
+        operator = OPERATORS[type(op)]
+        if operator in SHIFTS:
+            value = self.read(left)
+            return Binary(operator, value, self.count(right, value.type), self._text.place(node))
+        return self._pair(node, operator, left, right)
+
+    def count(self, node: ast.expr, shifted: ScalarType) -> Expression:
+        """How far something is shifted; a number takes the type of what is."""
+        value = self.literal(node)
+        if isinstance(value, int) and shifted.is_integer:
+            return self._constant(node, value, shifted)
+        return self.read(node)
+
+    def _pair(
+        self, node: ast.expr, operator: BinaryOperator, left: ast.expr, right: ast.expr
+    ) -> Expression:
+        operands = self._common(node, f"{{}} {operator} {{}}", left, right)
+        return Binary(operator, *operands, self._text.place(node))
+
+    def _common(
+        self, node: ast.expr, form: str, left: ast.expr, right: ast.expr
+    ) -> tuple[Expression, Expression]:
+        """Both in one type; ``form`` shows two types that have none."""
+        first, second = self.read(left), self.read(right)
+        if self.literal(left) is not None and self.literal(right) is None:
+            wanted: ScalarType | None = second.type
+        elif self.literal(right) is not None and self.literal(left) is None:
+            wanted = first.type
+        elif self.literal(right) is not None and FLOAT32 in (first.type, second.type):
+            wanted = FLOAT32
+        else:
+            wanted = common(first.type, second.type)
+        if wanted is not None:
+            found = self._converted(left, first, wanted), self._converted(right, second, wanted)
+            if found[0] is not None and found[1] is not None:
+                return found[0], found[1]
+        given = form.format(first.type, second.type)
+        self._text.refuse(node, f"{given}: must be of one type: convert as in float32(n)")
+
+    def _converted(
+        self, node: ast.expr, expression: Expression, wanted: ScalarType
+    ) -> Expression | None:
+        """``None`` where the conversion must be written."""
+        value = self.literal(node)
+        if value is not None and (isinstance(value, int) or wanted == FLOAT32):
+            return self._constant(node, value, wanted) if wanted.is_number else None
+        if expression.type == wanted:
+            return expression
+        if not wanted.holds(expression.type):
+            return None
+        return Cast(wanted, expression, expression.place)
+
+    def _call(self, node: ast.Call) -> Expression:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        place = self._text.place(node)
+        if name is None or name not in ("abs", "sqrt", "min", "max", *BY_NAME) or name == "bool":
+            self._text.refuse(
+                node, f"call of {self._text.spelled(node.func)}: only {_CALLS} may be called"
+            )
+        count = 2 if name in ("min", "max") else 1
+        if len(node.args) != count or node.keywords:
+            wanted = "two values" if count == 2 else "one value"
+            self._text.refuse(node, f"{self._text.spelled(node)}: {name} takes {wanted}")
+        if name in BY_NAME:
+            return self._cast(node.args[0], BY_NAME[name], node)
+        if name in ("min", "max"):
+            return self._pair(node, BinaryOperator(name), *node.args)
+        return Unary(UnaryOperator(name), self.read(node.args[0]), place)
+
+    def _cast(self, operand: ast.expr, type: ScalarType, node: ast.expr) -> Expression:
+        value = self.literal(operand)
+        if isinstance(value, int) or (value is not None and type == FLOAT32):
+            return self._constant(operand, value, type)
+        return Cast(type, self.read(operand), self._text.place(node))
+
+
+def _listed(words: Iterable[str]) -> str:
+    return " ".join(sorted(words))

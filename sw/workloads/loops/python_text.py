@@ -1,0 +1,45 @@
+"""Python's syntax trees with places."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import NoReturn
+
+from hw.lib.errors import WorkloadError, damaged_as, short
+from sw.workloads.loops.place import Place
+
+
+class PythonText:
+    """A module's text, called ``file`` in error texts; ``tree`` is its syntax tree.
+
+    Raises ``WorkloadError`` where the text is not Python.
+    """
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text, self._file = text, file
+        self._lines = text.splitlines()
+        try:
+            with damaged_as(WorkloadError, file), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.tree = ast.parse(text)
+        except WorkloadError as error:
+            cause = error.__cause__
+            if isinstance(cause, SyntaxError):
+                raise WorkloadError(str(error)) from None
+            raise
+
+    def place(self, node: ast.AST) -> Place:
+        """Of a node that has one."""
+        line: int = getattr(node, "lineno", 1)
+        octets: int = getattr(node, "col_offset", 0)  # of UTF-8
+        before = self._lines[line - 1].encode()[:octets].decode(errors="replace")
+        return Place(self._file, line, len(before) + 1)
+
+    def spelled(self, node: ast.AST) -> str:
+        """The node as the text has it, cut where it is long."""
+        return short(" ".join((ast.get_source_segment(self._text, node) or "").split()))
+
+    def refuse(self, node: ast.AST, text: str) -> NoReturn:
+        """Raises ``WorkloadError`` with the node's place."""
+        raise WorkloadError(f"{self.place(node)}: {text}")
