@@ -56,15 +56,18 @@ class Trap:
 class LoopCode:
     """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [NOTES].
 
+    ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included.
+
     source, names
         its text, and what that refers to.
     traps
         what may go wrong.
     """
 
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, real: type[np.floating[Any]] = np.float32) -> None:
         self.traps: list[Trap] = []
-        self.names: dict[str, Any] = {"np": np, "NAN": np.float32(np.nan)}
+        self.names: dict[str, Any] = {"np": np, "NAN": real(np.nan)}
+        self._real = real
         self._nest = nest
         self._lines: list[str] = []
         self._depth = 0
@@ -227,7 +230,7 @@ class LoopCode:
                 if type != FLOAT32:
                     return repr(value)
                 name = f"c{len(self.names)}"
-                self.names[name] = np.float32(value)
+                self.names[name] = self._real(value)
                 return name
             case Variable(name):
                 return _name(name)
@@ -313,7 +316,7 @@ class LoopCode:
         if given == FLOAT32 and wanted == FLOAT32:
             return operand
         if wanted == FLOAT32:
-            return self._value(f"np.float32({operand})")
+            return self._value(f"np.{self._real.__name__}({operand})")
         if given != FLOAT32:
             return self._rounded(operand, wanted)
         wide = self._value(f"np.float64({operand})")

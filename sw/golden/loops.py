@@ -28,7 +28,6 @@ class GoldenLoops:
     def __init__(self, nest: Nest) -> None:
         verify(nest)
         self._nest = nest
-        self._code = LoopCode(nest)
 
     def run(self, binding: Binding) -> dict[str, np.ndarray]:
         """The arrays that the nest writes, by name; those given are left as they are.
@@ -36,31 +35,53 @@ class GoldenLoops:
         Raises ``WorkloadError``, "file:line:column: …", for the first access outside an array,
         division by zero or other error of the IR.
         """
+        return self._results(self._exact, binding)
+
+    def reference(self, binding: Binding) -> dict[str, np.ndarray]:
+        """As ``run``, with float64 in place of float32."""
+        return self._results(self._wide, binding)
+
+    @cached_property
+    def _exact(self) -> _Function:
+        return _Function(LoopCode(self._nest), np.dtype(np.float32))
+
+    @cached_property
+    def _wide(self) -> _Function:
+        return _Function(LoopCode(self._nest, np.float64), np.dtype(np.float64))
+
+    def _results(self, function: _Function, binding: Binding) -> dict[str, np.ndarray]:
         nest = self._nest
-        arrays = dict(binding.arrays)
+        arrays = {name: function.real(array) for name, array in binding.arrays.items()}
         for name in nest.results:
             arrays[name] = arrays[name].copy()
-        scalars = [_scalar(value) for value in binding.scalars.values()]
+        scalars = [function.scalar(value) for value in binding.scalars.values()]
         sizes = [binding.sizes[size.name] for size in nest.sizes]
-        notes = np.zeros(NOTES, np.int64)
-        with np.errstate(all="ignore"):
-            trap = self._function(*sizes, *scalars, *arrays.values(), notes)
-        if trap >= 0:
-            found = self._code.traps[trap]
-            raise WorkloadError(f"{found.place}: {found.text.format(*notes)}")
+        function.run(*sizes, *scalars, *arrays.values())
         return {name: arrays[name] for name in nest.results}
 
-    @cached_property
-    def _function(self) -> Callable[..., int]:
-        return njit(error_model="numpy", nogil=True)(self._python)
 
-    @cached_property
-    def _python(self) -> Callable[..., int]:
-        names = dict(self._code.names)
-        exec(compile(self._code.source, f"<{self._nest.name}>", "exec"), names)
-        return names["run"]
+class _Function:
+    """A nest's code, compiled, with ``type`` for float32."""
 
+    def __init__(self, code: LoopCode, type: np.dtype) -> None:
+        names = dict(code.names)
+        exec(compile(code.source, "<nest>", "exec"), names)
+        self._function: Callable[..., int] = njit(error_model="numpy", nogil=True)(names["run"])
+        self._traps = code.traps
+        self._type = type
 
-def _scalar(value: np.ndarray) -> object:
-    """As the function takes it: float32, or any integer as int64."""
-    return value[()] if value.dtype == np.float32 else np.int64(value)
+    def real(self, array: np.ndarray) -> np.ndarray:
+        return array.astype(self._type, copy=False) if array.dtype == np.float32 else array
+
+    def scalar(self, value: np.ndarray) -> object:
+        """As the function takes it: a float, or any integer as int64."""
+        return self.real(value)[()] if value.dtype == np.float32 else np.int64(value)
+
+    def run(self, *arguments: object) -> None:
+        """Raises ``WorkloadError`` for the first trap."""
+        notes = np.zeros(NOTES, np.int64)
+        with np.errstate(all="ignore"):
+            trap = self._function(*arguments, notes)
+        if trap >= 0:
+            found = self._traps[trap]
+            raise WorkloadError(f"{found.place}: {found.text.format(*notes)}")

@@ -46,7 +46,6 @@ from sw.workloads.loops.operations.sparse_vectors import (
 )
 from sw.workloads.loops.operations.spmm import spmm_coo, spmm_csr
 
-
 golden = cache(GoldenLoops)
 """Compiled once."""
 

@@ -14,6 +14,7 @@ from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
 from tests.support.loop_interpreter import Stopped, interpret
 from tests.support.loop_nests import RandomNest, random_values
 
@@ -59,3 +60,21 @@ def test_random_nests(seed: int) -> None:
 def test_many_random_nests(seed: int) -> None:
     random = Random(seed)
     check(RandomNest(random).nest(6), random_values(random))
+
+
+def test_the_reference_rounds_to_float64():
+    nest = embedding_bag_mean
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((8, 3)).astype(np.float32)
+    values = {
+        "table": table,
+        "indices": np.array([1, 2, 7, 7, 0], np.int32),
+        "offsets": np.array([0, 3, 3, 5], np.int32),
+    }
+    golden, binding = GoldenLoops(nest), bind(nest, values)
+    wide = table.astype(np.float64)
+    expected = [wide[[1, 2, 7]].mean(0), np.zeros(3), wide[[7, 0]].mean(0)]
+    found = golden.reference(binding)["out"]
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert (found.astype(np.float32) != golden.run(binding)["out"]).any()
