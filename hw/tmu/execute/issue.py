@@ -1,0 +1,152 @@
+"""When an instruction issues, and what it waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.tmu.execute.decoded import DECODED, Path
+from hw.tmu.execute.pending import NAMED, Pending
+from hw.tmu.execute_isa import Opcode
+
+
+class Issue(wiring.Component):
+    """Interlocks. Operands are read at issue, but for the vector register c of ``FMUL_ADD``, which
+    is read ``stages`` cycles later: so sums of products follow each other as sums do.
+
+    Members
+    -------
+    valid, instruction
+        in: the next instruction.
+    stops
+        in: nothing issues in this cycle.
+    has_data
+        in: of the data queue, as much as it takes.
+    slot_free, addend_comes
+        in: of the result bus: what it needs is free; its c comes soon enough.
+    has_room, has_tag
+        in: of loads and stores.
+    divided
+        in: the divider's instruction has ended.
+    compares, compared
+        in: the instruction before writes mask ``compared`` a cycle late.
+    scalar_ends, vector_ends
+        in: registers that can be read from the next cycle on.
+    issues
+        out.
+    addend
+        out: of ``NAMED``: the vector register to be read now for an earlier instruction.
+    waits_data, waits_memory, waits_registers
+        out: it does not issue, for want of words of the queue, else of loads' results or places
+        for requests, else of other results, units or cycles of the bus.
+    """
+
+    def __init__(self, stages: int) -> None:
+        self._stages = stages
+        pair = data.ArrayLayout(NAMED, 2)
+        super().__init__(
+            {
+                "valid": In(1),
+                "instruction": In(DECODED),
+                "stops": In(1),
+                "has_data": In(1),
+                "slot_free": In(1),
+                "addend_comes": In(1),
+                "has_room": In(1),
+                "has_tag": In(1),
+                "divided": In(1),
+                "compares": In(1),
+                "compared": In(2),
+                "scalar_ends": In(pair),
+                "vector_ends": In(pair),
+                "issues": Out(1),
+                "addend": Out(NAMED),
+                "waits_data": Out(1),
+                "waits_memory": Out(1),
+                "waits_registers": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        i = self.instruction
+        m.submodules.scalars = scalars = Pending(4)
+        m.submodules.vectors = vectors = Pending(4)
+        reads_late = Signal()
+        m.d.comb += [
+            reads_late.eq((i.opcode == Opcode.FMUL_ADD) & i.c.vector),
+            scalars.ends.eq(self.scalar_ends),
+            vectors.ends.eq(self.vector_ends),
+        ]
+        reads_c = i.c.vector & ~(reads_late & self.addend_comes)
+        for file, kind, writes, reads in (
+            (scalars, "scalar", i.writes_scalar | i.at_once, (i.a.scalar, i.b.scalar, i.c.scalar)),
+            (vectors, "vector", i.writes_vector, (i.a.vector, i.b.vector, reads_c)),
+        ):
+            begins = i[f"writes_{kind}"]
+            indices = (i.a.index, i.b.index, i.c.index, i.dst)
+            m.d.comb += [
+                file.begins.enable.eq(self.issues & begins),
+                file.begins.index.eq(i.dst),
+                file.is_load.eq(i.load),
+            ]
+            for place, (enable, index) in enumerate(zip((*reads, writes), indices, strict=True)):
+                m.d.comb += [
+                    file.asked[place].enable.eq(enable),
+                    file.asked[place].index.eq(index),
+                ]
+
+        divides = Signal()
+        with m.If(self.issues & i.divides):
+            m.d.sync += divides.eq(1)
+        with m.Elif(self.divided):
+            m.d.sync += divides.eq(0)
+
+        waits_queue, waits_memory, waits_others = Signal(), Signal(), Signal()
+        m.d.comb += [
+            waits_queue.eq(i.takes & ~self.has_data),
+            waits_memory.eq(
+                scalars.waits_memory
+                | vectors.waits_memory
+                | (i.memory & ~self.has_room)
+                | (i.load & ~self.has_tag)
+            ),
+            waits_others.eq(
+                (scalars.waits | vectors.waits)
+                | ~self.slot_free
+                | (i.divides & divides)
+                | (i.uses_mask & self.compares & (i.mask == self.compared))
+                | self._overtakes(m, reads_late)
+            ),
+        ]
+        waits = self.valid & ~self.stops
+        m.d.comb += [
+            self.issues.eq(waits & ~waits_queue & ~waits_memory & ~waits_others),
+            self.waits_data.eq(waits & waits_queue),
+            self.waits_memory.eq(waits & ~waits_queue & waits_memory),
+            self.waits_registers.eq(waits & ~waits_queue & ~waits_memory & waits_others),
+        ]
+        return m
+
+    def _overtakes(self, m: Module, reads_late: Signal) -> Any:
+        """Whether the instruction could write a register that an earlier one has yet to read.
+
+        Results of float units come too late for that.
+        """
+        i = self.instruction
+        # The one at place n is read in n cycles.
+        reads = [Signal(NAMED, name=f"addend_{n}") for n in range(self._stages)]
+        for read, following in zip(reads, reads[1:], strict=False):
+            m.d.sync += read.eq(following)
+        m.d.sync += [
+            reads[-1].enable.eq(self.issues & reads_late),
+            reads[-1].index.eq(i.c.index),
+        ]
+        m.d.comb += self.addend.eq(reads[0])
+        is_early = i.path.matches(Path.INTEGER, Path.NONE)
+        # Reads of the next cycle see what is written a cycle later, and no result is that early.
+        found = [read.enable & (read.index == i.dst) for read in reads[2:]]
+        return i.writes_vector & is_early & (Cat(found).any() if found else Const(0))
