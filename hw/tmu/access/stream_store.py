@@ -64,9 +64,9 @@ class StreamStore(wiring.Component):
         m = Module()
         write = self.write
         for lane in range(self._lanes):
-            phases = Array(Signal(name=f"phase_{lane}_{row}") for row in range(self._rows))
+            phases = Signal(self._rows, name=f"phases_{lane}")
             with m.If(write.lanes[lane]):
-                m.d.sync += phases[write.row].eq(write.phase)
+                m.d.sync += phases.bit_select(write.row, 1).eq(write.phase)
             for name, port in (("front", self.front), ("back", self.back)):
                 m.submodules[f"{name}_{lane}"] = ram = TwoPortRam(self._rows, 32)
                 m.d.comb += [
@@ -76,6 +76,6 @@ class StreamStore(wiring.Component):
                     ram.read_address.eq(port.row),
                     ram.read_enable.eq(port.enable),
                     port.data[lane].eq(ram.read_data),
-                    port.arrived[lane].eq(phases[port.row] == port.phase),
+                    port.arrived[lane].eq(Array(phases)[port.row] == port.phase),
                 ]
         return m

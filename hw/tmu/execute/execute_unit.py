@@ -59,8 +59,8 @@ class ExecuteUnit(wiring.Component):
         in: a stream of addresses of instructions.
     port
         out: a ``LanePort``.
-    halted
-        out: ``HALT`` is reached, and all is done.
+    ended, halted
+        out: ``HALT`` or a fault is reached: no more requests come; ``HALT``, and all is done.
     fault, fault_pc
         out: why, and where, a run ended otherwise.
     issued, issued_vector
@@ -93,6 +93,7 @@ class ExecuteUnit(wiring.Component):
                 "words": In(words),
                 "token": In(stream.Signature(unsigned(pc_bits))),
                 "port": Out(LanePort(self._address_bits, lanes, tag_bits)),
+                "ended": Out(1),
                 "halted": Out(1),
                 "fault": Out(Fault),
                 "fault_pc": Out(range(program_words + 1)),
@@ -123,7 +124,7 @@ class ExecuteUnit(wiring.Component):
         issued = issued_layout(self._program_words)
         second, third = Signal(issued), Signal(issued)
         has_second, has_third = Signal(), Signal()
-        self._ended = ended = Signal()
+        self._ended = ended = self.ended
         works = Signal()
         m.d.comb += works.eq(has_second & ~ended)
         m.d.sync += [

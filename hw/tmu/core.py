@@ -1,0 +1,242 @@
+"""A TMU core without its host port: units, queues, memory and control."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+
+from hw.lib.counters import Counters
+from hw.lib.fault_recorder import FaultRecorder, Rank
+from hw.lib.instanced import ResetInserter
+from hw.lib.machine import Core
+from hw.lib.memory import SharedMemory
+from hw.lib.watchdog import Watchdog
+from hw.tmu import access_isa
+from hw.tmu.access.access_unit import AccessUnit
+from hw.tmu.access_isa import Mode
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute.execute_unit import ExecuteUnit
+from hw.tmu.execute_isa import Fault
+from hw.tmu.memory.hierarchy import EVENTS, Hierarchy
+from hw.tmu.memory_map import (
+    EXECUTE_EVENTS,
+    QUEUE_EVENTS,
+    TOTALS,
+    WATCHDOG_CYCLES,
+    ErrorCause,
+    memory_map,
+)
+from hw.tmu.program_rows import ProgramRows
+from hw.tmu.queues.data_queue import DataQueue
+
+FLOAT_STAGES = 4
+"""Pipeline registers of float units."""
+
+COUNTER_BITS = 40
+TOTAL_BITS = 48
+
+_FAULTS = data.StructLayout(
+    {"index": 1, "stream": 16, "execute": Fault.as_shape(), "pc": 17, "stuck": 1}
+)
+
+
+class TmuCore(Core):
+    """An access unit ahead of an execute unit, on one memory. Source: Ember, figures 3 and 6.
+
+    A run begins with both units at the beginning of their programs, empty queues and caches. It
+    ends when the access unit has put all into the queues, and the execute unit has halted.
+
+    Members: as ``Core``, with ``memory_map(config)``.
+    """
+
+    def __init__(self, config: TmuConfig) -> None:
+        self._config = config
+        super().__init__(memory_map(config))
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        config = self._config
+        faults = FaultRecorder(_FAULTS, ErrorCause, _ranked)
+        happenings = (*EXECUTE_EVENTS, *QUEUE_EVENTS, *EVENTS)
+        events = Counters(len(happenings), COUNTER_BITS)
+        totals = [Signal(TOTAL_BITS, name=name) for name in TOTALS]
+        control = self.add_run_control(m, faults, events, totals)
+        m.submodules.watchdog = watchdog = Watchdog(WATCHDOG_CYCLES + config.latency)
+
+        # Units are reset before a run. Caches become empty behind one, so that the cycles that this
+        # takes are none of the next run's.
+        reset, was_busy = Signal(), Signal()
+        m.d.sync += was_busy.eq(control.busy)
+        m.d.comb += reset.eq(~control.busy & (control.begin | ~control.done))
+        access = AccessUnit(
+            config.layers,
+            config.lanes,
+            config.streams,
+            config.stream_words,
+            config.requests,
+            config.address_bits,
+            config.pc_bits,
+        )
+        execute = ExecuteUnit(
+            lanes=config.lanes,
+            program_words=config.program_words,
+            memory_words=config.memory_words,
+            loads=config.loads,
+            stages=FLOAT_STAGES,
+        )
+        queue = DataQueue(config.data_words, config.lanes)
+        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens)
+        hierarchy = Hierarchy(config, self.memory_map.window("memory"))
+        m.submodules.access = ResetInserter(reset)(access)
+        m.submodules.execute = ResetInserter(reset)(execute)
+        m.submodules.queue = ResetInserter(reset)(queue)
+        m.submodules.tokens = ResetInserter(reset)(tokens)
+        m.submodules.hierarchy = ResetInserter(was_busy & ~control.busy)(hierarchy)
+
+        self._connect_program(m, access, execute, control.busy)
+        self._connect_queues(m, access, execute, queue, tokens)
+        self._connect_memory(m, access, execute, hierarchy, control.busy)
+
+        is_traversing = self._is_in_use(access) & ~access.done
+        m.d.comb += [
+            control.works.eq(1),
+            control.finished.eq(execute.halted & ~is_traversing & hierarchy.idle),
+            events.happens.eq(
+                Cat(
+                    execute.issued,
+                    execute.issued_vector,
+                    execute.waits_data,
+                    execute.waits_token,
+                    execute.waits_memory,
+                    execute.waits_registers,
+                    access.put & access.put_vector,
+                    access.put & ~access.put_vector,
+                    access.token.valid & access.token.ready,
+                    hierarchy.happens,
+                )
+            ),
+            watchdog.watch.eq(control.busy),
+            watchdog.moves.eq(
+                Cat(execute.issued, access.put, access.token.valid, access.request.valid).any()
+                | hierarchy.happens.any()
+            ),
+            faults.faults.index.eq(access.faults.any()),
+            faults.faults.execute.eq(execute.fault),
+            faults.faults.pc.eq(execute.fault_pc),
+            faults.faults.stuck.eq(watchdog.stuck),
+        ]
+        for layer in reversed(range(config.layers)):
+            with m.If(access.faults[layer]):
+                stream = layer * config.streams + access.faulty[layer]
+                m.d.comb += faults.faults.stream.eq(stream)
+        sums = (access.under_way, Const(config.data_words) - queue.room)
+        for total, amount in zip(totals, sums, strict=True):
+            with m.If(control.begin | self.clear):
+                m.d.sync += total.eq(0)
+            with m.Elif(control.busy):
+                m.d.sync += total.eq(total + amount)
+        return m
+
+    def _is_in_use(self, access: AccessUnit) -> Any:
+        return access.layers[0].mode != Mode.OFF
+
+    def _connect_program(
+        self, m: Module, access: AccessUnit, execute: ExecuteUnit, busy: Signal
+    ) -> None:
+        config = self._config
+        instructions = SharedMemory(self.memory_map.window("instructions"))
+        m.submodules.instructions = instructions
+        wiring.connect(m, instructions.host, wiring.flipped(self.windows.instructions))
+        m.d.comb += [
+            instructions.busy.eq(busy),
+            instructions.core.row.eq(execute.program_row),
+            instructions.core.read_enable.eq(execute.program_enable),
+            execute.program_data.eq(instructions.core.read_data.as_value()),
+        ]
+        lanes, streams = config.lanes, config.streams
+        first_units = [layer * lanes for layer in range(config.layers)]
+        rows = {
+            "layers": (access_isa.LAYER, range(config.layers), access.layers),
+            "units": (access_isa.UNIT, first_units, access.units),
+            "streams": (
+                access_isa.STREAM,
+                [unit * streams + number for unit in first_units for number in range(streams)],
+                access.descriptors,
+            ),
+            "events": (access_isa.EVENT, range(access_isa.EVENT_STEPS), access.events),
+        }
+        for name, (layout, kept, member) in rows.items():
+            window = self.memory_map.window(name)
+            m.submodules[name] = registers = ProgramRows(window, layout, list(kept))
+            wiring.connect(m, registers.host, wiring.flipped(getattr(self.windows, name)))
+            m.d.comb += member.as_value().eq(registers.values.as_value())
+
+    def _connect_queues(
+        self,
+        m: Module,
+        access: AccessUnit,
+        execute: ExecuteUnit,
+        queue: DataQueue,
+        tokens: SyncFIFOBuffered,
+    ) -> None:
+        m.d.comb += [
+            queue.put.eq(access.put),
+            queue.put_vector.eq(access.put_vector),
+            queue.put_data.eq(access.put_data),
+            access.room.eq(queue.room),
+            queue.take.eq(execute.take),
+            queue.take_vector.eq(execute.take_vector),
+            execute.valid.eq(queue.valid),
+            execute.words.eq(queue.words),
+            tokens.w_en.eq(access.token.valid),
+            tokens.w_data.eq(access.token.payload),
+            access.token.ready.eq(tokens.w_rdy),
+            access.token_room.eq(self._config.control_tokens - tokens.level),
+            execute.token.valid.eq(tokens.r_rdy),
+            execute.token.payload.eq(tokens.r_data),
+            tokens.r_en.eq(execute.token.ready),
+        ]
+
+    def _connect_memory(
+        self,
+        m: Module,
+        access: AccessUnit,
+        execute: ExecuteUnit,
+        hierarchy: Hierarchy,
+        busy: Signal,
+    ) -> None:
+        wiring.connect(m, execute.port, hierarchy.execute)
+        wiring.connect(m, hierarchy.host, wiring.flipped(self.windows.memory))
+        request, store = hierarchy.access.request, hierarchy.store.request
+        for name, _ in access.request.payload.shape():
+            m.d.comb += request.payload[name].eq(access.request.payload[name])
+        m.d.comb += [
+            hierarchy.busy.eq(busy),
+            hierarchy.drain.eq(execute.ended),
+            request.valid.eq(access.request.valid),
+            access.request.ready.eq(request.ready),
+            access.answer.valid.eq(hierarchy.access.response.valid),
+            access.answer.payload.tag.eq(hierarchy.access.response.payload.tag),
+            access.answer.payload.data.eq(hierarchy.access.response.payload.data),
+            hierarchy.access.response.ready.eq(access.answer.ready),
+            store.valid.eq(access.store.valid),
+            store.payload.address.eq(access.store.payload.address),
+            store.payload.lanes.eq(access.store.payload.lanes),
+            store.payload.data.eq(access.store.payload.data),
+            store.payload.write.eq(1),
+            access.store.ready.eq(store.ready),
+            hierarchy.store.response.ready.eq(1),
+        ]
+
+
+def _ranked(faults: Any) -> list[Rank]:
+    return [
+        (ErrorCause.INDEX, faults.index, faults.stream),
+        (ErrorCause.ENCODING, faults.execute == Fault.ENCODING, faults.pc),
+        (ErrorCause.CONTROL, faults.execute == Fault.CONTROL, faults.pc),
+        (ErrorCause.ADDRESS, faults.execute == Fault.ADDRESS, faults.pc),
+        (ErrorCause.DEADLOCK, faults.stuck, 0),
+    ]

@@ -1,0 +1,66 @@
+"""A TMU core's program, memory, counters and errors in the host's address space."""
+
+from __future__ import annotations
+
+from hw.lib.enum import EnumType, IntEnum
+from hw.lib.memory_map import MemoryMap, Window
+from hw.tmu import access_isa as isa
+from hw.tmu.config import LINE_WORDS, TmuConfig
+from hw.tmu.execute_isa import INSTRUCTION_WORDS
+from hw.tmu.memory.hierarchy import EVENTS as MEMORY_EVENTS
+
+
+class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
+    """Why the core stopped.
+
+    ``INDEX``: a stream's index is beyond its array; the detail is the layer x ``streams`` + the
+    stream. ``ENCODING``, ``CONTROL``, ``ADDRESS``: as ``execute_isa.Fault``; the detail is the
+    address of the instruction. ``DEADLOCK``: nothing has moved for a while.
+    """
+
+    NONE = 0
+    INDEX = 1
+    ENCODING = 2
+    CONTROL = 3
+    ADDRESS = 4
+    DEADLOCK = 5
+
+
+WATCHDOG_CYCLES = 4096
+"""Cycles beyond main memory's latency in which nothing moves that are a deadlock."""
+
+EXECUTE_EVENTS = (
+    "instructions",
+    "vector_instructions",
+    "waits_data",
+    "waits_token",
+    "waits_memory",
+    "waits_registers",
+)
+"""An instruction issues; none does, because the data queue is empty, the control queue, loads are
+under way whose registers it needs or that there are too many of, or for a register otherwise."""
+
+QUEUE_EVENTS = ("vectors_queued", "words_queued", "tokens_queued")
+"""A vector is put into the data queue, a word; a token into the control queue."""
+
+TOTALS = ("requests_in_flight", "words_in_queue")
+"""Sums over the cycles of a run: lines that the access unit waits for, words in the data queue."""
+
+
+def memory_map(config: TmuConfig) -> MemoryMap:
+    """``layers``, ``units``, ``streams``, ``events``: rows of an access program, which read as 0;
+    ``instructions`` of the execute unit; ``memory``, a line a row."""
+    units = config.layers * config.lanes
+    windows = [
+        Window("layers", config.layers, isa.LAYER.size // 32),
+        Window("units", units, isa.UNIT.size // 32),
+        Window("streams", units * config.streams, isa.STREAM.size // 32),
+        Window("events", isa.EVENT_STEPS, isa.EVENT.size // 32),
+        Window("instructions", config.program_words, INSTRUCTION_WORDS).in_shared_memory(
+            "core.instructions"
+        ),
+        Window("memory", config.memory_lines, LINE_WORDS).in_shared_memory(
+            "core.hierarchy.main.memory"
+        ),
+    ]
+    return MemoryMap(windows, (*EXECUTE_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS, *TOTALS), ErrorCause)
