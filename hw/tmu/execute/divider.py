@@ -48,7 +48,7 @@ class Divider(wiring.Component):
         m = Module()
         format, result = FLOAT_FORMATS["float32"], self.result
         dividers = [FloatDivider(format, BITS_PER_CYCLE) for _ in range(self._lanes)]
-        m.submodules.root = root = FloatSquareRoot(format, BITS_PER_CYCLE)
+        m.submodules.square_root = root = FloatSquareRoot(format, BITS_PER_CYCLE)
         is_root = Signal()
         # Operands of roots, until these take their places.
         words = Signal.like(result.payload.data)
