@@ -12,12 +12,11 @@ import numpy.typing as npt
 from hw.tmu.execute_isa import LOOP_DEPTH, Fault, Instruction, Opcode, Operand, Source
 from tests.support.floats import maximum, minimum, words
 
-O, S = Opcode, Source
 _WORD = 0xFFFF_FFFF
-_CONTROL = range(O.HALT, O.LOOP + 1)
-_BRANCHES = (O.BRANCH_EQ, O.BRANCH_NE, O.BRANCH_LT, O.BRANCH_GE)
-_TAKEN = (S.DEQUEUE, S.DEQUEUE_SCALAR)
-_ACROSS = (O.REDUCE_ADD, O.REDUCE_MAX, O.REDUCE_MIN, O.EXTRACT)
+_CONTROL = range(Opcode.HALT, Opcode.LOOP + 1)
+_BRANCHES = (Opcode.BRANCH_EQ, Opcode.BRANCH_NE, Opcode.BRANCH_LT, Opcode.BRANCH_GE)
+_TAKEN = (Source.DEQUEUE, Source.DEQUEUE_SCALAR)
+_ACROSS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN, Opcode.EXTRACT)
 
 
 class Starved(Exception):
@@ -95,13 +94,13 @@ class _State:
         target = self._do(i)
         out.issued += 1
         out.issued_vector += self._is_vector(i)
-        if i.opcode == O.HALT:
+        if i.opcode == Opcode.HALT:
             return True
         if target is not None:
             while self.loops and not self.loops[-1][0] <= target <= self.loops[-1][1]:
                 self.loops.pop()
             out.pc = target
-        elif self.loops and out.pc == self.loops[-1][1] and i.opcode != O.LOOP:
+        elif self.loops and out.pc == self.loops[-1][1] and i.opcode != Opcode.LOOP:
             self.loops[-1][2] -= 1
             if self.loops[-1][2]:
                 out.pc = self.loops[-1][0]
@@ -123,13 +122,13 @@ class _State:
 
     def _check_control(self, i: Instruction) -> None:
         pc, target = self.outcome.pc, i.immediate & _WORD
-        has_target = i.opcode in (O.JUMP, O.LOOP, *_BRANCHES)
+        has_target = i.opcode in (Opcode.JUMP, Opcode.LOOP, *_BRANCHES)
         is_last = bool(self.loops) and pc == self.loops[-1][1]
         if (has_target and target >= self.program_words) or (
-            is_last and i.opcode in (O.JUMP, O.JUMP_TOKEN, *_BRANCHES)
+            is_last and i.opcode in (Opcode.JUMP, Opcode.JUMP_TOKEN, *_BRANCHES)
         ):
             raise _Fault(Fault.CONTROL)
-        if i.opcode == O.LOOP and (
+        if i.opcode == Opcode.LOOP and (
             len(self.loops) == LOOP_DEPTH
             or target < pc + 2
             or (self.loops and target > self.loops[-1][1])
@@ -137,35 +136,35 @@ class _State:
             raise _Fault(Fault.CONTROL)
 
     def _is_vector(self, i: Instruction) -> bool:
-        if i.opcode in _CONTROL or i.opcode in (O.FIRST_LANES, O.LANES):
+        if i.opcode in _CONTROL or i.opcode in (Opcode.FIRST_LANES, Opcode.LANES):
             return False
         return i.vector or i.opcode in _ACROSS
 
     def _operand(self, operand: Operand, i: Instruction, vector: bool) -> npt.NDArray[np.uint32]:
         """Uint32 of each lane."""
         queue = self.outcome.words
-        if operand.source == S.REGISTER and vector:
+        if operand.source == Source.REGISTER and vector:
             return self.vectors[operand.index].copy()
-        if operand.source == S.DEQUEUE and vector:
+        if operand.source == Source.DEQUEUE and vector:
             if len(queue) < self.lanes:
                 raise Starved
             taken, queue[: self.lanes] = queue[: self.lanes], []
             return np.array(taken, np.uint32)
         value = 0
-        if operand.source in (S.REGISTER, S.SCALAR):
+        if operand.source in (Source.REGISTER, Source.SCALAR):
             value = int(self.scalars[operand.index])
         elif operand.source in _TAKEN:
             if not queue:
                 raise Starved
             value = queue.pop(0)
-        elif operand.source == S.IMMEDIATE:
+        elif operand.source == Source.IMMEDIATE:
             value = i.immediate & _WORD
         return np.full(self.lanes, value, np.uint32)
 
     def _do(self, i: Instruction) -> int | None:
         """Where it jumps, if it does."""
         o, vector = i.opcode, self._is_vector(i)
-        is_memory = o in (O.LOAD, O.STORE, O.PREFETCH)
+        is_memory = o in (Opcode.LOAD, Opcode.STORE, Opcode.PREFETCH)
         a = self._operand(i.a, i, vector and not is_memory)
         if is_memory:
             self._use_memory(i, int(a[0]))
@@ -174,41 +173,43 @@ class _State:
         mask = self.masks[i.mask]
         first, second = int(a[0].astype(np.int32)), int(b[0].astype(np.int32))
         target = i.immediate & _WORD
-        if o == O.JUMP:
+        if o == Opcode.JUMP:
             return target
-        if o == O.JUMP_TOKEN:
+        if o == Opcode.JUMP_TOKEN:
             if not self.outcome.tokens:
                 raise Starved
             return self.outcome.tokens.pop(0)
         if o in _BRANCHES:
             does = {
-                O.BRANCH_EQ: first == second,
-                O.BRANCH_NE: first != second,
-                O.BRANCH_LT: first < second,
-                O.BRANCH_GE: first >= second,
+                Opcode.BRANCH_EQ: first == second,
+                Opcode.BRANCH_NE: first != second,
+                Opcode.BRANCH_LT: first < second,
+                Opcode.BRANCH_GE: first >= second,
             }[o]
             return target if does else None
-        if o == O.LOOP:
+        if o == Opcode.LOOP:
             if first < 1:
                 return target
             self.loops.append([self.outcome.pc + 1, target - 1, first])
-        elif o == O.FIRST_LANES:
+        elif o == Opcode.FIRST_LANES:
             self._set_mask(i.dst, np.arange(self.lanes) < first)
-        elif o == O.LANES:
+        elif o == Opcode.LANES:
             self._set_mask(i.dst, (first >> np.arange(self.lanes) & 1).astype(np.bool_))
-        elif o in (O.FLESS, O.FLESS_EQUAL, O.FEQUAL):
+        elif o in (Opcode.FLESS, Opcode.FLESS_EQUAL, Opcode.FEQUAL):
             left, right = a.view(np.float32), b.view(np.float32)
             with np.errstate(invalid="ignore"):
-                found = {O.FLESS: left < right, O.FLESS_EQUAL: left <= right}.get(o, left == right)
+                found = {Opcode.FLESS: left < right, Opcode.FLESS_EQUAL: left <= right}.get(
+                    o, left == right
+                )
             if vector:
                 self._set_mask(i.dst, found)
             else:
                 self.scalars[i.dst] = found[0]
         elif o in _ACROSS:
             self.scalars[i.dst] = self._across(i, a, mask)
-        elif o != O.HALT:
+        elif o != Opcode.HALT:
             chosen = mask if vector else c != 0
-            result = np.where(chosen, a, b) if o == O.SELECT else compute(o, a, b, c)
+            result = np.where(chosen, a, b) if o == Opcode.SELECT else compute(o, a, b, c)
             if vector:
                 self.vectors[i.dst] = result
             else:
@@ -222,13 +223,13 @@ class _State:
     def _across(
         self, i: Instruction, a: npt.NDArray[np.uint32], mask: npt.NDArray[np.bool_]
     ) -> int:
-        if i.opcode == O.EXTRACT:
+        if i.opcode == Opcode.EXTRACT:
             return int(a[i.immediate % self.lanes])
         infinity = 0x7F80_0000
         step, neutral = {
-            O.REDUCE_ADD: (O.FADD, 0),
-            O.REDUCE_MAX: (O.FMAX, infinity | 1 << 31),
-            O.REDUCE_MIN: (O.FMIN, infinity),
+            Opcode.REDUCE_ADD: (Opcode.FADD, 0),
+            Opcode.REDUCE_MAX: (Opcode.FMAX, infinity | 1 << 31),
+            Opcode.REDUCE_MIN: (Opcode.FMIN, infinity),
         }[i.opcode]
         left = np.where(mask, a, np.uint32(neutral))
         while len(left) > 1:
@@ -243,13 +244,13 @@ class _State:
         address = base + i.immediate & _WORD
         mask = self.masks[i.mask] if vector else np.arange(self.lanes) == 0
         lanes = np.flatnonzero(mask)
-        if i.opcode != O.PREFETCH and len(lanes) and address + lanes[-1] >= len(self.memory):
+        if i.opcode != Opcode.PREFETCH and len(lanes) and address + lanes[-1] >= len(self.memory):
             raise _Fault(Fault.ADDRESS)
-        if i.a.source in (S.REGISTER, S.SCALAR):
+        if i.a.source in (Source.REGISTER, Source.SCALAR):
             self.scalars[i.a.index] = base + i.increment & _WORD
-        if i.opcode == O.STORE:
+        if i.opcode == Opcode.STORE:
             self.memory[address + lanes] = c[lanes]
-        elif i.opcode == O.LOAD:
+        elif i.opcode == Opcode.LOAD:
             loaded = np.zeros(self.lanes, np.uint32)
             loaded[lanes] = self.memory[address + lanes]
             if vector:
@@ -272,32 +273,32 @@ def compute(
         return words("float32", values).astype(np.uint32)
 
     with np.errstate(all="ignore"):
-        if o in (O.ADD, O.SUB, O.MUL):
-            return {O.ADD: a + b, O.SUB: a - b, O.MUL: a * b}[o]
-        if o in (O.AND, O.OR, O.XOR):
-            return {O.AND: a & b, O.OR: a | b, O.XOR: a ^ b}[o]
-        if o == O.SHIFT_LEFT:
+        if o in (Opcode.ADD, Opcode.SUB, Opcode.MUL):
+            return {Opcode.ADD: a + b, Opcode.SUB: a - b, Opcode.MUL: a * b}[o]
+        if o in (Opcode.AND, Opcode.OR, Opcode.XOR):
+            return {Opcode.AND: a & b, Opcode.OR: a | b, Opcode.XOR: a ^ b}[o]
+        if o == Opcode.SHIFT_LEFT:
             return a << (b & 31)
-        if o == O.SHIFT_RIGHT:
+        if o == Opcode.SHIFT_RIGHT:
             return (ia >> (b & 31).astype(np.int32)).view(np.uint32)
-        if o in (O.MIN, O.MAX):
-            return (np.minimum if o == O.MIN else np.maximum)(ia, ib).view(np.uint32)
-        if o == O.LESS:
+        if o in (Opcode.MIN, Opcode.MAX):
+            return (np.minimum if o == Opcode.MIN else np.maximum)(ia, ib).view(np.uint32)
+        if o == Opcode.LESS:
             return (ia < ib).astype(np.uint32)
-        if o == O.TO_FLOAT:
+        if o == Opcode.TO_FLOAT:
             return ia.astype(np.float32).view(np.uint32)
-        if o == O.FABS:
+        if o == Opcode.FABS:
             return a & np.uint32(0x7FFF_FFFF)
-        if o in (O.FADD, O.FSUB, O.FMUL, O.FDIV, O.FSQRT):
+        if o in (Opcode.FADD, Opcode.FSUB, Opcode.FMUL, Opcode.FDIV, Opcode.FSQRT):
             return bits(
                 {
-                    O.FADD: lambda: x + y,
-                    O.FSUB: lambda: x - y,
-                    O.FMUL: lambda: x * y,
-                    O.FDIV: lambda: x / y,
-                    O.FSQRT: lambda: np.sqrt(x),
+                    Opcode.FADD: lambda: x + y,
+                    Opcode.FSUB: lambda: x - y,
+                    Opcode.FMUL: lambda: x * y,
+                    Opcode.FDIV: lambda: x / y,
+                    Opcode.FSQRT: lambda: np.sqrt(x),
                 }[o]()
             )
-        if o == O.FMUL_ADD:
+        if o == Opcode.FMUL_ADD:
             return bits(x * y + z)
-        return bits((minimum if o == O.FMIN else maximum)(x, y))
+        return bits((minimum if o == Opcode.FMIN else maximum)(x, y))
