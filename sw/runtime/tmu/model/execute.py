@@ -147,7 +147,7 @@ def run(
 def _run_of(
     ending: Ending, table: npt.NDArray[np.int64], executed: npt.NDArray[np.int64]
 ) -> ExecuteRun:
-    used = ending.used[: ending.count]
+    used = ending.used[: ending.filled]
     opcode = table[:, OPCODE]
     is_control, is_memory = opcode <= Opcode.LOOP, opcode >= Opcode.LOAD
     is_vector = table[:, WIDTH] > 1

@@ -67,9 +67,8 @@ def decode(instructions: npt.NDArray[np.uint32], lanes: int) -> npt.NDArray[np.i
         index = _field(instructions, OPERAND, "index", place)
         takes_lanes = is_wide & ~(is_memory & (column == A))
         registers = np.where(takes_lanes, VECTORS, SCALARS) + index
-        kinds = [source == each for each in Source]
-        rows = [ZERO, registers, SCALARS + index, TAKEN, TAKEN, IMMEDIATE]
-        table[:, column] = np.select(kinds, rows, ZERO)
+        by_source = (ZERO, registers, SCALARS + index, TAKEN, TAKEN, IMMEDIATE)
+        table[:, column] = np.choose(np.minimum(source, max(Source)), by_source)
         words = np.where(takes_lanes & (source == Source.DEQUEUE), lanes, 1)
         taken[:, column - A] = np.isin(source, _TAKEN) * words
         is_none |= source > max(Source)
@@ -80,7 +79,8 @@ def decode(instructions: npt.NDArray[np.uint32], lanes: int) -> npt.NDArray[np.i
     is_beyond = np.isin(opcode, _TARGETS) & (immediate >= len(instructions))
     is_none |= np.count_nonzero(taken, axis=1) > 1
     table[:, OPCODE] = opcode
-    table[:, FAULT] = np.select([is_none, is_beyond], [Fault.ENCODING, Fault.CONTROL], Fault.NONE)
+    table[is_beyond, FAULT] = Fault.CONTROL
+    table[is_none, FAULT] = Fault.ENCODING
     table[:, WIDTH] = np.where(is_wide & (opcode != Opcode.PREFETCH), lanes, 1)
     table[:, TAKES] = taken.sum(axis=1)
     table[:, DST] = _results(opcode, is_wide, _field(instructions, INSTRUCTION, "dst"))

@@ -90,8 +90,10 @@ _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 
 
 class Ending(NamedTuple):
-    """Why and where a run ended, how many words and tokens it had taken, and the first ``count`` of
-    ``used``, int64: each line that it read or wrote, times ``USES``, plus the use."""
+    """Why and where a run ended, and how many words and tokens it had taken.
+
+    ``used``, int64, up to ``filled``: each line that it needed, times ``USES``, plus the use.
+    """
 
     why: int
     pc: int
@@ -99,7 +101,7 @@ class Ending(NamedTuple):
     words: int
     tokens: int
     used: np.ndarray
-    count: int
+    filled: int
 
 
 @njit(cache=True, nogil=True)
@@ -119,18 +121,18 @@ def follow(
     rows = np.zeros((ROWS, lanes), np.uint32)
     masks = np.full(MASK_REGISTERS, (1 << lanes) - 1, np.int64)
     loops = np.zeros((LOOP_DEPTH, 3), np.int64)  # that run, the innermost last
-    used, count = np.empty(1024, np.int64), 0
+    used, filled = np.empty(1024, np.int64), 0
     depth, pc, word, token, done = 0, 0, 0, 0, 0
     while True:
         fault = _fault_of_place(table, pc, loops, depth)
         if fault != _NONE:
-            return Ending(FAULTED, pc, fault, word, token, used, count)
+            return Ending(FAULTED, pc, fault, word, token, used, filled)
         if done == limit:
-            return Ending(STOPPED, pc, _NONE, word, token, used, count)
+            return Ending(STOPPED, pc, _NONE, word, token, used, filled)
         fields = table[pc]
         opcode, target, following = fields[OPCODE], fields[OFFSET], pc + 1
         if word + fields[TAKES] > len(words):
-            return Ending(NO_WORDS, pc, _NONE, word, token, used, count)
+            return Ending(NO_WORDS, pc, _NONE, word, token, used, filled)
         for lane in range(lanes):
             rows[IMMEDIATE, lane] = target
             if fields[TAKES]:
@@ -138,10 +140,10 @@ def follow(
 
         if opcode == _JUMP_TOKEN:
             if token == len(tokens):
-                return Ending(NO_TOKEN, pc, _NONE, word, token, used, count)
+                return Ending(NO_TOKEN, pc, _NONE, word, token, used, filled)
             following = tokens[token]
             if following >= len(table):
-                return Ending(FAULTED, pc, _CONTROL, word, token, used, count)
+                return Ending(FAULTED, pc, _CONTROL, word, token, used, filled)
             token += 1
         elif opcode == _LOOP:
             iterations = np.int32(rows[fields[A], 0])
@@ -159,11 +161,11 @@ def follow(
             address = (np.int64(rows[fields[A], 0]) + target) & _WORD
             is_inside = _is_inside(address, fields[WIDTH], mask, len(memory))
             if not is_inside and opcode != _PREFETCH:
-                return Ending(FAULTED, pc, _ADDRESS, word, token, used, count)
+                return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
             if is_inside:
-                if count + lanes > len(used):
+                if filled + lanes > len(used):
                     used = _grown(used)
-                count = _use_lines(opcode, address, fields[WIDTH], mask, used, count)
+                filled = _use_lines(opcode, address, fields[WIDTH], mask, used, filled)
             _access(fields, address, mask, memory, rows)
         else:
             _compute(fields, lanes, masks[fields[MASK]], rows)
@@ -173,7 +175,7 @@ def follow(
         done += 1
         word += fields[TAKES]
         if opcode == _HALT:
-            return Ending(HALTED, pc, _NONE, word, token, used, count)
+            return Ending(HALTED, pc, _NONE, word, token, used, filled)
         if opcode < _LOOP:
             while depth > 0 and not _has(loops[depth - 1], following):
                 depth -= 1
@@ -204,7 +206,7 @@ def _fault_of_place(table: np.ndarray, pc: int, loops: np.ndarray, depth: int) -
 
 
 @njit(cache=True, nogil=True)
-def _jumps(opcode: int, a: int, b: int) -> bool:
+def _jumps(opcode: int, a: int, b: int) -> np.bool_ | bool:
     left, right = np.int32(a), np.int32(b)
     if opcode == _BRANCH_EQ:
         return left == right
@@ -233,17 +235,17 @@ def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _use_lines(
-    opcode: int, address: int, width: int, mask: int, used: np.ndarray, count: int
+    opcode: int, address: int, width: int, mask: int, used: np.ndarray, filled: int
 ) -> int:
-    """Notes the lines that an access needs, each once; how many are noted then."""
+    """Notes the lines that an access needs, each once; how many there are then."""
     before = -1
     for lane in range(width):
         line = ((address + lane) & _WORD) // LINE_WORDS
         if mask >> lane & 1 and line != before:
-            used[count] = line * USES + (opcode - _LOAD)
-            count += 1
+            used[filled] = line * USES + (opcode - _LOAD)
+            filled += 1
             before = line
-    return count
+    return filled
 
 
 @njit(cache=True, nogil=True)
