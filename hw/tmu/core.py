@@ -20,9 +20,10 @@ from hw.tmu.access_isa import Mode
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute.execute_unit import ExecuteUnit
 from hw.tmu.execute_isa import Fault
-from hw.tmu.memory.hierarchy import EVENTS, Hierarchy
+from hw.tmu.memory.hierarchy import Hierarchy
 from hw.tmu.memory_map import (
     EXECUTE_EVENTS,
+    MEMORY_EVENTS,
     QUEUE_EVENTS,
     TOTALS,
     WATCHDOG_CYCLES,
@@ -60,7 +61,7 @@ class TmuCore(Core):
         m = Module()
         config = self._config
         faults = FaultRecorder(_FAULTS, ErrorCause, _ranked)
-        happenings = (*EXECUTE_EVENTS, *QUEUE_EVENTS, *EVENTS)
+        happenings = (*EXECUTE_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS)
         events = Counters(len(happenings), COUNTER_BITS)
         totals = [Signal(TOTAL_BITS, name=name) for name in TOTALS]
         control = self.add_run_control(m, faults, events, totals)

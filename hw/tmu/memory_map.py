@@ -7,7 +7,6 @@ from hw.lib.memory_map import MemoryMap, Window
 from hw.tmu import access_isa as isa
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.execute_isa import INSTRUCTION_WORDS
-from hw.tmu.memory.hierarchy import EVENTS as MEMORY_EVENTS
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
@@ -42,6 +41,20 @@ under way whose registers it needs or that there are too many of, or for a regis
 
 QUEUE_EVENTS = ("vectors_queued", "words_queued", "tokens_queued")
 """A vector is put into the data queue, a word; a token into the control queue."""
+
+MEMORY_EVENTS = (
+    "l1_hits",
+    "l1_merged",
+    "l1_misses",
+    "l2_hits",
+    "l2_merged",
+    "l2_misses",
+    "lines_read",
+    "lines_written",
+    "memory_busy",
+)
+"""What happens in a cycle: as ``hw.lib.lines.cache.Cache`` has it; a line is read from main memory, or written, in
+part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 
 TOTALS = ("requests_in_flight", "words_in_queue")
 """Sums over the cycles of a run: lines that the access unit waits for, words in the data queue."""

@@ -8,7 +8,7 @@ it found and returns the number of the ``Trap``. It returns -1 when all is well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -53,10 +53,22 @@ class Trap:
     text: str
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where arrays lie in a memory of lines: the first word of each, elements being a word."""
+
+    bases: Mapping[str, int]
+    line_words: int
+
+
 class LoopCode:
     """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [NOTES].
 
-    ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included.
+    ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. With a
+    ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the first n
+    lines are noted from which arrays that the nest does not write are read, lines that are the
+    array's last one left out. In the end, ``notes`` has the operations on float32 that were done,
+    and how many lines there are.
 
     source, names
         its text, and what that refers to.
@@ -64,7 +76,12 @@ class LoopCode:
         what may go wrong.
     """
 
-    def __init__(self, nest: Nest, real: type[np.floating[Any]] = np.float32) -> None:
+    def __init__(
+        self,
+        nest: Nest,
+        real: type[np.floating[Any]] = np.float32,
+        placement: Placement | None = None,
+    ) -> None:
         self.traps: list[Trap] = []
         self.names: dict[str, Any] = {"np": np, "NAN": real(np.nan)}
         self._real = real
@@ -73,14 +90,51 @@ class LoopCode:
         self._depth = 0
         self._count = 0
         parameters = [size.name for size in nest.sizes] + [*nest.scalars, *nest.arrays]
-        self._line(f"def run({', '.join(map(_name, parameters))}, notes):")
+        self._placement = placement
+        more = "" if placement is None else ", lines"
+        self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
         with self._indented():
+            if placement is not None:
+                self._line("operations = count = 0")
+                for name in self._noted:
+                    self._line(f"last_{name} = -1")
             for name, array in nest.arrays.items():
                 for axis in range(len(array.shape)):
                     self._line(f"{_length(name, axis)} = {_name(name)}.shape[{axis}]")
             self._block(nest.body)
+            if placement is not None:
+                self._line("notes[0] = operations")
+                self._line("notes[1] = count")
             self._line("return -1")
         self.source = "\n".join(self._lines) + "\n"
+
+    @property
+    def _noted(self) -> list[str]:
+        """Arrays whose lines are noted."""
+        if self._placement is None:
+            return []
+        return [name for name in self._nest.arrays if name not in self._nest.results]
+
+    def _note_line(self, array: str, values: list[str]) -> None:
+        """Notes where the element lies."""
+        if self._placement is None or array not in self._noted:
+            return
+        place = values[0] if values else "0"
+        for axis, value in enumerate(values[1:], 1):
+            place = f"({place}) * {_length(array, axis)} + {value}"
+        base, words = self._placement.bases[array], self._placement.line_words
+        line = self._value(f"({base} + {place}) // {words}")
+        self._line(f"if {line} != last_{array}:")
+        with self._indented():
+            self._line(f"last_{array} = {line}")
+            self._line("if count < len(lines):")
+            with self._indented():
+                self._line(f"lines[count] = {line}")
+            self._line("count += 1")
+
+    def _note_operation(self, type: ScalarType) -> None:
+        if self._placement is not None and type == FLOAT32:
+            self._line("operations += 1")
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
@@ -167,6 +221,7 @@ class LoopCode:
                 self._line(f"{coordinate[number]} = 1 << 32")
                 self._line(f"if {condition}:")
                 with self._indented():
+                    self._note_line(fiber.array, [at[number]])
                     element = f"{_name(fiber.array)}[{at[number]}]"
                     self._line(f"{coordinate[number]} = np.int64({element})")
             self._line(f"{has[0]} = {coordinate[0]} <= {coordinate[1]}")
@@ -208,7 +263,9 @@ class LoopCode:
                 f"{_name(fiber.array)}[{at} - 1]",
             )
 
-    def _element(self, array: str, indices: Iterable[Expression], place: Place) -> str:
+    def _element(
+        self, array: str, indices: Iterable[Expression], place: Place, *, reads: bool = False
+    ) -> str:
         values = [self._expression(index) for index in indices]
         for axis, value in enumerate(values):
             length = _length(array, axis)
@@ -219,6 +276,8 @@ class LoopCode:
                 value,
                 length,
             )
+        if reads:
+            self._note_line(array, values)
         return f"{_name(array)}[{', '.join(values)}]"
 
     def _load(self, element: str, type: ScalarType) -> str:
@@ -235,7 +294,7 @@ class LoopCode:
             case Variable(name):
                 return _name(name)
             case Load(array, indices, type, place):
-                return self._load(self._element(array, indices, place), type)
+                return self._load(self._element(array, indices, place, reads=True), type)
             case Unary(operator, operand):
                 return self._unary(operator, self._expression(operand), operand.type)
             case Binary(operator, left, right) if operator in LOGICAL:
@@ -261,6 +320,7 @@ class LoopCode:
         raise TypeError(expression)
 
     def _unary(self, operator: str, operand: str, type: ScalarType) -> str:
+        self._note_operation(type)
         text = {
             "-": f"-{operand}",
             "not": f"not {operand}",
@@ -279,6 +339,7 @@ class LoopCode:
         place: Place,
     ) -> str:
         """Of operands whose values have names; ``second`` is the right one."""
+        self._note_operation(type)
         if operator in ("min", "max"):
             return self._extreme(operator, left, right, type)
         if operator in COMPARISONS:

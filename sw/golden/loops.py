@@ -7,16 +7,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import NOTES, LoopCode
+from sw.golden.loop_code import NOTES, LoopCode, Placement
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.verify import verify
+
+
+@dataclass(frozen=True)
+class Work:
+    """``operations`` on float32; ``lines`` int64 [n]: as ``LoopCode`` notes them, in order."""
+
+    operations: int
+    lines: np.ndarray
 
 
 class GoldenLoops:
@@ -49,15 +59,32 @@ class GoldenLoops:
     def _wide(self) -> _Function:
         return _Function(LoopCode(self._nest, np.float64), np.dtype(np.float64))
 
+    def work(self, binding: Binding, placement: Placement) -> Work:
+        """What the nest does, whoever does it. Raises as ``run`` does."""
+        function = _Function(LoopCode(self._nest, placement=placement), np.dtype(np.float32))
+        lines = np.zeros(0, np.int64)
+        while True:
+            arguments = self._arguments(function, binding)
+            operations, count, _ = function.run(*arguments, more=(lines,))
+            if count == len(lines):
+                return Work(operations, lines)
+            lines = np.zeros(count, np.int64)
+
     def _results(self, function: _Function, binding: Binding) -> dict[str, np.ndarray]:
-        nest = self._nest
-        arrays = {name: function.real(array) for name, array in binding.arrays.items()}
-        for name in nest.results:
-            arrays[name] = arrays[name].copy()
+        arguments = self._arguments(function, binding)
+        function.run(*arguments)
+        arrays = dict(zip(binding.arrays, arguments[-len(binding.arrays) :], strict=True))
+        return {name: arrays[name] for name in self._nest.results}
+
+    def _arguments(self, function: _Function, binding: Binding) -> list[Any]:
+        """Sizes, scalars and arrays; those that the nest writes are copies."""
+        sizes = [binding.sizes[size.name] for size in self._nest.sizes]
         scalars = [function.scalar(value) for value in binding.scalars.values()]
-        sizes = [binding.sizes[size.name] for size in nest.sizes]
-        function.run(*sizes, *scalars, *arrays.values())
-        return {name: arrays[name] for name in nest.results}
+        arrays = [
+            function.real(array).copy() if name in self._nest.results else function.real(array)
+            for name, array in binding.arrays.items()
+        ]
+        return [*sizes, *scalars, *arrays]
 
 
 class _Function:
@@ -77,11 +104,12 @@ class _Function:
         """As the function takes it: a float, or any integer as int64."""
         return self.real(value)[()] if value.dtype == np.float32 else np.int64(value)
 
-    def run(self, *arguments: object) -> None:
-        """Raises ``WorkloadError`` for the first trap."""
+    def run(self, *arguments: object, more: tuple[object, ...] = ()) -> list[int]:
+        """Gives the notes. Raises ``WorkloadError`` for the first trap."""
         notes = np.zeros(NOTES, np.int64)
         with np.errstate(all="ignore"):
-            trap = self._function(*arguments, notes)
+            trap = self._function(*arguments, notes, *more)
         if trap >= 0:
             found = self._traps[trap]
             raise WorkloadError(f"{found.place}: {found.text.format(*notes)}")
+        return notes.tolist()

@@ -33,10 +33,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class MachineRun:
-    """What a machine returned: rows by window, its cycle counter, and the target's counters."""
+    """What a machine returned: rows by window, its cycle counter, if it counts cycles, and the
+    target's counters."""
 
     memory: dict[str, Rows]
-    cycles: int
+    cycles: int | None
     counters: dict[str, int]
 
 

@@ -18,25 +18,12 @@ from hw.lib.memory_map import Window
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
 from hw.tmu.memory.lane_port import LanePort
 from hw.tmu.memory.line_splitter import PART_BITS, LineSplitter
+from hw.tmu.memory_map import MEMORY_EVENTS
 
 L1_WAYS = 4
 L2_WAYS = 8
 
 WRITTEN_LINES = 16
-
-EVENTS = (
-    "l1_hits",
-    "l1_merged",
-    "l1_misses",
-    "l2_hits",
-    "l2_merged",
-    "l2_misses",
-    "lines_read",
-    "lines_written",
-    "memory_busy",
-)
-"""What happens in a cycle: as ``Cache`` has it; a line is read from main memory, or written, in
-part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 
 
 class Hierarchy(wiring.Component):
@@ -61,7 +48,7 @@ class Hierarchy(wiring.Component):
     busy, host
         in: while ``busy`` is 0, main memory is the host's: a ``WindowSignature``.
     happens
-        out: a bit for each of ``EVENTS``.
+        out: a bit for each of ``MEMORY_EVENTS``.
     idle
         out: all writes have landed, and all answers were taken.
     """
@@ -80,7 +67,7 @@ class Hierarchy(wiring.Component):
                 "drain": In(1),
                 "busy": In(1),
                 "host": In(WindowSignature(window)),
-                "happens": Out(len(EVENTS)),
+                "happens": Out(len(MEMORY_EVENTS)),
                 "idle": Out(1),
             }
         )

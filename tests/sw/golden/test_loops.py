@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from hw.lib.errors import WorkloadError
 from sw.golden import loops
+from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
+from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
 from tests.support.loop_interpreter import Stopped, interpret
 from tests.support.loop_nests import RandomNest, random_values
 
@@ -78,3 +79,19 @@ def test_the_reference_rounds_to_float64():
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert (found.astype(np.float32) != golden.run(binding)["out"]).any()
+
+
+def test_the_work_of_a_nest():
+    """Per look-up: the lines of its index and of its row, where they are others than the last."""
+    values = {
+        "table": np.zeros((8, 24), np.float32),
+        "indices": np.array([1, 2, 2, 7, 0], np.int32),
+        "offsets": np.array([0, 3, 3, 5], np.int32),
+    }
+    bases = {"table": 32, "indices": 16, "offsets": 0, "out": 512}
+    work = GoldenLoops(embedding_bag_sum).work(
+        bind(embedding_bag_sum, values), Placement(bases, 16)
+    )
+    assert work.operations == 5 * 24
+    # Rows 1, 2, 2 again, 7, 0.
+    assert work.lines.tolist() == [0, 1, 3, 4, 5, 6, 5, 6, 12, 13, 2, 3]

@@ -15,7 +15,8 @@ from amaranth.sim import Simulator
 from hw.lib.memory_map import Window
 from hw.lib.verilog import to_verilog
 from hw.tmu.config import LINE_WORDS, TmuConfig
-from hw.tmu.memory.hierarchy import EVENTS, Hierarchy
+from hw.tmu.memory.hierarchy import Hierarchy
+from hw.tmu.memory_map import MEMORY_EVENTS
 from sw.runtime.verilate import lint
 
 CONFIG = TmuConfig(
@@ -42,7 +43,7 @@ class Bench:
     words: npt.NDArray[np.int64] = field(
         default_factory=lambda: np.arange(USED_LINES * LINE_WORDS) + 5000
     )
-    events: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
+    events: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEMORY_EVENTS, 0))
     cycles: int = 0
 
     def run(self) -> None:
@@ -185,7 +186,7 @@ class Bench:
     async def _count(self, ctx: Any) -> None:
         async for _, _, happens in ctx.tick().sample(self._hierarchy.happens):
             self.cycles += 1
-            for place, name in enumerate(EVENTS):
+            for place, name in enumerate(MEMORY_EVENTS):
                 self.events[name] += happens >> place & 1
 
 
@@ -198,7 +199,7 @@ def test_everybody_reads_what_was_written(stalls: float):
     bench = Bench(seed=1, count=60, stalls=stalls)
     bench.run()
     events = bench.events
-    assert all(events[name] for name in EVENTS if not name.endswith("merged"))
+    assert all(events[name] for name in MEMORY_EVENTS if not name.endswith("merged"))
     assert events["lines_read"] >= events["l2_misses"]
     assert events["memory_busy"] >= 4 * events["lines_read"] + events["lines_written"]
 

@@ -1,0 +1,1 @@
+"""The TMU's compiler: from loop nests to programs of both units. Source: Ember."""

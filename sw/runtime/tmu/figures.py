@@ -1,0 +1,99 @@
+"""Where a run's cycles go, and the least that they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
+from sw.compiler.tmu.sections import bases_of, nest_of, words_of
+from sw.golden.loop_code import Placement
+from sw.golden.loops import GoldenLoops
+from sw.program.program import Launch, Program
+from sw.runtime.host_machine import HostJob
+from sw.runtime.lru_cache import lru_hits
+from sw.runtime.report import Chart, Figures
+from sw.runtime.result import Result
+from sw.runtime.tmu.image import Operands
+
+_WAITS = {
+    "instructions": "instructions",
+    "data queue empty": "waits_data",
+    "no token": "waits_token",
+    "loads": "waits_memory",
+    "registers": "waits_registers",
+}
+
+
+def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
+    """Operations are those of the nest on float32, whatever instructions did them."""
+    (run,) = result.launches
+    config, counters = TmuConfig.from_dict(run.launch.config), run.finished.counters
+    operations, bounds = bound(run.launch, run.job.operands, counters)
+    least = max(bounds.values())
+    statistics = {
+        **program.statistics,
+        "operations": operations,
+        **{f"bound_{name}": cycles for name, cycles in bounds.items()},
+        "lower_bound": least,
+    }
+    cycles = run.finished.cycles
+    charts = []
+    if cycles is not None:
+        statistics |= traffic(config, counters)
+        statistics["bound_permille"] = 1000 * least // cycles
+        waits = [(label, counters[name]) for label, name in _WAITS.items()]
+        waits.append(("control, start, end", cycles - sum(count for _, count in waits)))
+        charts = [
+            Chart("Execute unit, % of cycles", waits, cycles),
+            Chart(
+                f"Bounds, % of cycles: {cycles / max(1, least):.2f} times the largest",
+                [(name.replace("_", " "), count) for name, count in bounds.items()],
+                cycles,
+            ),
+            Chart(
+                "Means over the cycles",
+                [
+                    ("lines in flight", counters["requests_in_flight"] // cycles),
+                    ("words in the data queue", counters["words_in_queue"] // cycles),
+                ],
+                0,
+            ),
+        ]
+    return Figures(operations, "lanes", config.lanes, statistics, charts)
+
+
+def traffic(config: TmuConfig, counters: Mapping[str, int]) -> dict[str, int]:
+    """Bytes that main memory read and wrote."""
+    read = counters["lines_read"] * LINE_BYTES
+    return {
+        "bytes_read": read,
+        "bytes_written": counters["memory_busy"] * config.bandwidth - read,
+    }
+
+
+def bound(
+    launch: Launch, operands: Operands, counters: Mapping[str, int]
+) -> tuple[int, dict[str, int]]:
+    """Operations, and the cycles that a run needs at least, by what needs them.
+
+    memory
+        to read each line that a fully associative LRU of L2's size misses, in the nest's order,
+        and to write all results once.
+    operations
+        of all lanes, one a cycle each.
+    queue
+        to take what was put into the data queue, a row a cycle.
+    """
+    config, sections = TmuConfig.from_dict(launch.config), launch.sections
+    placement = Placement(bases_of(sections), LINE_WORDS)
+    work = GoldenLoops(nest_of(sections)).work(operands.binding, placement)
+    misses = int(np.count_nonzero(~lru_hits(work.lines, 1, config.l2_bytes // LINE_BYTES)))
+    written = sum(words_of(spec) for spec in launch.outputs) * WORD_BYTES
+    queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]
+    return work.operations, {
+        "memory": -(-(misses * LINE_BYTES + written) // config.bandwidth),
+        "operations": -(-work.operations // config.lanes),
+        "queue": -(-queued // config.lanes),
+    }

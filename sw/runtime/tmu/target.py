@@ -1,0 +1,85 @@
+"""The TMU as a target of commands and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from hw.tmu.config import TmuConfig
+from hw.tmu.memory_map import memory_map
+from hw.tmu.top import build
+from sw.compiler.passes import Trace
+from sw.compiler.tmu.compile import PASSES, compile
+from sw.compiler.tmu.listing import listing
+from sw.compiler.tmu.sections import TMU_SCHEMA
+from sw.program.program import Launch, Program
+from sw.program.rows import MachineRun, Wanted
+from sw.program.tensor_spec import Array
+from sw.runtime.host_machine import HostJob
+from sw.runtime.host_target import HostTarget
+from sw.runtime.tmu.figures import figures
+from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
+from sw.runtime.tmu.model import machine
+from sw.runtime.tmu.options import OPTIONS
+from sw.runtime.tmu.sources import inputs, source, workload
+from sw.workloads.loops.workload import LoopWorkload
+
+
+class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
+    """See ``sw.runtime.target.Target``."""
+
+    name = "tmu"
+    configuration = TmuConfig
+    options = OPTIONS
+    passes = PASSES
+    schema = TMU_SCHEMA
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("lanes", "layers", "streams", "requests"),
+        "flip_flops": ("lanes", "layers", "streams", "stream_words"),
+        "dsps": ("lanes",),
+        "block_rams": ("memory_bytes", "l2_bytes", "l1_bytes", "program_words"),
+    }
+
+    build = staticmethod(build)
+    memory_map = staticmethod(memory_map)
+    source = staticmethod(source)
+    workload = staticmethod(workload)
+    inputs = staticmethod(inputs)
+    operands = staticmethod(operands)
+    image = staticmethod(image)
+    result_rows = staticmethod(result_rows)
+    volatile_rows = staticmethod(volatile_rows)
+    outputs = staticmethod(outputs)
+    figures = staticmethod(figures)
+
+    def compile(
+        self,
+        workload: LoopWorkload,
+        config: TmuConfig,
+        *,
+        seed: int = 0,
+        trace: Trace,
+        **options: Any,
+    ) -> Program:
+        return compile(workload, config, trace=trace, **options)
+
+    def listing(self, program: Program) -> Iterator[str]:
+        return listing(program.launches[0])
+
+    def model(self, config: TmuConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
+        """Raises as ``sw.runtime.tmu.model.machine.run`` does."""
+        return machine.run(config, job.image, wanted)
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return {**_operands(program.launches, tensors).golden}
+
+    def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        return {**_operands(program.launches, tensors).reference}
+
+
+def _operands(launches: tuple[Launch, ...], tensors: Mapping[str, Array]) -> Operands:
+    (launch,) = launches
+    return Operands(launch, tensors)
+
+
+TARGET = TmuTarget()

@@ -1,0 +1,28 @@
+"""A loop nest with what a run of it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sw.workloads.loops.binding import Binding, bind
+from sw.workloads.loops.nest import Nest
+
+
+@dataclass(frozen=True, eq=False)
+class LoopWorkload:
+    """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
+    start as zeros. ``sizes``: those that do not follow from the arrays."""
+
+    name: str
+    nest: Nest
+    inputs: Mapping[str, np.ndarray]
+    sizes: Mapping[str, int] | None = None
+
+    @cached_property
+    def binding(self) -> Binding:
+        """Raises ``WorkloadError`` where the inputs do not fit."""
+        return bind(self.nest, self.inputs, self.sizes)
