@@ -36,8 +36,7 @@ def mapped(statement: str, *operands: Words, kind: str) -> Words:
     memory[:-1, : len(operands[0])] = operands
     suffix, step = (".v", LANES) if kind == "v" else ("", 1)
     loads = [
-        f"load{suffix} {kind}{place + 1}, [s10 + {place * count}]"
-        for place in range(len(operands))
+        f"load{suffix} {kind}{place + 1}, [s10 + {place * count}]" for place in range(len(operands))
     ]
     store = f"store{suffix} {kind}4, [s10 + {len(operands) * count}], s10 += {step}"
     lines = [f"add s11, zero, {count // step}", "loop s11, end", *loads, statement, store]
