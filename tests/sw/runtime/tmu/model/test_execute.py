@@ -293,17 +293,13 @@ def test_lanes_outside_the_mask_load_0_and_store_nothing():
 def test_lanes_outside_the_mask_may_lie_outside_memory():
     memory = np.arange(64, dtype=np.uint32)
     text = """
-        lanes m1, 12
-        lanes m3, zero
-        add s1, zero, -2
-        load.v v1, [s1], m1
-        first_lanes m2, 2
-        store.v v1, [62], m2
-        load.v v2, [64], m3
+        first_lanes m1, 2
+        store.v zero, [62], m1
+        load.v v1, [64], m2         # which has no lanes at the start
         halt
     """
     ran(text, memory)
-    assert memory[62:].tolist() == [0, 0]
+    assert memory[61:].tolist() == [61, 0, 0]
 
 
 def test_lines_in_the_program_s_order():
@@ -420,6 +416,7 @@ def test_misplaced_loops_and_jumps(text, pc):
         ("load s1, [-1]\nhalt", 0),
         ("less s1, s1, s1\nstore.v zero, [61]\nhalt", 1),
         ("lanes m1, 8\nload.v v1, [61], m1\nhalt", 1),
+        ("lanes m1, 8\nload.v v1, [-2], m1\nhalt", 1),
     ],
 )
 def test_outside_memory(text, pc):
