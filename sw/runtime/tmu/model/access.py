@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hw.lib.errors import GnarlError
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, Source, StreamKind
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from sw.runtime.tmu.model.line_requests import LineRequests
 
 _WORD = 0xFFFF_FFFF
 
@@ -27,10 +28,16 @@ class StreamError(GnarlError):
 
 @dataclass
 class Output:
-    """What an access program gives: tokens and words, in the order in which they are queued."""
+    """What an access program gives: tokens and words, in the order in which they are queued.
+
+    ``requests`` are the lines that it reads: of layers that step one unit, by layer, stream and
+    line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
+    They make no difference between outputs, and are those of a unit only in runs without a fault.
+    """
 
     tokens: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
+    requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,11 @@ class _Traversal:
         self._output = Output()
         self._current: list[_Iteration | None] = [None] * len(program.layers)
         self._ends = [[0] * lanes for _ in program.layers]
+        self._requests = {
+            place: LineRequests(layer, lanes)
+            for place, layer in enumerate(program.layers)
+            if layer.mode in (Mode.SINGLE, Mode.LOCKSTEP)
+        }
 
     def run(self) -> Output:
         self._loop(0)
@@ -110,10 +122,14 @@ class _Traversal:
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
             values = []
+            addresses: dict[int, list[int]] = {}
             for lane in range(width):
                 index = first + lane * unit.stride
                 if index < upper:
-                    values.append(self._values(place, lane, unit, index))
+                    values.append(self._values(place, lane, unit, index, addresses))
+            for number, found in addresses.items():
+                for line in self._requests[place].lines(number, found, upper - first):
+                    self._output.requests.append((place, number, line))
             lanes = (1 << len(values)) - 1
             values += [(0,) * len(unit.streams)] * (width - len(values))
             yield _Iteration(tuple(values), lanes)
@@ -139,7 +155,7 @@ class _Traversal:
     def _fiber(self, place: int, lane: int, unit: Unit) -> Iterator[tuple[int, ...]]:
         lower, upper = self._bounds(place, lane, unit)
         for index in range(lower, upper, unit.stride):
-            yield self._values(place, lane, unit, index)
+            yield self._values(place, lane, unit, index, {})
 
     def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
         lower = self._operand(place, unit.lower, (), unit.lower_immediate)
@@ -150,8 +166,11 @@ class _Traversal:
             self._ends[place][lane] = upper
         return _signed(lower), _signed(upper)
 
-    def _values(self, place: int, lane: int, unit: Unit, index: int) -> tuple[int, ...]:
-        """Of all streams of a unit in the iteration ``index``."""
+    def _values(
+        self, place: int, lane: int, unit: Unit, index: int, addresses: dict[int, list[int]]
+    ) -> tuple[int, ...]:
+        """Of all streams of a unit in the iteration ``index``; adds to the ``addresses`` that each
+        stream reads."""
         values: list[int] = []
         for number, stream in enumerate(unit.streams):
             a = self._operand(place, stream.a, values, stream.immediate)
@@ -159,7 +178,9 @@ class _Traversal:
             if stream.kind == StreamKind.INDUCTION:
                 value = index
             elif stream.kind == StreamKind.MEMORY:
-                value = int(self._memory[self._address(place, lane, number, stream, a, b)])
+                address = self._address(place, lane, number, stream, a, b)
+                addresses.setdefault(number, []).append(address)
+                value = int(self._memory[address])
             elif stream.kind == StreamKind.ALU:
                 value = _alu(stream.operation, a, b)
             else:

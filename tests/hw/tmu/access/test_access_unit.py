@@ -29,13 +29,15 @@ def bags_of(segments: int, most: int, dimension: int, seed: int = 1) -> Bags:
 
 
 def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
-    """RTL and interpreter give the same, and leave the same in memory."""
+    """RTL and interpreter give the same, leave the same in memory, and ask for the same lines."""
+    asked = len(memory.lines)
     after = memory.words.copy()
     expected = access.run(program, after, CONFIG.lanes)
     result = run(program, memory, **options)  # type: ignore[arg-type]
     assert result.fault is None
     assert result.output == expected
     assert np.array_equal(memory.words, after)
+    assert sorted(memory.lines[asked:]) == sorted(line for _, _, line in expected.requests)
     return result
 
 
