@@ -124,7 +124,9 @@ def random_program(
             far = epilogue if rng.random() < 0.2 else min(pc + 6, epilogue)
             program[pc] = replace(instruction, immediate=rng.randint(pc + 1, far))
     if rng.random() < 0.05:
-        program[rng.randrange(epilogue)] = tuple(rng.getrandbits(32) for _ in range(3))
+        program[rng.randrange(len(prologue), epilogue)] = tuple(
+            rng.getrandbits(32) for _ in range(3)
+        )
     tokens = [rng.randint(0, epilogue) for _ in range(rng.randint(0, 6))] + [epilogue] * 20
     words = [maker.number() for _ in range(2000)]
     memory = np.array([maker.number() for _ in range(memory_words)], np.uint32)
