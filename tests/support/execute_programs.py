@@ -203,6 +203,8 @@ class _Maker:
             opcode = rng.choice([Opcode.FDIV, Opcode.FSQRT])
         a, b, c = self._operands(vector)
         dst = rng.randrange(REGISTERS)
+        if opcode == Opcode.FMUL_ADD and c.source == Source.REGISTER and rng.random() < 0.5:
+            c = register(dst)
         return Instruction(opcode, vector, dst, rng.randrange(4), a, b, c, immediate=self.number())
 
     def _memory_access(self, vector: bool) -> Instruction:

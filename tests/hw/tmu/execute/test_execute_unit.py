@@ -25,7 +25,6 @@ from tests.support.execute_programs import (
     set_vector,
 )
 
-
 PACES = (Pace(), Pace(0.5, 0.5, 3, 20), Pace(0.2, 1.0, 1, 5), Pace(1.0, 0.3, 10))
 """Of queues and memory: at once; late and out of order; starved; narrow and slow."""
 

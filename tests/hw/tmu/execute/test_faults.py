@@ -10,7 +10,6 @@ from tests.hw.tmu.execute.compare import fault_of
 from tests.support.execute_machine import Pace
 from tests.support.execute_programs import DEQUEUE, HALT, IMMEDIATE, WORD, register, set_scalar
 
-
 NOTHING = set_scalar(9, 0)
 LAST = 127  # instruction of the program's memory
 
