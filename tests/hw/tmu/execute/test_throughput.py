@@ -185,6 +185,10 @@ def test_sums_of_products_follow_each_other_as_sums_do(machine):
     fused = Instruction(Opcode.FMUL_ADD, True, 6, 0, scalar(1), DEQUEUE, register(6))
     clear = [set_vector(6 + n, 0) for n in range(stages + 1)]
     assert gap(machine, fused, fused, words=[0] * 8) == stages + 1
+    several = [set_scalar(1, 0x3F80_0000), clear[0], *[fused] * 4]
+    several += [Instruction(Opcode.STORE, True, c=register(6)), HALT]
+    words = [0x3F80_0000 + word for word in range(16)]
+    assert gaps(machine, several, words=words)[2:5] == [stages + 1] * 3
     many = [
         Instruction(Opcode.FMUL_ADD, True, 6 + n, 0, scalar(1), DEQUEUE, register(6 + n))
         for n in range(stages + 1)
