@@ -417,6 +417,26 @@ def test_an_addend_is_read_before_what_follows_writes_it(machine):
             check(machine, program, pace=Pace(latency=1))
 
 
+def test_masks_are_written_in_order(machine):
+    """A comparison is in the lanes when a count behind it is in the stage before."""
+    sets = [
+        Instruction(Opcode.FLESS, True, dst=1, a=register(1), b=register(2)),
+        Instruction(Opcode.FIRST_LANES, dst=1, a=IMMEDIATE, immediate=2),
+        Instruction(Opcode.LANES, dst=1, a=IMMEDIATE, immediate=0b0101),
+    ]
+    for first, second in product(sets, sets):
+        program = [
+            set_vector(1, 0xBF80_0000),
+            set_vector(2, 0x3F80_0000),
+            first,
+            second,
+            Instruction(Opcode.SELECT, True, 3, 1, IMMEDIATE, register(1), immediate=9),
+            Instruction(Opcode.STORE, True, c=register(3)),
+            HALT,
+        ]
+        check(machine, program)
+
+
 def test_it_has_not_halted_before_the_last_store_has_landed(machine):
     program = [Instruction(Opcode.STORE, c=IMMEDIATE, immediate=9), HALT]
     landed = [check(machine, program, pace=Pace(latency=latency)).cycles for latency in (1, 51)]
