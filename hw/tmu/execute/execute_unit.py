@@ -37,7 +37,8 @@ class ExecuteUnit(wiring.Component):
     the same of vectors, ``EXTRACT``        2 (a scalar result: 3)
     masks                                   1; 2 where vectors are compared
     floating point, ``MUL``, ``TO_FLOAT``   F + 1 (a scalar: F + 2)
-    ``FMUL_ADD``                            2 F + 1 (F + 2 scalar); for c of another, F + 1
+    ``FMUL_ADD``                            2 F + 1 (a scalar: 2 F + 2)
+    the same of vectors, for c of another   F + 1
     ``REDUCE_*``                            log2(lanes) F + 2
     post-increment                          1
     ======================================  ====================================

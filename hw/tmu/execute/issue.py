@@ -81,10 +81,13 @@ class Issue(wiring.Component):
             scalars.ends.eq(self.scalar_ends),
             vectors.ends.eq(self.vector_ends),
         ]
-        reads_c = i.c.vector & ~(reads_late & self.addend_comes)
+        # A sum that goes into its own addend comes behind what the addend waits for.
+        addend_comes = reads_late & self.addend_comes
+        reads_c = i.c.vector & ~addend_comes
+        overwrites = i.writes_vector & ~(addend_comes & (i.dst == i.c.index))
         for file, kind, writes, reads in (
             (scalars, "scalar", i.writes_scalar | i.at_once, (i.a.scalar, i.b.scalar, i.c.scalar)),
-            (vectors, "vector", i.writes_vector, (i.a.vector, i.b.vector, reads_c)),
+            (vectors, "vector", overwrites, (i.a.vector, i.b.vector, reads_c)),
         ):
             begins = i[f"writes_{kind}"]
             indices = (i.a.index, i.b.index, i.c.index, i.dst)
