@@ -65,15 +65,15 @@ def _bufferize(loop: ForOp, callback: CallbackOp) -> None:
             type = VectorType(i1, [lanes])
             count = vector.CreateMaskOp.build(operands=[[_index(block, used)]], result_types=[type])
             inner[mask] = _add(block, count)
-        bounds = [_add(block, integer(each)) for each in (first, last, lanes)]
+        start, end, step = (_add(block, integer(each)) for each in (first, last, lanes))
         body = Block(arg_types=[i32])
         if index is not None:
             inner[index] = body.args[0]
-        for argument in buffered:
-            inner[argument] = _add(body, PopOp(argument.type))
+        for taken in buffered:
+            inner[taken] = _add(body, PopOp(taken.type))
         _copy(callback.body.block, body, inner)
         body.add_op(scf.YieldOp())
-        block.add_op(scf.ForOp(*bounds, [], Region(body)))
+        block.add_op(scf.ForOp(start, end, step, [], Region(body)))
     made = CallbackOp([], region)
     around.insert_op_after(made, loop)
     callback.detach()

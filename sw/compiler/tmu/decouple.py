@@ -48,7 +48,7 @@ def decouple(module: ModuleOp) -> ModuleOp:
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
     _Decoupling(function, body.block).run()
-    found = func.FuncOp(function.sym_name.data, (function.function_type.inputs, []), body)
+    found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
     found.attributes |= function.attributes
     return ModuleOp([found])
 
@@ -66,7 +66,7 @@ class _Decoupling:
     def __init__(self, function: func.FuncOp, block: Block) -> None:
         self._function = function
         old = function.body.block.args
-        self._arrays = dict(zip(old, block.args, strict=True))
+        self._arrays: dict[SSAValue, SSAValue] = dict(zip(old, block.args, strict=True))
         self._written = {
             operation.operands[1]
             for operation in function.walk()
@@ -234,7 +234,7 @@ class _Callback:
         self._streams = streams
 
     def copy(self, operation: Operation) -> None:
-        inside = {result for each in operation.walk() for result in each.results}
+        inside: set[SSAValue] = {result for each in operation.walk() for result in each.results}
         inside |= {
             argument
             for each in operation.walk()

@@ -109,7 +109,7 @@ def execute_code(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) 
     function = next(each for each in module.body.block.ops if isinstance(each, func.FuncOp))
     names = function.attributes["names"]
     assert isinstance(names, StringAttr)
-    arrays = {
+    arrays: dict[SSAValue, int] = {
         argument: bases[name]
         for argument, name in zip(function.body.block.args, names.data.split(","), strict=True)
     }
@@ -595,7 +595,9 @@ class _Writer:
             self._together(loop, operations, inductions[first : first + width])
 
     def _iteration(self, loop: scf.ForOp, operations: list[Operation], induction: _Integer) -> None:
-        saved = {each: self._uses[each] for op in operations for each in op.results}
+        saved: dict[SSAValue, int] = {
+            each: self._uses[each] for op in operations for each in op.results
+        }
         outer = dict(self._uses)
         self._values[loop.body.block.args[0]] = induction
         self._operations(operations)
@@ -630,7 +632,7 @@ class _Writer:
 
 def _outside(loop: scf.ForOp) -> list[SSAValue]:
     """Values from outside of a loop that its body uses, once for each use."""
-    inside = set(loop.body.block.args)
+    inside: set[SSAValue] = set(loop.body.block.args)
     found = []
     for operation in loop.body.block.walk():
         inside |= set(operation.results)

@@ -71,15 +71,16 @@ class _Sums:
         load, store = loads[0], stores[0]
         places = [[source_of(each) for each in op.indices] for op in (load, store)]
         induction = loop.body.block.args[0]
-        bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
+        lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
         if load.base is not store.base or places[0] != places[1] or places[0][-1] is not induction:
             return None
-        if None in bounds or load.base not in at_zero:
+        if lower is None or upper is None or step is None or load.base not in at_zero:
             return None
-        if len(range(*bounds)) > MOST_REGISTERS:  # type: ignore[arg-type]
+        if len(range(lower, upper, step)) > MOST_REGISTERS:
             return None
         # The other indices count the loops around the one that the callback is in, all of them.
-        counters = {place.owner.variable.data for place in places[0][:-1] if _is_counter(place)}
+        owners = [place.owner for place in places[0][:-1]]
+        counters = {owner.variable.data for owner in owners if isinstance(owner, GetOp)}
         outer = 0
         parent = around.parent_op()
         while isinstance(parent, ForOp):
@@ -146,10 +147,6 @@ class _Sums:
         block.add_op(zero)
         block.add_ops([SetOp(name, zero.result) for name in names])
         return CallbackOp([], region)
-
-
-def _is_counter(value: SSAValue) -> bool:
-    return isinstance(value.owner, GetOp)
 
 
 def _clone_counter(value: SSAValue, block: Block) -> SSAValue:

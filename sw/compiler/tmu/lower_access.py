@@ -51,6 +51,7 @@ class _Layer:
     arrays: dict[tuple[int, int], str] = field(default_factory=dict)
     queued: set[int] = field(default_factory=set)
     events: dict[Event, list[EventStep]] = field(default_factory=dict)
+    slots: int = 1
 
     def step(self, event: Event, step: EventStep) -> None:
         self.events.setdefault(event, []).append(step)
@@ -60,12 +61,14 @@ class _Lowering:
     def __init__(self, function: func.FuncOp, config: TmuConfig) -> None:
         self._config = config
         self._function = function
-        self._names = dict(zip(function.body.block.args, _names(function), strict=True))
+        self._names: dict[SSAValue, str] = dict(
+            zip(function.body.block.args, _names(function), strict=True)
+        )
         self._layers: list[_Layer] = []
         self._place: dict[SSAValue, int] = {}
         self._forwarded: dict[tuple[SSAValue, int], int] = {}
         self._tokens: list[str] = []
-        self._cases: list[tuple[str, CallbackOp | None]] = []
+        self._cases: list[tuple[str, CallbackOp]] = []
         self._starts: list[CallbackOp] = []
         self._ends: list[CallbackOp] = []
 
@@ -179,19 +182,19 @@ class _Lowering:
             base += offset * stride
             indices.append(stream if stream is not None else 0)
         # Without indices that are constants, which are in the base.
-        terms = [
+        terms: list[tuple[SSAValue, int]] = [
             (index, stride)
             for index, stride in zip(indices, strides, strict=True)
             if isinstance(index, SSAValue)
         ]
         while len(terms) > 2:
-            terms[:2] = [self._sum(*terms[:2], depth)]
+            terms[:2] = [self._sum(terms[0], terms[1], depth)]
         a, b, scale, immediate = Operand(), Operand(), 1, 0
         if terms:
             a, scale = self._operand(terms[0][0], depth), terms[0][1]
         if len(terms) == 2:
             if terms[1][1] != 1:
-                terms = [self._sum(*terms, depth)]
+                terms = [self._sum(terms[0], terms[1], depth)]
                 a, scale = self._operand(terms[0][0], depth), terms[0][1]
             else:
                 b = self._operand(terms[1][0], depth)
@@ -207,13 +210,12 @@ class _Lowering:
         )
 
     def _sum(
-        self, left: tuple[SSAValue | int, int], right: tuple[SSAValue | int, int], depth: int
-    ) -> tuple[SSAValue | int, int]:
+        self, left: tuple[SSAValue, int], right: tuple[SSAValue, int], depth: int
+    ) -> tuple[SSAValue, int]:
         """A stream of left / right's stride + right; streams that it takes are made."""
         layer = self._layers[depth]
         scaled = len(layer.streams)
         factor = left[1] // right[1]
-        assert isinstance(left[0], SSAValue) and isinstance(right[0], SSAValue)
         layer.streams.append(
             Stream(
                 StreamKind.ALU,
@@ -238,8 +240,7 @@ class _Lowering:
         b = Operand() if second is not None else self._operand(right, depth)
         return a, b, (first if first is not None else second) or 0
 
-    def _operand(self, stream: SSAValue | int, depth: int) -> Operand:
-        assert isinstance(stream, SSAValue)
+    def _operand(self, stream: SSAValue, depth: int) -> Operand:
         if self._place[stream] == depth:
             return own(self._layers[depth].numbers[stream])
         return self._parent(stream, depth)
@@ -278,12 +279,11 @@ class _Lowering:
                     f"stream_words = {words}: must be at least {2 * outer}: so many streams of "
                     "outer loops are read"
                 )
-            self._slots = slots
             for number in sorted(layer.queued):
                 layer.streams[number] = replace(layer.streams[number], queued=True, queue=row)
                 row += slots
             layer.unit = replace(layer.unit, streams=tuple(layer.streams))
-            layer.slots = slots  # type: ignore[attr-defined]
+            layer.slots = slots
 
     def _check(self) -> None:
         config = self._config
@@ -305,22 +305,22 @@ class _Lowering:
         for layer in self._layers:
             mode = Mode.LOCKSTEP if layer.loop.vector is not None else Mode.SINGLE
             events = {event: tuple(steps) for event, steps in layer.events.items()}
-            made = Layer(mode, (layer.unit,), layer.slots, 0, events)  # type: ignore[attr-defined]
+            made = Layer(mode, (layer.unit,), layer.slots, 0, events)
             layers.add_op(layer_op(made, self._tokens, layer.arrays))
         types = list(self._function.function_type.inputs)
         body = Region(Block(arg_types=types))
         arguments = self._function.body.block.args
         for argument, old in zip(body.block.args, arguments, strict=True):
             argument.name_hint = old.name_hint
-        arrays = dict(zip(arguments, body.block.args, strict=True))
-        for name, callbacks in (
+        arrays: dict[SSAValue, SSAValue] = dict(zip(arguments, body.block.args, strict=True))
+        cases: list[tuple[str, list[CallbackOp]]] = [
             (START, self._starts),
             *((name, [callback]) for name, callback in self._cases),
             (END, self._ends),
-        ):
+        ]
+        for name, callbacks in cases:
             case = Block()
             for callback in callbacks:
-                assert callback is not None
                 _pop_arguments(callback, case, arrays)
             body.block.add_op(CaseOp(name, Region(case)))
         body.block.add_op(func.ReturnOp())

@@ -149,12 +149,10 @@ class _Lowering:
                 self._values[name] = self._expression(value)
             case If(condition, then, otherwise, place):
                 chosen = self._expression(condition)
-                regions = []
-                for each in (then, otherwise):
-                    block = Block()
+                blocks = Block(), Block()
+                for block, each in zip(blocks, (then, otherwise), strict=True):
                     self._inside(block, {}, each, place)
-                    regions.append(Region(block))
-                self._add(scf.IfOp(chosen, [], *regions), place)
+                self._add(scf.IfOp(chosen, [], [blocks[0]], [blocks[1]]), place)
             case Merge(place=place):
                 _refuse(place, "a loop over merged fibers")
 
@@ -184,7 +182,8 @@ class _Lowering:
             case Constant(value, type, place):
                 if type == FLOAT32:
                     return self._add(arith.ConstantOp(FloatAttr(value, f32)), place)
-                return self._add(arith.ConstantOp(IntegerAttr(int(value), _TYPES[type])), place)
+                width = i1 if type == BOOL else i32
+                return self._add(arith.ConstantOp(IntegerAttr(int(value), width)), place)
             case Variable(name, place=place):
                 if name in self._values:
                     return self._values[name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -158,10 +160,10 @@ class _Body:
         self._block.add_op(operation)
         return operation
 
-    def _is_across(self, indices: object) -> bool:
+    def _is_across(self, indices: Sequence[SSAValue]) -> bool:
         """Whether lanes have neighbouring elements."""
-        *outer, last = [source_of(each) for each in indices] or [None]  # type: ignore[attr-defined]
-        return last is not None and last is self.index and self.index not in outer
+        found = [source_of(each) for each in indices]
+        return bool(found) and found[-1] is self.index and self.index not in found[:-1]
 
     def _is_vector(self, value: SSAValue) -> bool:
         return isinstance(self.values.get(value, value).type, VectorType)

@@ -119,7 +119,7 @@ def layer_of(op: LayerOp, tokens: Mapping[str, int], bases: Mapping[str, int]) -
     """Inverse of ``layer_op``, with numbers of tokens and first words of arrays."""
     units = []
     for unit in op.units:
-        values = unit.data  # type: ignore[attr-defined]
+        values = unit.data
         streams = []
         for stream in values["streams"]:
             array = stream.data.get("array")
