@@ -133,10 +133,16 @@ class Generator(wiring.Component):
             *(divider.b[lane].eq(value) for lane, value in enumerate(operands_b)),
             has_value.eq(turns & ~is_memory & (~divides | divider.done)),
             did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
-            self.write.lanes.eq(Mux(has_value & row.queued, in_use, 0)),
+            # A lane's phases change with every iteration, its words being 0 where it has none.
+            self.write.lanes.eq(
+                Mux(has_value & row.queued, in_use | is_wide.replicate(self._lanes), 0)
+            ),
             self.write.row.eq(slot.row(row.queue)),
             self.write.phase.eq(slot.phase),
-            *(self.write.data[lane].eq(value) for lane, value in enumerate(values)),
+            *(
+                self.write.data[lane].eq(Mux(in_use[lane], value, 0))
+                for lane, value in enumerate(values)
+            ),
         ]
 
         # The iteration ends with its last stream, the fiber when no lane has anything left.

@@ -31,7 +31,8 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
     """``count`` words from ``offset`` of line ``line`` on, for a queue.
 
     They go to ``slot`` from lane ``lane`` on; if the run is ``wide``, across the lanes and then to
-    the next slots' lanes from 0 on, else all to that lane of slots that follow each other.
+    the next slots' lanes from 0 on, else all to that lane of slots that follow each other. If it
+    ``pads``, lanes behind its last word get 0.
     ``cached``, ``temporal``: as a stream's.
     """
     return data.StructLayout(
@@ -41,6 +42,7 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
             "count": range(LINE_WORDS + 1),
             "lane": range(lanes),
             "wide": unsigned(1),
+            "pads": unsigned(1),
             "slot": slot_layout(rows),
             "queue": queue_layout(rows),
             "cached": unsigned(1),

@@ -152,6 +152,34 @@ def test_words_that_do_not_lie_together():
     assert result.output.words == [7 * (16 + place) for place in (9, 2, 40, 2, 0, 11)]
 
 
+@pytest.mark.parametrize("scale", [1, 2])
+def test_lanes_behind_the_end_of_a_fiber(scale):
+    """A fiber of one word, then one of four in the same slot, whose lanes come from two lines and
+    more; a lane that is not in use gives 0 as a word, too."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 5
+    words[:3] = [0, 1, 5]
+    bounds = (load(0, 3), load(0, 3, immediate=1, queue=4))
+    outer = Unit(upper_immediate=2, streams=(INDUCTION, *bounds))
+    streams = (
+        queued_induction(8),
+        load(78, 10, queue=12, scale=scale),
+        Stream(StreamKind.ALU, AluOperation.MUL, own(0), immediate=3, queued=True, queue=16),
+    )
+    steps = [EventStep(EventKind.VECTOR, layer=1, stream=number) for number in (1, 2)]
+    steps += [EventStep(EventKind.WORD, layer=1, lane=2, stream=number) for number in range(3)]
+    inner = Layer(
+        Mode.LOCKSTEP,
+        (Unit(parent(1), parent(2), streams=streams),),
+        1,
+        events={Event.ITERATION: tuple(steps)},
+    )
+    result = check(AccessProgram((Layer(Mode.SINGLE, (outer,), 4), inner)), Memory(words))
+    expected = [[390, 0, 0, 0], [0] * 4, [0] * 3]
+    expected += [[5 * (78 + scale * place) for place in range(1, 5)], [3, 6, 9, 12]]
+    expected += [[3, 5 * (78 + 3 * scale), 9]]
+    assert result.output.words == [word for part in expected for word in part]
+
+
 def test_lengths_become_bounds():
     words = np.zeros(CONFIG.memory_words, np.uint32)
     words[:4] = [2, 0, 3, 1]
