@@ -167,6 +167,8 @@ class ExecuteUnit(wiring.Component):
         m.d.comb += [
             issue.valid.eq(buffer.o.valid),
             issue.instruction.eq(first),
+            issue.advances.eq(buffer.advances),
+            issue.coming.eq(buffer.coming.decoded),
             issue.stops.eq(self._scalar_stage.stops | self._ended),
             issue.has_data.eq(self.valid),
             issue.slot_free.eq(bus.free),
