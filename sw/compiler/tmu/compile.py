@@ -28,8 +28,8 @@ PASSES = (
     Pass("decouple", "SLC: loops over streams, and callbacks"),
     Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
-    Pass("align-queues", "no words between vectors (level 3)"),
-    Pass("keep-sums", "sums in registers (level 4)"),
+    Pass("align_queues", "no words between vectors (level 3)"),
+    Pass("keep_sums", "sums in registers (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 
@@ -57,8 +57,8 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
     optimisations: list[tuple[int, str, Callable[[ModuleOp], ModuleOp]]] = [
         (1, "vectorize", lambda module: vectorize(module, config.lanes)),
         (2, "bufferize", bufferize),
-        (3, "align-queues", lambda module: align_queues(module, config.lanes)),
-        (4, "keep-sums", lambda module: keep_sums(module, zeros)),
+        (3, "align_queues", lambda module: align_queues(module, config.lanes)),
+        (4, "keep_sums", lambda module: keep_sums(module, zeros)),
     ]
     for level, name, optimise in optimisations:
         if opt >= level:
