@@ -160,6 +160,10 @@ class _Writer:
         # Values that went from the queue into addresses alone.
         self._folded: set[SSAValue] = set()
         self._addresses: dict[tuple[tuple[SSAValue | int, int], ...], int] = {}
+        if case.token.data == START:
+            for variable in self._variables.values():
+                if variable.kind == "v":
+                    self._emit(Instruction(Opcode.ADD, True, variable.register))
         self._operations(case.body.block.ops)
         for pop in list(self._pops):
             self._take(pop)

@@ -112,7 +112,9 @@ def test_the_error_of_a_file_without_target_says_what_to_write(tmp_path: Path) -
 
 def test_an_unknown_target_names_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, 'banks = 8\ntarget = "cpu"\n')
-    assert refusal(path) == f'{path}:2: target = \'cpu\': must be one of "dpu", "sam", "tmu", "cuda"'
+    assert (
+        refusal(path) == f'{path}:2: target = \'cpu\': must be one of "dpu", "sam", "tmu", "cuda"'
+    )
 
 
 def test_every_bad_field_is_reported_with_its_line(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ ROWS = HALF + 1
 MASKS = ROWS
 """Results for mask register m go to row ``MASKS`` + m."""
 
+UNDEFINED = 0xDEAD_BEEF
+"""What vector registers hold before they are written: in RTL, what an earlier run has left."""
+
 NOWHERE = -1
 
 (
@@ -120,6 +123,7 @@ def follow(
     Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done.
     """
     rows = np.zeros((ROWS, lanes), np.uint32)
+    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
     masks = np.zeros(MASK_REGISTERS, np.int64)
     masks[ALL_LANES] = (1 << lanes) - 1
     loops = np.zeros((LOOP_DEPTH, 3), np.int64)  # that run, the innermost last
