@@ -80,9 +80,12 @@ class Job:
             "backend": self.backend,
         }
 
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        return (*self.changes, _LARGE) if self.model == "rm3" else self.changes
+
     def configuration(self) -> NamedConfiguration:
-        large = (_LARGE,) if self.model == "rm3" else ()
-        return load_configuration(CONFIG, (*self.changes, *large))
+        return load_configuration(CONFIG, self.overrides)
 
     def setting(self) -> Setting:
         return Setting.of(self.configuration(), self.seed)
@@ -93,7 +96,7 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
-    device = _device(job.configuration(), job.backend)
+    device = _device(job.overrides, job.backend)
     workload = named_workload(f"embedding_bag:{job.model}:{job.locality}", job.seed)
     program = device.compile(workload, opt=job.level)
     result = device.run(program, workload.inputs)
@@ -117,8 +120,8 @@ def measure(job: Job) -> dict[str, float | int | bool]:
 
 
 @cache
-def _device(configuration: NamedConfiguration, backend: str) -> Device:
-    return Device(configuration, backend)
+def _device(overrides: tuple[str, ...], backend: str) -> Device:
+    return Device(load_configuration(CONFIG, overrides), backend)
 
 
 def jobs(request: Request) -> list[Job]:
