@@ -16,6 +16,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.values import constant_of, integer
 
 
@@ -43,6 +44,11 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
             _align(push, pop, lanes)
     for loop, name in counters.items():
         loop.body.block.add_op(_step(name, loop.step.value.data))
+        if isinstance(loop.parent_op(), ForOp):
+            block = loop.parent_block()
+            assert block is not None
+            block.insert_op_after(_reset(name), loop)
+    join_callbacks(module)
     return module
 
 
@@ -101,6 +107,14 @@ def _align(push: PushOp, pop: PopOp, lanes: int) -> None:
     around.insert_op_before(PushOp(push.stream, aligned=True), push)
     push.detach()
     push.erase()
+
+
+def _reset(name: str) -> CallbackOp:
+    """When the loop has ended: it may begin again."""
+    region = body_of([])
+    zero = integer(0)
+    region.block.add_ops([zero, SetOp(name, zero.result)])
+    return CallbackOp([], region)
 
 
 def _step(name: str, step: int) -> CallbackOp:
