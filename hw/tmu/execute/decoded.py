@@ -225,9 +225,6 @@ class Decoder(wiring.Component):
         ]
         with m.If(is_store):
             m.d.comb += o.b.eq(c)
-        # Operands that are not read need not be waited for.
-        with m.If(~i.opcode.matches(Opcode.FMUL_ADD, Opcode.SELECT)):
-            m.d.comb += [o.c.scalar.eq(0), o.c.vector.eq(0)]
         self._find_faults(m, is_["target"])
         return m
 
