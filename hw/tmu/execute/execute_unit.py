@@ -39,6 +39,7 @@ class ExecuteUnit(wiring.Component):
     ``FMUL_ADD``                            2 F + 1 (a scalar: 2 F + 2)
     the same of vectors, for c of another   F + 1
     ``REDUCE_*``                            log2(lanes) F + 2
+    ``FDIV``, ``FSQRT``                     20, also until the next; 18 lanes + 4
     post-increment                          1
     ======================================  ====================================
 
@@ -47,7 +48,7 @@ class ExecuteUnit(wiring.Component):
     jumps, ``LOOP`` and ends of bodies wait for up to two cycles. Source: Ember, section VII.C.
 
     Parameters: ``lanes``; ``program_words``; ``memory_words``, a power of two; ``loads`` under way;
-    ``stages`` >= 1 of float units.
+    ``stages`` >= 1 of float units. Vector registers are undefined at the start, all others 0.
 
     Members
     -------
@@ -81,7 +82,7 @@ class ExecuteUnit(wiring.Component):
         self._address_bits = (memory_words - 1).bit_length()
         pc_bits = (program_words - 1).bit_length()
         tag_bits = max(1, (loads - 1).bit_length())
-        self._words = words = data.ArrayLayout(unsigned(32), lanes)
+        words = data.ArrayLayout(unsigned(32), lanes)
         super().__init__(
             {
                 "program_row": Out(pc_bits),
