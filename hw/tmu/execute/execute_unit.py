@@ -40,6 +40,7 @@ class ExecuteUnit(wiring.Component):
     the same of vectors, for c of another   F + 1
     ``REDUCE_*``                            log2(lanes) F + 2
     ``FDIV``, ``FSQRT``                     20, also until the next; 18 lanes + 4
+    ``LOAD``                                4 and the port's, from request to response
     post-increment                          1
     ======================================  ====================================
 
