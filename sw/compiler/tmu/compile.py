@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
+from hw.lib.errors import GnarlError, one_line
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
@@ -39,6 +41,14 @@ LEVELS = range(5)
 """Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
 
 
+def verify(module: ModuleOp) -> None:
+    """Raises ``GnarlError`` for what a dialect does not allow."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise GnarlError(one_line(error)) from error
+
+
 def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int = 4) -> Program:
     """A program for the shapes that the workload's arrays have.
 
@@ -51,7 +61,7 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
     bases = layout(specs.values(), config)
 
     def after(name: str, module: ModuleOp) -> ModuleOp:
-        trace.after(name, lambda: {"mlir": f"{module}\n"}, module.verify)
+        trace.after(name, lambda: {"mlir": f"{module}\n"}, lambda: verify(module))
         return module
 
     module = after("scf", to_scf(nest, sizes))
