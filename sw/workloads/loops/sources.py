@@ -45,6 +45,7 @@ OPERATIONS: dict[str, Operation] = {
     "embedding_bag": Operation(embedding_bag.embedding_bag_sum, Bags()),
     "embedding_bag_weighted": Operation(embedding_bag.embedding_bag_weighted, Bags()),
     "embedding_bag_mean": Operation(embedding_bag.embedding_bag_mean, Bags()),
+    "embedding_bag_weighted_mean": Operation(embedding_bag.embedding_bag_weighted_mean, Bags()),
     "embedding_bag_max": Operation(embedding_bag.embedding_bag_max, Bags()),
     "embedding_bag_lengths": Operation(embedding_bag.embedding_bag_lengths, Bags()),
     "block_gather": Operation(block_gather.block_gather, Gathers(per_query=False)),
