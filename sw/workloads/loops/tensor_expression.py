@@ -60,7 +60,8 @@ def expression_workload(text: str, inputs: Mapping[str, Any]) -> LoopWorkload:
                 arrays[f"{access.tensor}_coordinates{number}"] = level.coordinates
         with np.errstate(over="ignore"):
             arrays[f"{access.tensor}_values"] = stored.values.astype(np.float32)
-    return LoopWorkload(text.split(" -")[0].strip(), nest, arrays, sizes)
+    used = {size.name: sizes[size.name] for size in nest.sizes if size.name in sizes}
+    return LoopWorkload(text.split(" -")[0].strip(), nest, arrays, used)
 
 
 @dataclass(frozen=True)
@@ -229,35 +230,41 @@ class _Lowering:
         return (ir.Store(result.tensor, indices, value, place),)
 
     def _parameters(self) -> tuple[tuple[ir.Size, ...], tuple[ir.Array, ...]]:
-        place = self._place
-        sizes = {name: ir.Size(name, place) for name in self._sizes()}
+        place, result = self._place, self._statement.result
         arrays: dict[str, ir.Array] = {}
         one = ir.Constant(1, INT32, place)
         for access, path in zip(self._operands, self._paths, strict=True):
-            count: ir.Expression = one
+            count: ir.Expression | None = None  # of positions: one
             at, name = _at(access), access.tensor
             for number, index in enumerate(path):
                 if self._statement.formats[name].levels[number] == DENSE:
                     size = ir.Variable(f"{index}_size", INT32, at)
-                    count = ir.Binary(ir.BinaryOperator.MULTIPLY, count, size, at)
+                    multiply = ir.BinaryOperator.MULTIPLY
+                    count = size if count is None else ir.Binary(multiply, count, size, at)
                     continue
-                entries = f"{name}_entries{number}"
-                sizes[entries] = ir.Size(entries, at)
                 segments, coordinates = f"{name}_segments{number}", f"{name}_coordinates{number}"
-                length = ir.Binary(ir.BinaryOperator.ADD, count, one, at)
-                count = ir.Variable(entries, INT32, at)
+                length = ir.Binary(ir.BinaryOperator.ADD, count or one, one, at)
+                count = ir.Variable(f"{name}_entries{number}", INT32, at)
                 arrays[segments] = ir.Array(segments, INT32, (length,), at)
                 arrays[coordinates] = ir.Array(coordinates, INT32, (count,), at)
-            arrays[f"{name}_values"] = ir.Array(f"{name}_values", FLOAT32, (count,), at)
-        result = self._statement.result
+            arrays[f"{name}_values"] = ir.Array(f"{name}_values", FLOAT32, (count or one,), at)
         shape: tuple[ir.Expression, ...] = tuple(
             ir.Variable(f"{index}_size", INT32, place) for index in result.indices
         )
-        out = ir.Array(result.tensor, FLOAT32, shape or (one,), place)
-        return tuple(sizes.values()), (*arrays.values(), out)
+        arrays[result.tensor] = ir.Array(result.tensor, FLOAT32, shape or (one,), place)
+        # In the order in which shapes have them, as the Python notation has sizes.
+        dimensions = [each for array in arrays.values() for each in array.shape]
+        names = {name: ir.Size(name, place) for each in dimensions for name in _names(each)}
+        return tuple(names.values()), tuple(arrays.values())
 
-    def _sizes(self) -> list[str]:
-        return [f"{index}_size" for index in self._statement.order]
+
+def _names(size: ir.Expression) -> list[str]:
+    match size:
+        case ir.Variable(name):
+            return [name]
+        case ir.Binary(_, left, right):
+            return _names(left) + _names(right)
+    return []
 
 
 def _factors(expression: Expression, function: str, place: Place) -> list[Access | Constant]:

@@ -10,6 +10,8 @@ from sw.golden.loops import GoldenLoops
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.loops.embedding_model import model_nest, model_workload
+from sw.workloads.loops.printer import print_nest
+from sw.workloads.loops.python_source import read_source
 from tests.support.errors import refused
 
 RAGGED = PoolingFactors(mean=3, std=2, coverage=0.7)
@@ -43,7 +45,9 @@ def test_names_of_features_that_no_variable_may_have() -> None:
 
 
 def test_sizes_are_of_each_feature_but_for_the_batch() -> None:
-    sizes = [size.name for size in model_nest(MODEL).sizes]
+    nest = model_nest(MODEL)
+    assert read_source(print_nest(nest), "f.py") == nest
+    sizes = [size.name for size in nest.sizes]
     assert sizes[:5] == ["sum_rows", "sum_dim", "sum_lookups", "bags", "mean_rows"]
 
 

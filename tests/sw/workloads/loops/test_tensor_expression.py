@@ -9,7 +9,9 @@ import pytest
 
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.nest import Merge, statements
+from sw.workloads.loops.nest import Merge, Nest, statements
+from sw.workloads.loops.printer import print_nest
+from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.tensor_expression import expression_nest, expression_workload
 from tests.support.errors import refused
 
@@ -27,8 +29,14 @@ def operands(text: str, density: float) -> dict[str, np.ndarray]:
     return found
 
 
+def same_when_printed(nest: Nest) -> bool:
+    """With its sizes in the same order, too."""
+    return read_source(print_nest(nest), "f.py") == nest
+
+
 def run(text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
     workload = expression_workload(text, inputs)
+    assert same_when_printed(workload.nest)
     (found,) = GoldenLoops(workload.nest).run(workload.binding).values()
     return found
 
