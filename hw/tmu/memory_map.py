@@ -53,8 +53,8 @@ MEMORY_EVENTS = (
     "lines_written",
     "memory_busy",
 )
-"""What happens in a cycle: as ``hw.lib.lines.cache.Cache`` has it; a line is read from main memory, or written, in
-part or whole; the channel of main memory moves ``bandwidth`` bytes."""
+"""What happens in a cycle: as ``hw.lib.lines.cache.Cache`` has it; a line is read from main
+memory, or written, in part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 
 TOTALS = ("requests_in_flight", "words_in_queue")
 """Sums over the cycles of a run: lines that the access unit waits for, words in the data queue."""

@@ -33,6 +33,26 @@ def model() -> Iterator[Device]:
         yield device
 
 
+@pytest.mark.parametrize("opt", (0, 2, 4))
+@pytest.mark.parametrize(
+    "name",
+    (
+        "embedding_bag_max:tiny",
+        "embedding_bag_lengths:tiny:L1",
+        "block_gather:tiny",
+        "spmm:tiny",
+        "spmm_coo:tiny",
+        "fused_mm:tiny",
+        "knowledge_graph_l1:tiny",
+        "knowledge_graph_l2:tiny",
+    ),
+)
+def test_further_operations_on_rtl(device: Device, name: str, opt: int):
+    workload = named_workload(name)
+    program = device.compile(workload, opt=opt)
+    assert device.verify(device.run(program, workload.inputs)).bit_exact
+
+
 @pytest.mark.parametrize("opt", range(5))
 @pytest.mark.parametrize(
     "name", ("embedding_bag:tiny", "embedding_bag_weighted:tiny:L2", "embedding_bag_mean:tiny:L1")
