@@ -16,6 +16,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.values import constant_of, integer
 
 
@@ -23,8 +24,8 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     """No word between vectors: the first word of a row, or none at all.
 
     Induction variables that begin at a constant are counted by the execute unit, which a token
-    tells of each iteration's end, and of the loop's where it runs again; all other words that are
-    queued by themselves take a row. O(operations x loops).
+    tells of each iteration's end; all other words that are queued by themselves take a row.
+    O(operations x loops).
     """
     module = module.clone()
     counters: dict[ForOp, str] = {}
@@ -43,9 +44,11 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
             _align(push, pop, lanes)
     for loop, name in counters.items():
         loop.body.block.add_op(_step(name, loop.step.value.data))
-    for loop, name in counters.items():
         if isinstance(loop.parent_op(), ForOp):
-            _restart(loop, name)
+            block = loop.parent_block()
+            assert block is not None
+            block.insert_op_after(_reset(name), loop)
+    join_callbacks(module)
     return module
 
 
@@ -106,16 +109,12 @@ def _align(push: PushOp, pop: PopOp, lanes: int) -> None:
     push.erase()
 
 
-def _restart(loop: ForOp, name: str) -> None:
-    """Sets a counter back when its loop has ended, at the token behind it, if there is one."""
-    behind = loop.next_op
-    if not isinstance(behind, CallbackOp):
-        behind = CallbackOp([], body_of([]))
-        around = loop.parent_block()
-        assert around is not None
-        around.insert_op_after(behind, loop)
+def _reset(name: str) -> CallbackOp:
+    """When the loop has ended: it may begin again."""
+    region = body_of([])
     zero = integer(0)
-    behind.body.block.add_ops([zero, SetOp(name, zero.result)])
+    region.block.add_ops([zero, SetOp(name, zero.result)])
+    return CallbackOp([], region)
 
 
 def _step(name: str, step: int) -> CallbackOp:

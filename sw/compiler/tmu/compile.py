@@ -14,6 +14,7 @@ from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute_code import execute_code
+from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.lower_access import lower_access
@@ -25,6 +26,7 @@ from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
     Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),
+    Pass("hoist", "out of loops what all of their iterations do alike"),
     Pass("decouple", "SLC: loops over streams, and callbacks"),
     Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
@@ -53,6 +55,7 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
         return module
 
     module = after("scf", to_scf(nest, sizes))
+    module = after("hoist", hoist(module))
     module = after("decouple", decouple(module))
     optimisations: list[tuple[int, str, Callable[[ModuleOp], ModuleOp]]] = [
         (1, "vectorize", lambda module: vectorize(module, config.lanes)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -11,16 +11,19 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.accumulate import Accumulation, accumulations
 from sw.compiler.tmu.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
+    GetOp,
     MemStrOp,
     StreamType,
     body_of,
 )
 from sw.compiler.tmu.scf import PLACE, place_of
 from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.tmu.variables import to_variables
 
 _STREAM_OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -39,15 +42,16 @@ def decouple(module: ModuleOp) -> ModuleOp:
     writes its array and its indices are streams. All else goes to callbacks, in the program's
     order. O(operations).
 
-    Raises ``WorkloadError`` where no loop can be traversed, or a load needs what its own loop
-    loads.
+    Raises ``WorkloadError`` where no loop can be traversed, a load needs what its own loop loads,
+    or a callback needs a value that an earlier one has read: it may have changed since.
     """
+    module = to_variables(module)
     function = module.body.block.first_op
     assert isinstance(function, func.FuncOp)
     body = Region(Block(arg_types=list(function.function_type.inputs)))
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
-    _Decoupling(function, body.block).run()
+    _Decoupling(function, body.block, accumulations(module)).run()
     found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
     found.attributes |= function.attributes
     return ModuleOp([found])
@@ -63,7 +67,12 @@ class _Level:
 
 
 class _Decoupling:
-    def __init__(self, function: func.FuncOp, block: Block) -> None:
+    def __init__(
+        self,
+        function: func.FuncOp,
+        block: Block,
+        accumulations: Mapping[scf.ForOp, Accumulation],
+    ) -> None:
         self._function = function
         old = function.body.block.args
         self._arrays: dict[SSAValue, SSAValue] = dict(zip(old, block.args, strict=True))
@@ -71,6 +80,12 @@ class _Decoupling:
             operation.operands[1]
             for operation in function.walk()
             if isinstance(operation, memref.StoreOp)
+        }
+        self._accumulations = {
+            loop: each for loop, each in accumulations.items() if self._reads_arrays(loop)
+        }
+        self._replaced = {
+            operation for each in self._accumulations.values() for operation in each.replaced
         }
         self._levels = [_Level(block, True)]
         # Streams of values, and the level of each.
@@ -93,7 +108,7 @@ class _Decoupling:
         for operation in operations:
             if isinstance(operation, arith.ConstantOp | arith.IndexCastOp | scf.YieldOp):
                 continue
-            if isinstance(operation, func.ReturnOp):
+            if isinstance(operation, func.ReturnOp) or operation in self._replaced:
                 continue
             if type(operation) in _STREAM_OPERATIONS and self._is_known(operation.operands):
                 continue
@@ -123,18 +138,27 @@ class _Decoupling:
         return load.memref not in self._written and self._is_known(load.indices)
 
     def _traverses(self, loop: scf.ForOp) -> bool:
-        reads = any(
+        if loop in self._accumulations:
+            return self._is_known([self._accumulations[loop].length])
+        has_bounds = self._is_known((loop.lb, loop.ub)) and not loop.iter_args
+        return self._reads_arrays(loop) and has_bounds and constant_of(loop.step) is not None
+
+    def _reads_arrays(self, loop: scf.ForOp) -> bool:
+        return any(
             isinstance(each, memref.LoadOp) and each.memref not in self._written
             for each in loop.walk()
         )
-        step = constant_of(loop.step)
-        has_bounds = self._is_known((loop.lb, loop.ub)) and not loop.iter_args
-        return reads and has_bounds and step is not None
 
     def _loop(self, loop: scf.ForOp) -> None:
         region = body_of([StreamType(i32)])
         region.block.args[0].name_hint = loop.body.block.args[0].name_hint
-        lower, upper = self._stream(loop.lb), self._stream(loop.ub)
+        accumulation = self._accumulations.get(loop)
+        if accumulation is None:
+            lower, upper = self._stream(loop.lb), self._stream(loop.ub)
+        else:
+            zero = integer(0)
+            self._levels[-1].block.add_op(zero)
+            lower, upper = SSAValue.get(zero), self._stream(accumulation.length)
         first, last, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
         assert step is not None
         runs = first is not None and last is not None and first < last
@@ -144,7 +168,7 @@ class _Decoupling:
         self._levels.append(_Level(region.block, runs))
         self._body(loop.body.block.ops)
         self._levels.pop()
-        made = ForOp(lower, upper, step, region)
+        made = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
         made.attributes[PLACE] = StringAttr(place_of(loop))
         self._levels[-1].block.add_op(made)
 
@@ -211,7 +235,7 @@ class _Decoupling:
             return
         region = body_of([])
         streams: list[SSAValue] = []
-        callback = _Callback(region.block, self._arrays, self._streams, streams)
+        callback = _Callback(region.block, self._arrays, self._written, self._streams, streams)
         for operation in level.pending:
             callback.copy(operation)
         level.block.add_op(CallbackOp(streams, region))
@@ -225,11 +249,13 @@ class _Callback:
         self,
         block: Block,
         arrays: dict[SSAValue, SSAValue],
+        written: Collection[SSAValue],
         known: dict[SSAValue, SSAValue],
         streams: list[SSAValue],
     ) -> None:
         self._block = block
         self._values = dict(arrays)
+        self._written = written
         self._known = known
         self._streams = streams
 
@@ -260,6 +286,9 @@ class _Callback:
             return
         owner = value.owner
         assert isinstance(owner, Operation), "a value from outside of all loops"
+        is_load = isinstance(owner, memref.LoadOp) and owner.memref in self._written
+        if is_load or isinstance(owner, GetOp):
+            _refuse(place_of(owner), "a value that is read before a loop and used in or behind it")
         for operand in owner.operands:
             self._need(operand)
         made = owner.clone(self._values)

@@ -66,6 +66,27 @@ _UNARY: dict[type[Operation], Opcode] = {
 }
 
 
+_ORDERS: dict[type[Operation], dict[int, str]] = {
+    arith.CmpiOp: {0: "eq", 1: "ne", 2: "slt", 3: "sle", 4: "sgt", 5: "sge"},
+    arith.CmpfOp: {1: "oeq", 2: "ogt", 3: "oge", 4: "olt", 5: "ole", 13: "une"},
+}
+_COMPARISONS: dict[str, tuple[Opcode | None, bool, bool]] = {
+    "eq": (None, False, True),
+    "ne": (None, False, False),
+    "slt": (Opcode.LESS, False, False),
+    "sgt": (Opcode.LESS, True, False),
+    "sge": (Opcode.LESS, False, True),
+    "sle": (Opcode.LESS, True, True),
+    "oeq": (Opcode.FEQUAL, False, False),
+    "une": (Opcode.FEQUAL, False, True),
+    "olt": (Opcode.FLESS, False, False),
+    "ogt": (Opcode.FLESS, True, False),
+    "ole": (Opcode.FLESS_EQUAL, False, False),
+    "oge": (Opcode.FLESS_EQUAL, True, False),
+}
+"""Of each order, its opcode; whether operands change places; whether the result is inverted."""
+
+
 @dataclass(frozen=True)
 class ExecuteCode:
     """``instructions``, and the addresses of ``tokens`` by their names."""
@@ -282,7 +303,8 @@ class _Writer:
         """The variable that the result is for, or a new register."""
         uses = list(result.uses)
         if len(uses) == 1 and isinstance(uses[0].operation, SetOp):
-            return self._variables[uses[0].operation.variable.data]
+            if _is_next(result, uses[0].operation):
+                return self._variables[uses[0].operation.variable.data]
         return self._new(_kind(result.type))
 
     # Operations.
@@ -299,7 +321,7 @@ class _Writer:
             case PopOp():
                 self._pops.append(operation.value)
             case GetOp():
-                self._values[operation.value] = self._variables[operation.variable.data]
+                self._get(operation)
             case SetOp():
                 self._set(operation)
             case memref.LoadOp():
@@ -329,6 +351,8 @@ class _Writer:
 
     def _compute(self, operation: Operation) -> None:
         kind = type(operation)
+        if len(operation.results) != 1:
+            _refuse(self._place, f"{operation.name} in the execute unit")
         result = operation.results[0]
         is_vector = isinstance(result.type, VectorType)
         if kind in _BINARY:
@@ -340,6 +364,12 @@ class _Writer:
         elif kind in _UNARY:
             (a,), immediate = self._operands(operation.operands, is_vector)
             made = Instruction(_UNARY[kind], is_vector, a=a, immediate=immediate)
+        elif isinstance(operation, arith.CmpiOp | arith.CmpfOp) and not is_vector:
+            self._compare(operation)
+            return
+        elif isinstance(operation, arith.SelectOp):
+            self._select(operation)
+            return
         elif isinstance(operation, arith.NegfOp):
             (a,), _ = self._operands(operation.operands, is_vector)
             b = Operand(Source.IMMEDIATE)
@@ -350,6 +380,73 @@ class _Writer:
         kept = self._destination(result)
         self._emit(replace(made, dst=kept.register))
         self._values[result] = kept
+
+    def _compare(self, operation: arith.CmpiOp | arith.CmpfOp) -> None:
+        """1 or 0 in a scalar register."""
+        left, right = operation.operands
+        name = _ORDERS[type(operation)][operation.predicate.value.data]
+        opcode, swaps, negates = _COMPARISONS[name]
+        if swaps:
+            left, right = right, left
+        kept: _Kept
+        if opcode is None:  # integers that are equal differ in no bit
+            (a, b), immediate = self._operands((left, right), False)
+            bits = self._new("s")
+            self._emit(Instruction(Opcode.XOR, dst=bits.register, a=a, b=b, immediate=immediate))
+            # As unsigned numbers, 0 alone is below 1: its bits are below without the sign, too.
+            below, above = self._new("s"), self._new("s")
+            value = Operand(Source.REGISTER, bits.register)
+            self._emit(Instruction(Opcode.LESS, dst=below.register, a=value))
+            self._emit(Instruction(Opcode.LESS, dst=above.register, b=value))
+            kept = self._new("s")
+            self._emit(
+                Instruction(
+                    Opcode.OR,
+                    dst=kept.register,
+                    a=Operand(Source.REGISTER, below.register),
+                    b=Operand(Source.REGISTER, above.register),
+                )
+            )
+            self._free["s"][:0] = [bits.register, below.register, above.register]
+        else:
+            (a, b), immediate = self._operands((left, right), False)
+            kept = self._new("s")
+            self._emit(Instruction(opcode, dst=kept.register, a=a, b=b, immediate=immediate))
+        self._used(*map(source_of, operation.operands))
+        if negates:
+            value = Operand(Source.REGISTER, kept.register)
+            one = Operand(Source.IMMEDIATE)
+            self._emit(Instruction(Opcode.XOR, dst=kept.register, a=value, b=one, immediate=1))
+        self._values[operation.results[0]] = kept
+
+    def _select(self, operation: arith.SelectOp) -> None:
+        """By a scalar: of vectors, all lanes or none."""
+        is_vector = isinstance(operation.result.type, VectorType)
+        condition = self._location(operation.cond)
+        if not isinstance(condition, _Kept) or condition.kind != "s":
+            _refuse(self._place, "a choice that differs between lanes")
+        mask = ALL_LANES
+        chosen = Operand(Source.REGISTER, condition.register)
+        if is_vector:
+            lanes, kept_mask = self._new("s"), self._new("m")
+            self._emit(Instruction(Opcode.SUB, dst=lanes.register, b=chosen))
+            source = Operand(Source.REGISTER, lanes.register)
+            self._emit(Instruction(Opcode.LANES, dst=kept_mask.register, a=source))
+            self._free["s"].insert(0, lanes.register)
+            mask = kept_mask.register
+        values = (operation.lhs, operation.rhs)
+        (a, b), immediate = self._operands(values, is_vector)
+        self._used(*map(source_of, (operation.cond, *values)))
+        kept = self._destination(operation.result)
+        c = Operand() if is_vector else chosen
+        self._emit(
+            Instruction(
+                Opcode.SELECT, is_vector, kept.register, mask, a=a, b=b, c=c, immediate=immediate
+            )
+        )
+        if mask != ALL_LANES:
+            self._free["m"].insert(0, mask)
+        self._values[operation.result] = kept
 
     def _offset(self, operation: Operation) -> bool:
         """Sums with constants are not computed before something needs them."""
@@ -369,6 +466,16 @@ class _Writer:
         self._values[operation.results[0]] = replace(found, offset=found.offset + sign * number)
         self._held |= {_Kept("s", found.register)} if found.register is not None else set()
         return True
+
+    def _get(self, operation: GetOp) -> None:
+        variable = self._variables[operation.variable.data]
+        self._values[operation.value] = variable
+        if not _outlives(operation):
+            return
+        kept = self._new(variable.kind)
+        a = Operand(Source.REGISTER, variable.register)
+        self._emit(Instruction(Opcode.ADD, variable.kind == "v", kept.register, a=a))
+        self._values[operation.value] = kept
 
     def _set(self, operation: SetOp) -> None:
         variable = self._variables[operation.variable.data]
@@ -540,13 +647,15 @@ class _Writer:
             _refuse(place_of(loop), "a loop of the execute unit whose bounds are not constants")
         outside = _outside(loop)
         held = self._held
-        for value in outside:
+        for value in map(source_of, outside):
             if value in self._pops:
                 self._take(value)
             if isinstance(found := self._values.get(value), _Kept):
                 self._held |= {found}
+        free = {kind: list(registers) for kind, registers in self._free.items()}
+        addresses = dict(self._addresses)
         self._count_up(loop, lower, upper, step)
-        self._held = held
+        self._held, self._free, self._addresses = held, free, addresses
         self._used(*outside)
 
     def _count_up(self, loop: scf.ForOp, lower: int, upper: int, step: int) -> None:
@@ -560,9 +669,8 @@ class _Writer:
         begins = len(self.code)
         self._emit(Instruction(Opcode.LOOP, a=Operand(Source.REGISTER, left.register)))
         offsets = [_Integer(index.register, step * n) for n in range(UNROLLED)]
-        known = dict(self._addresses)
         self._iterations(loop, offsets)
-        self._addresses = known
+        self._addresses = {}
         self._emit(
             Instruction(
                 Opcode.ADD,
@@ -594,7 +702,8 @@ class _Writer:
                 self._iteration(loop, operations, induction)
             return
         # As many at a time as registers allow.
-        width = max(1, min(len(inductions), (len(self._free["v"]) - 4) // 3, 8))
+        room = min((len(self._free[kind]) - 4) // 4 for kind in ("v", "s"))
+        width = max(1, min(len(inductions), room, 8))
         for first in range(0, len(inductions), width):
             self._together(loop, operations, inductions[first : first + width])
 
@@ -634,6 +743,40 @@ class _Writer:
         self._uses = {**outer, **saved}
 
 
+_LATER = (arith.AddiOp, arith.SubiOp, arith.IndexCastOp, vector.BroadcastOp)
+"""Operations that may take their operands only where their own result is used."""
+
+
+def _is_next(result: SSAValue, operation: Operation) -> bool:
+    """Whether ``operation`` comes right behind the one that has ``result``."""
+    assert isinstance(result.owner, Operation)
+    behind = result.owner.next_op
+    while isinstance(behind, arith.ConstantOp | arith.IndexCastOp):
+        behind = behind.next_op
+    return behind is operation
+
+
+def _outlives(get: GetOp) -> bool:
+    """Whether a variable's value is used after the variable has got another."""
+    name, is_behind = get.variable.data, False
+    values = {get.value}
+    operation = get.next_op
+    while operation is not None:
+        sets, uses = False, False
+        for each in operation.walk():
+            sets |= isinstance(each, SetOp) and each.variable.data == name
+            if not values.isdisjoint(each.operands):
+                uses = True
+                if isinstance(each, _LATER):
+                    values |= set(each.results)
+        # Of what loops, an iteration sets what the next one uses.
+        if uses and (is_behind or (sets and operation.regions)):
+            return True
+        is_behind |= sets
+        operation = operation.next_op
+    return False
+
+
 def _outside(loop: scf.ForOp) -> list[SSAValue]:
     """Values from outside of a loop that its body uses, once for each use."""
     inside: set[SSAValue] = set(loop.body.block.args)
@@ -643,7 +786,7 @@ def _outside(loop: scf.ForOp) -> list[SSAValue]:
         for region in operation.regions:
             inside |= set(region.block.args)
     for operation in loop.body.block.walk():
-        found += [each for each in map(source_of, operation.operands) if each not in inside]
+        found += [each for each in operation.operands if each not in inside]
     return found
 
 

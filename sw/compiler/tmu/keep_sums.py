@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 MOST_REGISTERS = 24
@@ -40,7 +41,7 @@ def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
         found = _Sums.found(callback, at_zero)
         if found is not None:
             found.keep()
-    _join_callbacks(module)
+    join_callbacks(module)
     return module
 
 
@@ -173,16 +174,3 @@ def _is_inside(operation: Operation, loop: ForOp) -> bool:
             return True
         parent = parent.parent_op()
     return False
-
-
-def _join_callbacks(module: ModuleOp) -> None:
-    """Callbacks that follow each other without words of their own become one."""
-    for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
-        behind = callback.next_op
-        while isinstance(behind, CallbackOp) and not (callback.streams or behind.streams):
-            for operation in list(behind.body.block.ops):
-                operation.detach()
-                callback.body.block.add_op(operation)
-            behind.detach()
-            behind.erase()
-            behind = callback.next_op

@@ -107,6 +107,7 @@ class _Lowering:
             lower_immediate=lower or 0,
             upper_immediate=upper or 0,
             stride=loop.step.value.data,
+            accumulates=loop.accumulates is not None,
         )
         operations = list(loop.body.block.ops)
         inner = next((each for each in operations if isinstance(each, ForOp)), None)

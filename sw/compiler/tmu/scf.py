@@ -40,6 +40,7 @@ from sw.workloads.loops.nest import (
     Store,
     Unary,
     Variable,
+    statements,
 )
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
@@ -77,8 +78,8 @@ def to_scf(nest: Nest, sizes: Mapping[str, int]) -> ModuleOp:
     """A module of one function, whose arguments are the nest's arrays and then its scalars, these
     as arrays of no dimension. O(size of the nest).
 
-    Raises ``WorkloadError`` for types other than float32 and int32, and for values that one
-    iteration of a loop leaves to the next.
+    Locals that are assigned in several places are arrays of no dimension, too, of
+    ``memref.alloca``. Raises ``WorkloadError`` for types other than float32 and int32.
     """
     types = []
     for each in nest.parameters:
@@ -106,9 +107,16 @@ class _Lowering:
         self._arrays = dict(zip(names, block.args, strict=True))
         self._sizes = sizes
         self._values: dict[str, SSAValue] = {}
-        self._outer: set[str] = set()
+        self._locals: dict[str, SSAValue] = {}
 
     def run(self) -> None:
+        assigned = [each for each in statements(self._nest.body) if isinstance(each, Assign)]
+        for each in assigned:
+            again = sum(other.name == each.name for other in assigned) > 1
+            if again and each.name not in self._locals:
+                local = memref.AllocaOp.get(_TYPES[each.value.type], shape=[])
+                local.memref.name_hint = each.name
+                self._locals[each.name] = self._add(local, each.place)
         self._statements(self._nest.body)
         self._builder.insert(func.ReturnOp())
 
@@ -144,9 +152,11 @@ class _Lowering:
                 result = self._binary(operator, element, self._expression(value), type, place)
                 self._add(memref.StoreOp.get(result, self._arrays[array], at), place)
             case Assign(name, value, place):
-                if name in self._outer:
-                    _refuse(place, f"{name}: a value that iterations leave to others")
-                self._values[name] = self._expression(value)
+                found = self._expression(value)
+                if name in self._locals:
+                    self._add(memref.StoreOp.get(found, self._locals[name], []), place)
+                else:
+                    self._values[name] = found
             case If(condition, then, otherwise, place):
                 chosen = self._expression(condition)
                 blocks = Block(), Block()
@@ -163,12 +173,12 @@ class _Lowering:
         body: Iterable[Statement],
         place: Place,
     ) -> None:
-        builder, known, outer = self._builder, self._values, self._outer
+        builder, known = self._builder, self._values
         self._builder = Builder(InsertPoint.at_end(block))
-        self._values, self._outer = {**known, **values}, {*outer, *known}
+        self._values = {**known, **values}
         self._statements(body)
         self._add(scf.YieldOp(), place)
-        self._builder, self._values, self._outer = builder, known, outer
+        self._builder, self._values = builder, known
 
     def _indices(self, indices: Iterable[Expression]) -> list[SSAValue]:
         found = []
@@ -187,6 +197,8 @@ class _Lowering:
             case Variable(name, place=place):
                 if name in self._values:
                     return self._values[name]
+                if name in self._locals:
+                    return self._add(memref.LoadOp.get(self._locals[name], []), place)
                 if name in self._nest.scalars:
                     return self._add(memref.LoadOp.get(self._arrays[name], []), place)
                 return self._integer(self._sizes[name], place)

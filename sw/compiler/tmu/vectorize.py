@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, StreamType, body_of
+from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, SetOp, StreamType, body_of
 from sw.compiler.tmu.values import constant_of, copy, source_of
 
 _ELEMENTWISE = (
@@ -136,7 +136,7 @@ class _Body:
                 return self._load(operation)
             case memref.StoreOp() if self._is_across(operation.indices):
                 return self._store(operation)
-            case memref.StoreOp():
+            case memref.StoreOp() | SetOp():
                 return False
         if isinstance(operation, _ELEMENTWISE):
             if any(source_of(each) is self.index for each in operation.operands):
@@ -146,6 +146,16 @@ class _Body:
                 made = self._append(type(operation)(left, right))
                 self.values[operation.results[0]] = made.results[0]
                 return True
+        if isinstance(operation, arith.SelectOp) and any(
+            self._is_vector(each) for each in operation.operands[1:]
+        ):
+            if self._is_vector(operation.cond):
+                return False
+            condition = self.values.get(operation.cond, operation.cond)
+            values = [self._vector(each) for each in operation.operands[1:]]
+            made = self._append(arith.SelectOp(condition, *values))
+            self.values[operation.result] = made.results[0]
+            return True
         is_index = isinstance(operation, arith.IndexCastOp)
         if not is_index and any(source_of(each) is self.index for each in operation.operands):
             return False

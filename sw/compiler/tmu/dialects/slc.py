@@ -47,7 +47,9 @@ class StreamType(ParametrizedAttribute, TypeAttribute):
 @irdl_op_definition
 class ForOp(IRDLOperation):
     """``lower``, ``upper``: i32 constants, or streams of i32 of the loop around. The body's
-    argument is the stream of induction variables. ``vector``: iterations in a step."""
+    argument is the stream of induction variables. ``vector``: iterations in a step.
+    ``accumulates``: both bounds count from where the loop has ended in the iteration before of the
+    loop around, or from 0."""
 
     name = "slc.for"
 
@@ -55,16 +57,25 @@ class ForOp(IRDLOperation):
     upper = operand_def()
     step = prop_def(IntegerAttr)
     vector = opt_prop_def(IntegerAttr)
+    accumulates = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator())
 
     def __init__(
-        self, lower: SSAValue, upper: SSAValue, step: int, body: Region, vector: int | None = None
+        self,
+        lower: SSAValue,
+        upper: SSAValue,
+        step: int,
+        body: Region,
+        vector: int | None = None,
+        accumulates: bool = False,
     ) -> None:
-        properties = {"step": IntegerAttr(step, i64)}
+        properties: dict[str, Attribute] = {"step": IntegerAttr(step, i64)}
         if vector is not None:
             properties["vector"] = IntegerAttr(vector, i64)
+        if accumulates:
+            properties["accumulates"] = UnitAttr()
         super().__init__(operands=[lower, upper], properties=properties, regions=[body])
 
     @property

@@ -11,7 +11,6 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
 from sw.workloads.loops.operations.embedding_bag import (
-    embedding_bag_lengths,
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
@@ -107,11 +106,10 @@ def nest(text: str):
         ),
         (
             "def f(x: float32[n], y: float32[n]):\n"
-            "    s = 0.0\n"
             "    for i in range(n):\n"
-            "        s = s + x[i]\n"
-            "        y[i] = s\n",
-            "file.py:8:9: s: a value that iterations leave to others: not supported by target tmu",
+            "        if x[i] < 1.0:\n"
+            "            y[i] = x[i]\n",
+            "file.py:7:9: scf.if in the execute unit: not supported by target tmu",
         ),
     ],
 )
@@ -138,8 +136,3 @@ def test_arrays_larger_than_memory():
     with pytest.raises(CapacityError) as caught:
         check(embedding_bag_sum, values, config, 0)
     assert str(caught.value).startswith("memory_bytes = 16384: must be at least 33")
-
-
-def test_carried_values_are_not_supported_yet():
-    with pytest.raises(WorkloadError, match="begin: a value that iterations leave to others"):
-        check(embedding_bag_lengths, bags(np.random.default_rng(0), RAGGED, 8), CONFIG, 4)
