@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from hw.lib.select import at_index
 
 NAMED = data.StructLayout({"enable": 1, "index": unsigned(5)})
 """A register, where ``enable``."""
@@ -67,12 +69,12 @@ class Pending(wiring.Component):
             asked, coming = self.asked[place], self.coming[place]
             # What comes where there was an instruction finds that this one has issued.
             follows = self.valid & begins.enable & (begins.index == coming.index)
-            is_pending = Array(pending)[coming.index] & ~self._ends(coming.index)
+            is_pending = at_index(pending, coming.index) & ~self._ends(coming.index)
             with m.If(self.advances):
                 m.d.sync += self.waits[place].eq(coming.enable & (follows | is_pending))
             with m.Elif(self._ends(asked.index)):
                 m.d.sync += self.waits[place].eq(0)
-            is_loading = Array(loading)[asked.index]
+            is_loading = at_index(loading, asked.index)
             m.d.comb += self.from_memory[place].eq(self.waits[place] & is_loading)
         return m
 

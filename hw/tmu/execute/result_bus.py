@@ -43,12 +43,12 @@ results are there in this cycle; ``tree``: what they add are their own results.
 class ResultBus(wiring.Component):
     """A write a cycle, reserved at issue; results that come at any time take what is left.
 
-    Parameters: ``stages`` of the lanes' float units; ``levels`` of the tree of lanes.
+    Parameters: ``lanes``; ``stages`` of their float units.
 
     Members
     -------
-    asks, path
-        in: whose cycles are to be free for an instruction that issues now; ``free`` out.
+    asks
+        in: a ``Path``: all cycles that an instruction needs which issues now are ``free``, out.
     reserves, vector, dst, operation
         in: it issues.
     late

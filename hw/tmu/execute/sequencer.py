@@ -149,11 +149,13 @@ class Sequencer(wiring.Component):
             self.program_enable.eq(1),
             target.eq(decoded.immediate),
             loops.target.eq(target),
+            loops.redirects.eq(self.redirects),
+            loops.redirect_target.eq(self.target),
         ]
         with m.If(decoded.opcode == Opcode.JUMP_TOKEN):
             m.d.comb += target.eq(self.token.payload)
         with m.If(self.redirects):
-            m.d.comb += [target.eq(self.target), following.eq(target), loops.jumps.eq(1)]
+            m.d.comb += following.eq(self.target)
         with m.Elif(advances):
             m.d.comb += following.eq(pc + 1)
             with m.If(decoded.opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
+from hw.lib.errors import GnarlError, one_line
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
@@ -31,6 +33,14 @@ PASSES = (
 __all__ = ["LEVELS", "PASSES", "compile"]
 
 
+def verify(module: ModuleOp) -> None:
+    """Raises ``GnarlError`` for what a dialect does not allow."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise GnarlError(one_line(error)) from error
+
+
 def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int = 4) -> Program:
     """A program for the shapes that the workload's arrays have.
 
@@ -43,7 +53,7 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
     bases = layout(specs.values(), config)
 
     def after(name: str, module: ModuleOp) -> ModuleOp:
-        trace.after(name, lambda: {"mlir": to_text(module)}, module.verify)
+        trace.after(name, lambda: {"mlir": to_text(module)}, lambda: verify(module))
         return module
 
     module = after("scf", to_scf(nest, sizes))

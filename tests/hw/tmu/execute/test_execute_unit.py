@@ -42,7 +42,7 @@ def check_random(machine: Machine, seed: int, pace: Pace) -> None:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), pace=st.sampled_from(PACES))
 def test_random_programs(machine, seed, pace):
     check_random(machine, seed, pace)
