@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
@@ -11,18 +9,13 @@ from hw.lib.errors import GnarlError, one_line
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
-from sw.compiler.tmu.align_queues import align_queues
-from sw.compiler.tmu.bufferize import bufferize
-from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute_code import execute_code
-from sw.compiler.tmu.hoist import hoist
-from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.layout import layout
-from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf
 from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
-from sw.compiler.tmu.vectorize import vectorize
+from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
 from sw.workloads.loops.workload import LoopWorkload
 
@@ -37,8 +30,7 @@ PASSES = (
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 
-LEVELS = range(5)
-"""Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
+__all__ = ["LEVELS", "PASSES", "compile"]
 
 
 def verify(module: ModuleOp) -> None:
@@ -61,22 +53,12 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
     bases = layout(specs.values(), config)
 
     def after(name: str, module: ModuleOp) -> ModuleOp:
-        trace.after(name, lambda: {"mlir": f"{module}\n"}, lambda: verify(module))
+        trace.after(name, lambda: {"mlir": to_text(module)}, lambda: verify(module))
         return module
 
     module = after("scf", to_scf(nest, sizes))
-    module = after("hoist", hoist(module))
-    module = after("decouple", decouple(module))
-    optimisations: list[tuple[int, str, Callable[[ModuleOp], ModuleOp]]] = [
-        (1, "vectorize", lambda module: vectorize(module, config.lanes)),
-        (2, "bufferize", bufferize),
-        (3, "align_queues", lambda module: align_queues(module, config.lanes)),
-        (4, "keep_sums", lambda module: keep_sums(module, zeros)),
-    ]
-    for level, name, optimise in optimisations:
-        if opt >= level:
-            module = after(name, optimise(module))
-    module = after("lower", lower_access(module, config))
+    for name, run in pipeline(config, zeros, opt).items():
+        module = after(name, run(module))
 
     code = execute_code(module, config, bases)
     (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from sw.compiler.tmu.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
+    GetOp,
     MemStrOp,
     StreamType,
     body_of,
@@ -41,8 +42,8 @@ def decouple(module: ModuleOp) -> ModuleOp:
     writes its array and its indices are streams. All else goes to callbacks, in the program's
     order. O(operations).
 
-    Raises ``WorkloadError`` where no loop can be traversed, or a load needs what its own loop
-    loads.
+    Raises ``WorkloadError`` where no loop can be traversed, a load needs what its own loop loads,
+    or a callback needs a value that an earlier one has read: it may have changed since.
     """
     module = to_variables(module)
     function = module.body.block.first_op
@@ -234,7 +235,7 @@ class _Decoupling:
             return
         region = body_of([])
         streams: list[SSAValue] = []
-        callback = _Callback(region.block, self._arrays, self._streams, streams)
+        callback = _Callback(region.block, self._arrays, self._written, self._streams, streams)
         for operation in level.pending:
             callback.copy(operation)
         level.block.add_op(CallbackOp(streams, region))
@@ -248,11 +249,13 @@ class _Callback:
         self,
         block: Block,
         arrays: dict[SSAValue, SSAValue],
+        written: Collection[SSAValue],
         known: dict[SSAValue, SSAValue],
         streams: list[SSAValue],
     ) -> None:
         self._block = block
         self._values = dict(arrays)
+        self._written = written
         self._known = known
         self._streams = streams
 
@@ -283,6 +286,9 @@ class _Callback:
             return
         owner = value.owner
         assert isinstance(owner, Operation), "a value from outside of all loops"
+        is_load = isinstance(owner, memref.LoadOp) and owner.memref in self._written
+        if is_load or isinstance(owner, GetOp):
+            _refuse(place_of(owner), "a value that is read before a loop and used in or behind it")
         for operand in owner.operands:
             self._need(operand)
         made = owner.clone(self._values)

@@ -303,7 +303,8 @@ class _Writer:
         """The variable that the result is for, or a new register."""
         uses = list(result.uses)
         if len(uses) == 1 and isinstance(uses[0].operation, SetOp):
-            return self._variables[uses[0].operation.variable.data]
+            if _is_next(result, uses[0].operation):
+                return self._variables[uses[0].operation.variable.data]
         return self._new(_kind(result.type))
 
     # Operations.
@@ -742,22 +743,36 @@ class _Writer:
         self._uses = {**outer, **saved}
 
 
+_LATER = (arith.AddiOp, arith.SubiOp, arith.IndexCastOp, vector.BroadcastOp)
+"""Operations that may take their operands only where their own result is used."""
+
+
+def _is_next(result: SSAValue, operation: Operation) -> bool:
+    """Whether ``operation`` comes right behind the one that has ``result``."""
+    assert isinstance(result.owner, Operation)
+    behind = result.owner.next_op
+    while isinstance(behind, arith.ConstantOp | arith.IndexCastOp):
+        behind = behind.next_op
+    return behind is operation
+
+
 def _outlives(get: GetOp) -> bool:
     """Whether a variable's value is used after the variable has got another."""
     name, is_behind = get.variable.data, False
+    values = {get.value}
     operation = get.next_op
     while operation is not None:
-        uses = any(get.value in each.operands for each in operation.walk())
-        if is_behind and uses:
-            return True
+        sets, uses = False, False
         for each in operation.walk():
-            if isinstance(each, SetOp) and each.variable.data == name:
-                is_behind = True
-            for result in each.results:
-                is_behind |= any(
-                    isinstance(use.operation, SetOp) and use.operation.variable.data == name
-                    for use in result.uses
-                )
+            sets |= isinstance(each, SetOp) and each.variable.data == name
+            if not values.isdisjoint(each.operands):
+                uses = True
+                if isinstance(each, _LATER):
+                    values |= set(each.results)
+        # Of what loops, an iteration sets what the next one uses.
+        if uses and (is_behind or (sets and operation.regions)):
+            return True
+        is_behind |= sets
         operation = operation.next_op
     return False
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, StreamType, body_of
+from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, SetOp, StreamType, body_of
 from sw.compiler.tmu.values import constant_of, copy, source_of
 
 _ELEMENTWISE = (
@@ -136,7 +136,7 @@ class _Body:
                 return self._load(operation)
             case memref.StoreOp() if self._is_across(operation.indices):
                 return self._store(operation)
-            case memref.StoreOp():
+            case memref.StoreOp() | SetOp():
                 return False
         if isinstance(operation, _ELEMENTWISE):
             if any(source_of(each) is self.index for each in operation.operands):

@@ -1,0 +1,35 @@
+"""The passes between SCF and DLC in order, each from module to module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from xdsl.dialects.builtin import ModuleOp
+
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.align_queues import align_queues
+from sw.compiler.tmu.bufferize import bufferize
+from sw.compiler.tmu.decouple import decouple
+from sw.compiler.tmu.hoist import hoist
+from sw.compiler.tmu.keep_sums import keep_sums
+from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.vectorize import vectorize
+
+LEVELS = range(5)
+"""Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
+
+ModulePass = Callable[[ModuleOp], ModuleOp]
+
+
+def pipeline(config: TmuConfig, zeros: Collection[str], opt: int) -> dict[str, ModulePass]:
+    """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run."""
+    passes: dict[str, tuple[int, ModulePass]] = {
+        "hoist": (0, hoist),
+        "decouple": (0, decouple),
+        "vectorize": (1, lambda module: vectorize(module, config.lanes)),
+        "bufferize": (2, bufferize),
+        "align_queues": (3, lambda module: align_queues(module, config.lanes)),
+        "keep_sums": (4, lambda module: keep_sums(module, zeros)),
+        "lower": (0, lambda module: lower_access(module, config)),
+    }
+    return {name: run for name, (level, run) in passes.items() if opt >= level}
