@@ -12,6 +12,7 @@ from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
 from hw.tmu.access.access_unit import AccessUnit
+from hw.tmu.access_isa import Mode
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from sw.runtime.tmu.model.access import Output
@@ -76,7 +77,7 @@ def run(
     result = Result(Output(), 0)
 
     async def process(ctx: Any) -> None:
-        _configure(ctx, unit, program, config)
+        await _configure(ctx, unit, program, config)
         held = tokens_held = 0
         while result.cycles < limit:
             ctx.set(unit.room, room - held)
@@ -114,7 +115,7 @@ def run(
     return result
 
 
-def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:
+async def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:
     rows = program.rows(config)
 
     def bits(row: npt.NDArray[np.uint32]) -> int:
@@ -129,6 +130,21 @@ def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuCon
             ctx.set(unit.descriptors[layer][number].as_value(), bits(row))
     for number, row in enumerate(rows["events"]):
         ctx.set(unit.events[number].as_value(), bits(row))
+    if any(layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE) for layer in program.layers):
+        await _write_words(ctx, unit.unit_words, rows["units"])
+        await _write_words(ctx, unit.stream_words, rows["streams"])
+
+
+async def _write_words(ctx: Any, port: Any, rows: npt.NDArray[np.uint32]) -> None:
+    """All but rows of 0, which they are."""
+    ctx.set(port.enable, 1)
+    for row in rows.any(axis=1).nonzero()[0]:
+        for word, value in enumerate(rows[row]):
+            ctx.set(port.row, int(row))
+            ctx.set(port.word, word)
+            ctx.set(port.data, int(value))
+            await ctx.tick()
+    ctx.set(port.enable, 0)
 
 
 def _store(ctx: Any, unit: Component, memory: Memory, rng: random.Random) -> None:
