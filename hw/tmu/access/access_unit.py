@@ -186,9 +186,10 @@ class AccessUnit(wiring.Component):
             (self.stream_words, merge.stream_words, self._lanes * self._streams),
         ):
             first = place * count
+            row = (words.row - first)[: len(words.row)]
             m.d.comb += [
-                written.enable.eq(words.enable & (words.row >= first) & (words.row < first + count)),
-                written.row.eq(words.row - first),
+                written.enable.eq(words.enable & (row < count)),
+                written.row.eq(row),
                 written.word.eq(words.word),
                 written.data.eq(words.data),
             ]

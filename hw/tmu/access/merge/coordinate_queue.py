@@ -45,7 +45,7 @@ class CoordinateQueue(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.words = ram = TwoPortRam(self._depth, 32)
+        m.submodules.memory = ram = TwoPortRam(self._depth, 32)
         bits = len(self.row)
         tail = Signal(range(2 * self._depth))
         oldest, following = Signal.like(tail), Signal.like(tail)
