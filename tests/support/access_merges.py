@@ -134,7 +134,9 @@ def _unit(
 ) -> Unit:
     size, below = sizes[place : place + 2]
     begins = np.sort(np.array([rng.randint(0, below) for _ in range(size + 1)]))
-    coordinates = np.sort(np.array([rng.choice((rng.randint(0, 14), 2**32 - 1)) for _ in range(size)]))
+    coordinates = np.sort(
+        np.array([rng.choice((rng.randint(0, 14), 2**32 - 1)) for _ in range(size)])
+    )
     base, pointers = image.put(coordinates), image.put(begins)
     queues = [(place * 6 + number) * slots for number in range(6)]
 

@@ -292,7 +292,7 @@ class AccessUnit(wiring.Component):
         )
 
         taken = Const(0)
-        runs = []
+        runs: list[tuple[Value, Value]] = []
         for place, (generator, merge) in enumerate(zip(generators, merges, strict=True)):
             for source in (generator.runs, merge.runs):
                 run = Signal.like(source.payload, name=f"run_{len(runs)}")
@@ -311,23 +311,28 @@ class AccessUnit(wiring.Component):
         store: StreamStore,
     ) -> None:
         """Layers take turns: a word that has not arrived holds up nobody else's for long."""
+        readers: list[tuple[ContextReader, MergedFibers]]
+        readers = list(zip(contexts, merges, strict=True))
         m.submodules.turns = turns = RoundRobin(self._layers)
         chosen = [
             (turns.grant[number] & reader.wants, Cat(reader.row, reader.phase, reader.lane))
-            for readers in (contexts, merges)
-            for number, reader in enumerate(readers)
+            for number, pair in enumerate(readers)
+            for reader in pair
         ]
         lane = Signal(range(self._lanes))
         m.d.comb += [
             turns.requests.eq(
-                Cat(context.wants | merge.wants for context, merge in zip(contexts, merges, strict=True))
+                Cat(
+                    context.wants | merge.wants
+                    for context, merge in zip(contexts, merges, strict=True)
+                )
             ),
             Cat(store.front.row, store.front.phase, lane).eq(selected(chosen)),
             store.front.enable.eq(1),
         ]
         has_arrived = Array(store.front.arrived)[lane]
-        for readers in (contexts, merges):
-            for number, reader in enumerate(readers):
+        for number, pair in enumerate(readers):
+            for reader in pair:
                 m.d.comb += [
                     reader.granted.eq(turns.grant[number] & reader.wants & has_arrived),
                     reader.words.eq(store.front.data),

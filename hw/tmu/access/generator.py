@@ -28,12 +28,16 @@ class Generator(wiring.Component):
 
     Induction variables without a queue have none. A division takes 34 cycles a lane.
 
+    A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
+    cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
+    are any. Streams 0 and 1 are written meanwhile, where the store is free.
+
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
     ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
-    iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``, which
-    a layer that merges goes by instead of its context and unit 0's rows; ``fault`` out: an index beyond its array, of stream ``faulty``.
+    iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
+    ``fault`` out: an index beyond its array, of stream ``faulty``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -196,9 +200,7 @@ class Generator(wiring.Component):
                 fills.eq(1),
                 is_filled.eq(self.granted & (to_fill == lowest_one(to_fill))),
                 self.write.lanes.eq(Mux(is_merged, ~0, ~in_use)),
-                self.write.row.eq(
-                    slot.row(Array(one.queue for one in self._rows())[filling])
-                ),
+                self.write.row.eq(slot.row(Array(one.queue for one in self._rows())[filling])),
                 *(
                     self.write.data[lane].eq(
                         Mux(in_use[lane], Mux(filling == 0, induction, merged.coordinate), 0)

@@ -16,7 +16,8 @@ class LaneDivider(wiring.Component):
 
     Members: ``asks`` in, until ``done``, out, when ``values`` holds the results, and stays until
     ``taken``, in; ``a``, ``b`` in, which stay the same, words by lane; ``first`` in: the first
-    of them, and ``lanes_in_use``, in, how many, at least 1; ``wants_remainder`` in: remainders, not quotients.
+    of them, and ``lanes_in_use``, in, how many, at least 1; ``wants_remainder`` in: remainders, not
+    quotients.
     """
 
     def __init__(self, lanes: int) -> None:

@@ -100,7 +100,7 @@ class Marshaller(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         place = Signal(range(self._layers))
-        at = Signal(_At, init=_At.BEGIN)
+        at = Signal(_At)
         step_number = Signal(8)
         finished = Signal()
         self._stores = Signal()  # a store's words have been read

@@ -43,7 +43,8 @@ class Requester(wiring.Component):
 
     Members: ``runs`` in, a stream of ``run_layout``; ``request`` out, one of ``line_request``;
     ``answer`` in, one of ``line_answer``; ``write`` out, a ``write_signature`` that is always
-    obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``under_way`` out: how many lines are asked for and not handed out.
+    obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``under_way`` out: how many
+    lines are asked for and not handed out.
     """
 
     def __init__(self, lanes: int, rows: int, line_bits: int, requests: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Array, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
@@ -55,7 +54,9 @@ class CoordinateQueue(Instanced):
         m.d.comb += [
             following.eq(oldest + self.pop),
             self.tail.eq(tail),
-            self.free.eq(self._depth - Mux(tail >= oldest, tail - oldest, tail + 2 * self._depth - oldest)),
+            self.free.eq(
+                self._depth - Mux(tail >= oldest, tail - oldest, tail + 2 * self._depth - oldest)
+            ),
             ram.write_address.eq(self.row),
             ram.write_enable.eq(self.write),
             ram.write_data.eq(self.data),

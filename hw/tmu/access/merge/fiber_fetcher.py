@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arbiter import RoundRobin
@@ -258,5 +258,7 @@ class FiberFetcher(Instanced):
             m.d.sync += Array(self.beyond)[chosen].eq(1)
         with m.Elif(did):
             m.d.comb += Array(self.reserved)[chosen].eq(taken)
-            m.d.sync += Array(self.positions)[chosen].eq(here + Mux(is_dense, taken, self.unit.stride))
+            m.d.sync += Array(self.positions)[chosen].eq(
+                here + Mux(is_dense, taken, self.unit.stride)
+            )
         return did

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
@@ -86,7 +86,5 @@ class LaneTurns(Instanced):
             (self.stream.a, turn.a, self.pair[0]),
             (self.stream.b, turn.b, self.pair[1]),
         ):
-            m.d.comb += value.eq(
-                Mux(operand.source == Source.PARENT, word, self.stream.immediate)
-            )
+            m.d.comb += value.eq(Mux(operand.source == Source.PARENT, word, self.stream.immediate))
         return m

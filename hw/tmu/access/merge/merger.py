@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
@@ -158,10 +158,7 @@ class Merger(Instanced):
         return m
 
 
-
-def _least(
-    m: Module, name: str, wanted: Value, words: Sequence[Value]
-) -> tuple[Value, Value]:
+def _least(m: Module, name: str, wanted: Value, words: Sequence[Value]) -> tuple[Value, Value]:
     """Which of ``wanted`` have the least word, and that. A tree; ``words`` are a power of two."""
     level = [(wanted[lane], word, wanted[lane]) for lane, word in enumerate(words)]
     while len(level) > 1:
