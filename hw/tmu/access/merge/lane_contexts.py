@@ -144,22 +144,32 @@ class LaneContexts(Instanced):
             m.d.sync += is_first.eq(1)
 
         word = Array(self.words[each] for each in range(self._lanes))[lane]
-        places = self._lanes * self._streams
         place = read >> 1
-        begin_place = self.begin_lane * self._streams + self.begin_stream
-        readers = (
-            ("begin", self.begin_pair, self.fiber, begin_place),
-            ("stream", self.pair, oldest, self.place),
+        begin_place, is_begin = Signal(range(2 * self._lanes)), Signal()
+        for number in range(2 * self._lanes):
+            with m.If(place == number // 2 * self._streams + number % 2):
+                m.d.comb += [begin_place.eq(number), is_begin.eq(1)]
+        memories = (
+            (
+                "begin",
+                (self.begin_pair, self.fiber, Cat(self.begin_stream, self.begin_lane)),
+                (2 * self._lanes, begin_place, is_begin),
+            ),
+            (
+                "stream",
+                (self.pair, oldest, self.place),
+                (self._lanes * self._streams, place, Const(1)),
+            ),
         )
-        for number in range(2):
-            for name, pair, fiber, read_place in readers:
-                ram = TwoPortRam(FIBERS * places, 32)
+        for name, (pair, fiber, read_place), (rows, write_place, is_its) in memories:
+            for number in range(2):
+                ram = TwoPortRam(FIBERS * rows, 32)
                 m.submodules[f"{name}_{number}"] = ram
                 m.d.comb += [
-                    ram.write_address.eq(newest * places + place),
-                    ram.write_enable.eq(is_read & (read[0] == Const(number))),
+                    ram.write_address.eq(newest * rows + write_place),
+                    ram.write_enable.eq(is_read & is_its & (read[0] == number)),
                     ram.write_data.eq(word),
-                    ram.read_address.eq(fiber * places + read_place),
+                    ram.read_address.eq(fiber * rows + read_place),
                     ram.read_enable.eq(1),
                     pair[number].eq(ram.read_data),
                 ]
