@@ -32,8 +32,9 @@ class AccessUnit(wiring.Component):
         in: the program's rows; ``units`` and ``descriptors`` those of each layer's unit 0. They
         stay the same during a run.
     unit_words, stream_words
-        in: a ``word_signature`` of all units, and of all streams, which writes a word of one of
-        both in a cycle, before a run. What they hold stays through resets.
+        in: ``word_signature`` of ``unit_row`` and ``stream_row``, unit 0's too: of both, a word a
+        cycle, before a run, through resets or not. Layers that merge go by them; rows of units that
+        the program has not are 0, as they all are at first.
     request, answer
         streams of ``line_request`` out and ``line_answer`` in, which come in any order.
     put, put_vector, put_data, room
