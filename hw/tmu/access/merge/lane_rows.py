@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -122,17 +122,20 @@ class LaneRows(Instanced):
         kind = begins.kind
         is_value = (kind == StreamKind.MEMORY) | (kind == StreamKind.ALU)
         queued = Signal(places, reset_less=True)
-        works = Signal(places, reset_less=True)
+        works: list[Value] = []
         needs = Signal.like(self.needs, reset_less=True)
         for number in range(places):
+            work = Signal(name=f"works_{number}", reset_less=True)
+            works.append(work if number % streams >= 2 else Const(0))
             with m.If(is_stream & (row.row == number)):
-                m.d.sync += queued[number].eq(begins.queued)
-                if number % streams >= 2:
-                    m.d.sync += works[number].eq(is_value | (kind == StreamKind.FORWARD))
+                m.d.sync += [
+                    queued[number].eq(begins.queued),
+                    work.eq(is_value | (kind == StreamKind.FORWARD)),
+                ]
             with m.If(has_operands & (place == number)):
                 m.d.sync += needs[number].eq(Cat(one.source == Source.PARENT for one in operands))
         m.d.comb += [
-            self.works.eq(works),
+            self.works.eq(Cat(works)),
             self.needs.eq(needs),
             self.queued.eq(Cat(queued[number::streams].any() for number in range(streams))),
         ]
