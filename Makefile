@@ -60,6 +60,7 @@ lint: $(STAMP)  ## ruff check, ruff format --check, mypy, lint-imports
 docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m manual.dpu
 	$(BIN)/python -m manual.sam
+	$(BIN)/python -m manual.tmu
 	$(BIN)/python -m manual.cuda
 	$(BIN)/python -m manual.pages
 

@@ -22,9 +22,14 @@ GROUP = "gnarl.targets"
 _OWN = {
     "dpu": "sw.runtime.dpu.target:TARGET",
     "sam": "sw.runtime.sam.target:TARGET",
+    "tmu": "sw.runtime.tmu.target:TARGET",
     "cuda": "sw.runtime.cuda.target:TARGET",
 }
-_OWN_OPTIONS = {"dpu": "sw.runtime.dpu.options:OPTIONS", "cuda": "sw.runtime.cuda.options:OPTIONS"}
+_OWN_OPTIONS = {
+    "dpu": "sw.runtime.dpu.options:OPTIONS",
+    "tmu": "sw.runtime.tmu.options:OPTIONS",
+    "cuda": "sw.runtime.cuda.options:OPTIONS",
+}
 
 
 class _Targets(Mapping[str, Target[Any, Any, Any]]):

@@ -24,17 +24,17 @@ class FloatFromInteger(Pipelined):
     """``o`` is the signed integer ``i``, rounded to nearest even: one a cycle, no backpressure, no
     reset.
 
-    Parameters: ``format`` of the result; ``width`` of the integer, at least fraction + 3 bits,
-    all of whose numbers are below the format's infinity; ``stages`` >= 0, pipeline registers.
+    Parameters: ``format`` of the result; ``width`` of the integer, at least fraction + 3 bits, and
+    no more than its numbers need to be finite; ``stages`` >= 0, pipeline registers.
 
     Members: ``i``, ``o``: bits.
     """
 
     def __init__(self, format: FloatFormat, width: int, stages: int) -> None:
         check_float(format)
-        if not format.fraction + 3 <= width <= format.bias:
-            least = format.fraction + 3
-            raise ValueError(f"width = {width}: must be from {least} to {format.bias}")
+        least, most = format.fraction + 3, format.bias + 1
+        if not least <= width <= most:
+            raise ValueError(f"width = {width}: must be from {least} to {most}")
         self._format = format
         self._width = width
         super().__init__({"i": In(width), "o": Out(format.width)}, stages)

@@ -1,10 +1,10 @@
-"""One of several values, where at most one is wanted."""
+"""One of several values."""
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from amaranth.hdl import Const, Mux, Value
 
@@ -13,3 +13,14 @@ def selected(choices: Iterable[tuple[Value, Value]]) -> Value:
     """The value whose condition is set, of which one at most is; 0 if none is."""
     values = [Mux(chosen, value, 0) for chosen, value in choices]
     return functools.reduce(operator.or_, values, Const(0, 0))
+
+
+def at_index(values: Sequence[Value], index: Value) -> Value:
+    """The value of that number, of which there are 2**len(index): a tree of multiplexers.
+
+    An ``Array`` becomes a comparison for each value, which many bits of it then wait for.
+    """
+    if len(values) == 1:
+        return values[0]
+    pairs = zip(values[::2], values[1::2], strict=True)
+    return at_index([Mux(index[0], odd, even) for even, odd in pairs], index[1:])

@@ -51,8 +51,10 @@ class TmuConfig(TargetConfig):
         instructions of the execute unit: 16 to 65536.
     loads
         lines that the execute unit may have under way: 1 to 32.
-    l1_bytes, l2_bytes
-        caches of the execute unit, and of both: 1 KiB to 1 MiB, at most ``memory_bytes``.
+    l1_bytes
+        the cache of the execute unit: 1 KiB to 1 MiB, at most ``memory_bytes``.
+    l2_bytes
+        the cache of both units: 1 KiB to 1 MiB, at most ``memory_bytes``.
     memory_bytes
         main memory: 16 KiB to 64 MiB.
     latency

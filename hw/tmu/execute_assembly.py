@@ -184,8 +184,8 @@ class _Reader:
 
     def _goes_on(self, place: Place) -> bool:
         """Whether an operand that may be left out is there."""
-        is_mask = self._line.peek(1).text.startswith("m")
-        return self._line.peek().text == "," and is_mask == (place == Place.MASK)
+        is_next = place == self._form[-1] or self._line.peek(1).text.startswith("m")
+        return self._line.peek().text == "," and is_next
 
     def _change(self, place: Place) -> None:
         if place in DSTS:
@@ -244,7 +244,7 @@ class _Reader:
         match = REGISTER.fullmatch(token.text)
         if match is not None:
             if match[1] == "m" or (match[1] == "v" and (match[3] or not vector)):
-                self._line.fail_at(token, "an operand" if vector else _KINDS["s"])
+                self._line.fail_at(token, "an operand" if vector else "a scalar operand")
             is_own = (match[1] == "v") == vector and not match[3]
             self._line.next()
             source = Source.REGISTER if is_own else Source.SCALAR

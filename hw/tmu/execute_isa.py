@@ -19,7 +19,9 @@ from amaranth.lib import data
 from hw.lib.enum import EnumType, IntEnum
 
 SCALAR_REGISTERS = 32
+"""All 0 at the start of a run."""
 VECTOR_REGISTERS = 32
+"""Undefined at the start of a run."""
 MASK_REGISTERS = 4
 """Mask register 0 has all lanes set, and is never written."""
 

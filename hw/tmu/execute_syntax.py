@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import NoReturn
 
 import numpy as np
@@ -111,7 +112,12 @@ class Line:
         if token.kind == "number":
             if token.text[:2] in ("0x", "0X"):
                 return int(token.text, 16)
-            return int(token.text) if token.text.isdigit() else float(token.text)
+            if token.text.isdigit():
+                return int(token.text)
+            value = float(token.text)
+            if isinf(value):
+                self.fail(f"{short(token.text)}: too large for float32")
+            return value
         if token.text in _FLOATS:
             return _FLOATS[token.text]
         if token.kind != "word" or REGISTER.fullmatch(token.text) or token.text in _NOT_NAMES:

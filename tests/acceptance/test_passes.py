@@ -22,7 +22,7 @@ class Case(NamedTuple):
     files: dict[str, tuple[str, ...]]
 
 
-TEXT, GRAPH = ("txt",), ("dot", "txt")
+TEXT, GRAPH, IR = ("txt",), ("dot", "txt"), ("mlir",)
 
 CASES = {
     "dpu": Case(
@@ -49,6 +49,19 @@ CASES = {
             "configure": TEXT,
         },
     ),
+    "tmu": Case(
+        "tmu_l2",
+        {
+            "scf": IR,
+            "hoist": IR,
+            "decouple": IR,
+            "vectorize": IR,
+            "bufferize": IR,
+            "align_queues": IR,
+            "keep_sums": IR,
+            "lower": IR,
+        },
+    ),
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
 
@@ -68,6 +81,8 @@ def names(target: str) -> list[str]:
 def workload(target: str, tmp_path: Path, graph: Path) -> str:
     if target == "dpu":
         return str(graph)
+    if target == "tmu":
+        return "embedding_bag:tiny"
     return PRODUCT if target == "sam" else str(write_model(tmp_path))
 
 
@@ -173,6 +188,7 @@ def test_dump_after_needs_a_folder(tmp_path: Path, graph: Path) -> None:
     [
         ("dpu", "sw.compiler.dpu.compile.check_dag", "simplify"),
         ("sam", "sw.compiler.sam.compile.verify", "verify"),
+        ("tmu", "sw.compiler.tmu.compile.verify", "scf"),
         ("cuda", "sw.compiler.cuda.schedule_file.check", "schedule"),
     ],
 )

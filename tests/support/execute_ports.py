@@ -99,11 +99,13 @@ class ExecuteSimulator:
         lanes = parameters["lanes"]
         ports = ExecutePorts(ExecuteUnit(**parameters), lanes)
         self._simulator = VectorSimulator(to_verilog(ports, "execute_ports"), "execute_ports")
+        self._names, self._outputs = self._simulator.input_names, self._simulator.output_names
         self.inputs = {
             name: 0 for name, member in ports.signature.members.items() if member.flow == In
         }
 
     def cycle(self, inputs: dict[str, int]) -> dict[str, int]:
         """Outputs of a cycle by name."""
-        found = self._simulator.run(inputs, cycles=1)
-        return {name: int(values[0]) for name, values in found.items()}
+        simulator = self._simulator
+        found = simulator.cycle([inputs[name] for name in self._names])
+        return dict(zip(self._outputs, found, strict=True))

@@ -124,7 +124,9 @@ def random_program(
             far = epilogue if rng.random() < 0.2 else min(pc + 6, epilogue)
             program[pc] = replace(instruction, immediate=rng.randint(pc + 1, far))
     if rng.random() < 0.05:
-        program[rng.randrange(epilogue)] = tuple(rng.getrandbits(32) for _ in range(3))
+        program[rng.randrange(len(prologue), epilogue)] = tuple(
+            rng.getrandbits(32) for _ in range(3)
+        )
     tokens = [rng.randint(0, epilogue) for _ in range(rng.randint(0, 6))] + [epilogue] * 20
     words = [maker.number() for _ in range(2000)]
     memory = np.array([maker.number() for _ in range(memory_words)], np.uint32)
@@ -201,6 +203,8 @@ class _Maker:
             opcode = rng.choice([Opcode.FDIV, Opcode.FSQRT])
         a, b, c = self._operands(vector)
         dst = rng.randrange(REGISTERS)
+        if opcode == Opcode.FMUL_ADD and c.source == Source.REGISTER and rng.random() < 0.5:
+            c = register(dst)
         return Instruction(opcode, vector, dst, rng.randrange(4), a, b, c, immediate=self.number())
 
     def _memory_access(self, vector: bool) -> Instruction:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,6 +89,28 @@ class VectorSimulator:
         results = [np.empty(cycles, np.uint64) for _ in self._outputs]
         self._library.simulator_run(self._handle, cycles, _pointers(columns), _pointers(results))
         return {port.name: result for port, result in zip(self._outputs, results, strict=True)}
+
+    def cycle(self, inputs: Sequence[int]) -> list[int]:
+        """Runs a cycle, quicker than ``run`` does: bits of the ports of ``input_names``, in their
+        order, unchecked; gives those of ``output_names``."""
+        given, found, pointers = self._cells
+        given[:] = inputs
+        self._library.simulator_run(self._handle, 1, *pointers)
+        return found.tolist()
+
+    @property
+    def input_names(self) -> list[str]:
+        return [port.name for port in self._inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        return [port.name for port in self._outputs]
+
+    @cached_property
+    def _cells(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], list[Any]]:
+        """A word for each input and each output, and what points to them."""
+        cells = [np.zeros(len(ports), np.uint64) for ports in (self._inputs, self._outputs)]
+        return cells[0], cells[1], [_pointers([*words[:, None]]) for words in cells]
 
     def close(self) -> None:
         """Ends the simulation, and completes the wave file."""

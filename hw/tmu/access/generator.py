@@ -182,7 +182,7 @@ class Generator(wiring.Component):
             self.turn.did.eq(did),
         ]
         goes_on = Signal()
-        fills, to_fill, filling = self._fill(m, merges, is_wide, in_use, goes_on)
+        fills, to_fill, filling = self._fill(m, merges, in_use, goes_on)
         is_filled = Signal()
         m.d.comb += is_filled.eq(~to_fill.any())
         with m.If(has_value & row.queued):
@@ -195,7 +195,7 @@ class Generator(wiring.Component):
                 ),
             ]
         with m.Elif(iterates & has_slot & to_fill.any()):
-            is_merged = merges & (filling < 2)
+            is_merged = filling < 2
             m.d.comb += [
                 fills.eq(1),
                 is_filled.eq(self.granted & (to_fill == lowest_one(to_fill))),
@@ -256,10 +256,10 @@ class Generator(wiring.Component):
             m.d.sync += end.eq(0)
 
     def _fill(
-        self, m: Module, merges: Signal, is_wide: Signal, in_use: Signal, goes_on: Signal
+        self, m: Module, merges: Signal, in_use: Signal, goes_on: Signal
     ) -> tuple[Signal, Signal, Signal]:
-        """What is written of an iteration besides its turns: 0 to lanes that are not in use, so
-        that all have their word, and what is merged.
+        """What is written of a merged iteration besides its turns: what is merged, and 0 to
+        lanes that are not in use, so that all have their word.
 
         Gives whether it is written, to be set; the streams it is to be done for; and the first.
         """
@@ -271,8 +271,6 @@ class Generator(wiring.Component):
         with m.If(merges):
             is_merged = Const(3, self._streams)
             m.d.comb += wanted.eq(self.queued & (is_merged | some_lack.replicate(self._streams)))
-        with m.Elif(is_wide & ~in_use.all()):
-            m.d.comb += wanted.eq(Cat(row.kind == StreamKind.MEMORY for row in self._rows()))
         m.d.comb += left.eq(wanted & ~filled)
         with m.If(goes_on):
             m.d.sync += filled.eq(0)

@@ -133,15 +133,17 @@ class Requester(wiring.Component):
             rest.lane.eq(Mux(left.wide, 0, left.lane)),
         ]
         words_of_line = Array(line)
+        pads = ends & left.pads
         for lane in range(lanes):
             # Lanes before the run's come behind all of its words, modulo a line.
             behind = Signal(range(LINE_WORDS), name=f"behind_{lane}")
             place = Signal(range(LINE_WORDS), name=f"place_{lane}")
+            is_behind = pads & (left.lane < lane) if lane else 0
             m.d.comb += [
                 behind.eq(lane - left.lane),
                 place.eq(left.offset + behind),
-                write.data[lane].eq(words_of_line[place]),
-                write.lanes[lane].eq(is_busy & (behind < words)),
+                write.data[lane].eq(Mux(behind < words, words_of_line[place], 0)),
+                write.lanes[lane].eq(is_busy & (behind < words) | is_behind),
             ]
         m.d.comb += [
             write.row.eq(left.slot.row),

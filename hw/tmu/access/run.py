@@ -32,9 +32,10 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
     """``count`` words from ``offset`` of line ``line`` on, for a queue.
 
     They go to ``slot`` from lane ``lane`` on; if the run is ``wide``, across the lanes and then to
-    the next slots' lanes from 0 on, else all to that lane of slots that follow each other.
-    ``cached``, ``temporal``: as a stream's. ``is_coordinates``: the queue is one of layer
+    the next slots' lanes from 0 on, else all to that lane of slots that follow each other. If it
+    ``pads``, lanes behind its last word get 0. ``is_coordinates``: the queue is one of layer
     ``layer`` for what it merges, not in the stream store.
+    ``cached``, ``temporal``: as a stream's.
     """
     return data.StructLayout(
         {
@@ -43,6 +44,7 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
             "count": range(LINE_WORDS + 1),
             "lane": range(lanes),
             "wide": unsigned(1),
+            "pads": unsigned(1),
             "slot": slot_layout(rows),
             "queue": queue_layout(rows),
             "cached": unsigned(1),

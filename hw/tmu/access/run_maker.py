@@ -21,7 +21,8 @@ class RunMaker(wiring.Component):
 
     Where an index grows by one with each lane and iteration, a run goes as far as its line and the
     fiber do, into iterations to come, which then find their words asked for; it waits for as many
-    free slots. Else each lane's word is a run of its own. A run a cycle.
+    free slots. Else each lane's word is a run of its own. A run a cycle. That with a fiber's last
+    word pads its slot.
 
     Members
     -------
@@ -88,7 +89,10 @@ class RunMaker(wiring.Component):
         lane = Signal(range(self._lanes))
         index = Signal(32)
         address = Signal(32)
-        is_dense, count, waits = self._count(m, lane, address[:_OFFSET_BITS])
+        left = Signal(signed(33))
+        m.d.comb += left.eq(self.left - lane)
+        is_dense, count, waits = self._count(m, lane, left, address[:_OFFSET_BITS])
+        has_last = Mux(is_dense, left == count, lane + 1 == self.lanes_in_use)
         m.d.comb += [
             here.eq(covered[self.turn]),
             lane.eq(self.first + Mux(is_covered, 0, here)),
@@ -101,6 +105,7 @@ class RunMaker(wiring.Component):
             run.count.eq(count),
             run.lane.eq(lane),
             run.wide.eq(self.is_wide & is_dense),
+            run.pads.eq(self.is_wide & has_last),
             run.slot.row.eq(row.queue + self.slot),
             run.slot.phase.eq(self.phase),
             run.queue.first.eq(row.queue),
@@ -115,9 +120,12 @@ class RunMaker(wiring.Component):
             m.d.sync += covered[self.turn].eq(reached - beyond)
         return m
 
-    def _count(self, m: Module, lane: Signal, offset: Any) -> tuple[Signal, Signal, Signal]:
-        """Whether neighbours are asked for together; how many words from ``lane`` on; and whether
-        they wait for free slots, so that a line is not asked for twice."""
+    def _count(
+        self, m: Module, lane: Signal, left: Signal, offset: Any
+    ) -> tuple[Signal, Signal, Signal]:
+        """Whether neighbours are asked for together; how many words from ``lane`` on, with ``left``
+        to the fiber's end; and whether they wait for free slots, so that a line is not asked for
+        twice."""
         a, b = self.row.a, self.row.b
         a_counts = (a.source == Source.OWN) & (a.stream == 0) & (self.row.scale == 1)
         b_counts = (b.source == Source.OWN) & (b.stream == 0)
@@ -125,12 +133,10 @@ class RunMaker(wiring.Component):
         is_dense, waits = Signal(), Signal()
         count = Signal(range(LINE_WORDS + 1))
         in_line, wanted = Signal.like(count), Signal.like(count)
-        left = Signal(signed(33))
         free = Signal(SLOT_BITS + (self._lanes - 1).bit_length())
         m.d.comb += [
             is_dense.eq(self.has_unit_stride & ((a_counts & b_stays) | (b_counts & a_stays))),
             in_line.eq(LINE_WORDS - offset),
-            left.eq(self.left - lane),
             wanted.eq(Mux(left < in_line, left, in_line)),
             free.eq(Mux(self.is_wide, self.free_slots * self._lanes, self.free_slots) - lane),
             count.eq(1),

@@ -211,11 +211,10 @@ class Decoder(wiring.Component):
             with m.If(i.opcode.matches(*opcodes)):
                 m.d.comb += o.operation.eq(operation)
 
-        places = [(i.a, o.a, vector & ~is_["memory"]), (i.b, o.b, vector), (i.c, o.c, vector)]
-        operands = [Signal(DECODED_OPERAND, name=f"operand_{name}") for name in "abc"]
-        for (given, _, is_vector), operand in zip(places, operands, strict=True):
-            self._decode_operand(m, given, operand, is_vector)
-        a, b, c = operands
+        a, b, c = operands = [Signal(DECODED_OPERAND, name=f"operand_{name}") for name in "abc"]
+        self._decode_operand(m, i.a, a, vector & ~is_["memory"])
+        self._decode_operand(m, i.b, b, vector)
+        self._decode_operand(m, i.c, c, vector)
         m.d.comb += [
             o.a.eq(a),
             o.b.eq(b),
@@ -225,9 +224,6 @@ class Decoder(wiring.Component):
         ]
         with m.If(is_store):
             m.d.comb += o.b.eq(c)
-        # Operands that are not read need not be waited for.
-        with m.If(~i.opcode.matches(Opcode.FMUL_ADD, Opcode.SELECT)):
-            m.d.comb += [o.c.scalar.eq(0), o.c.vector.eq(0)]
         self._find_faults(m, is_["target"])
         return m
 

@@ -21,8 +21,8 @@ class Divider(wiring.Component):
     """Quotients of all lanes at once, by a divider each; square roots one lane after the other, by
     one unit. One instruction at a time.
 
-    Latency: from ``begins`` to ``result``, one cycle more than a divider's; for roots, one more
-    than the unit's for each lane.
+    Latency: from ``begins`` to ``result``, that of a divider; for roots, that of their unit and a
+    cycle for each lane, and one.
 
     Members: ``begins`` in, while not ``busy``, out; ``is_root``, ``vector``, ``dst``, ``a``, ``b``
     in, which need not stay; ``result`` out, a stream of ``result_layout``.

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.tmu.execute.addresses import AddressUnit
-from hw.tmu.execute.decoded import Path
 from hw.tmu.execute.divider import Divider
 from hw.tmu.execute.instruction_buffer import InstructionBuffer
 from hw.tmu.execute.issue import Issue
-from hw.tmu.execute.lane import Lane
+from hw.tmu.execute.lanes import Lanes
 from hw.tmu.execute.load_store import LoadStore
 from hw.tmu.execute.masks import MaskFile
 from hw.tmu.execute.operands import Operands
@@ -37,8 +36,11 @@ class ExecuteUnit(wiring.Component):
     the same of vectors, ``EXTRACT``        2 (a scalar result: 3)
     masks                                   1; 2 where vectors are compared
     floating point, ``MUL``, ``TO_FLOAT``   F + 1 (a scalar: F + 2)
-    ``FMUL_ADD``                            2 F + 1 (F + 2 scalar); for c of another, F + 1
+    ``FMUL_ADD``                            2 F + 1 (a scalar: 2 F + 2)
+    the same of vectors, for c of another   F + 1
     ``REDUCE_*``                            log2(lanes) F + 2
+    ``FDIV``, ``FSQRT``                     20, also until the next; 18 lanes + 4
+    ``LOAD``                                4 and the port's, from request to response
     post-increment                          1
     ======================================  ====================================
 
@@ -47,7 +49,7 @@ class ExecuteUnit(wiring.Component):
     jumps, ``LOOP`` and ends of bodies wait for up to two cycles. Source: Ember, section VII.C.
 
     Parameters: ``lanes``; ``program_words``; ``memory_words``, a power of two; ``loads`` under way;
-    ``stages`` >= 1 of float units.
+    ``stages`` >= 1 of float units. Vector registers are undefined at the start, all others 0.
 
     Members
     -------
@@ -81,7 +83,7 @@ class ExecuteUnit(wiring.Component):
         self._address_bits = (memory_words - 1).bit_length()
         pc_bits = (program_words - 1).bit_length()
         tag_bits = max(1, (loads - 1).bit_length())
-        self._words = words = data.ArrayLayout(unsigned(32), lanes)
+        words = data.ArrayLayout(unsigned(32), lanes)
         super().__init__(
             {
                 "program_row": Out(pc_bits),
@@ -117,6 +119,7 @@ class ExecuteUnit(wiring.Component):
         m.submodules.addresses = self._addresses = AddressUnit(self._memory_words, lanes)
         m.submodules.masks = self._masks = MaskFile(lanes)
         m.submodules.bus = self._bus = ResultBus(lanes, stages)
+        m.submodules.lanes = self._lane_array = Lanes(lanes, stages)
         m.submodules.divider = self._divider = Divider(lanes)
         m.submodules.memory = self._memory = LoadStore(self._address_bits, lanes, self._loads)
 
@@ -126,18 +129,24 @@ class ExecuteUnit(wiring.Component):
         has_second, has_third = Signal(), Signal()
         self._ended = ended = self.ended
         works = Signal()
-        m.d.comb += works.eq(has_second & ~ended)
+        self._is_outside = is_outside = Signal()
+        needs_all = second.decoded.memory & (second.decoded.opcode != Opcode.PREFETCH)
+        m.d.comb += [
+            works.eq(has_second & ~ended),
+            is_outside.eq(needs_all & self._addresses.is_outside),
+        ]
         m.d.sync += [
             second.eq(self._buffer.o.payload),
             has_second.eq(self._issue.issues),
             third.eq(second),
-            has_third.eq(works & ~self._is_outside(m, second.decoded)),
+            has_third.eq(works & ~is_outside),
         ]
         self._connect_fetch(m, second, works)
         self._connect_issue(m, second.decoded, works)
         self._connect_scalar_stage(m, second, works)
         self._connect_memory(m, third.decoded, has_third)
         self._connect_lanes(m, third.decoded, has_third)
+        self._connect_late_results(m, third.decoded, has_third)
         m.d.comb += self.halted.eq(
             ended & (self.fault == Fault.NONE) & self._memory.idle & self.port.idle
         )
@@ -166,6 +175,8 @@ class ExecuteUnit(wiring.Component):
         m.d.comb += [
             issue.valid.eq(buffer.o.valid),
             issue.instruction.eq(first),
+            issue.advances.eq(buffer.advances),
+            issue.coming.eq(buffer.coming.decoded),
             issue.stops.eq(self._scalar_stage.stops | self._ended),
             issue.has_data.eq(self.valid),
             issue.slot_free.eq(bus.free),
@@ -192,13 +203,6 @@ class ExecuteUnit(wiring.Component):
             self.waits_registers.eq(issue.waits_registers),
             self.waits_token.eq(~buffer.o.valid & self._sequencer.waits_token),
         ]
-
-    def _is_outside(self, m: Module, second: Any) -> Signal:
-        """Whether the instruction in the scalar stage uses memory that there is not."""
-        is_outside = Signal()
-        uses = second.memory & (second.opcode != Opcode.PREFETCH)
-        m.d.comb += is_outside.eq(uses & self._addresses.is_outside)
-        return is_outside
 
     def _connect_scalar_stage(self, m: Module, second: Any, works: Signal) -> None:
         stage, operands, masks = self._scalar_stage, self._operands, self._masks
@@ -229,7 +233,7 @@ class ExecuteUnit(wiring.Component):
         ]
         fault = Signal(Fault)
         m.d.comb += fault.eq(decoded.fault)
-        with m.If(self._is_outside(m, decoded)):
+        with m.If(self._is_outside):
             m.d.comb += fault.eq(Fault.ADDRESS)
         with m.If(works & (fault != Fault.NONE)):
             m.d.sync += [self._ended.eq(1), self.fault.eq(fault), self.fault_pc.eq(second.pc)]
@@ -260,76 +264,40 @@ class ExecuteUnit(wiring.Component):
         wiring.connect(m, memory.port, wiring.flipped(self.port))
 
     def _connect_lanes(self, m: Module, third: Any, has_third: Value) -> None:
-        bus, operands, divider, masks = self._bus, self._operands, self._divider, self._masks
-        lanes = [Lane(self._stages) for _ in range(self._lanes)]
-        mask = Signal.like(masks.mask)
-        m.d.sync += mask.eq(masks.mask)
-        is_product = bus.adds.path == Path.MULTIPLY_ADD
-        for number, lane in enumerate(lanes):
-            m.submodules[f"lane_{number}"] = lane
-            left, right = operands.left[number], operands.right[number]
-            m.d.comb += [
-                lane.opcode.eq(third.opcode),
-                lane.a.eq(left),
-                lane.b.eq(right),
-                lane.chosen.eq(mask[number]),
-                lane.operation.eq(bus.adds.operation),
-                lane.left.eq(Mux(is_product, lane.multiplied, left)),
-                lane.right.eq(Mux(is_product, operands.addends[number], right)),
-                masks.compared[number].eq(lane.is_true),
-            ]
-        for pair in range(self._lanes // 4):
-            with m.If(bus.adds.tree):
-                m.d.comb += [
-                    lanes[pair].left.eq(lanes[2 * pair].total),
-                    lanes[pair].right.eq(lanes[2 * pair + 1].total),
-                ]
+        lanes, operands, masks, bus = self._lane_array, self._operands, self._masks, self._bus
+        m.d.sync += lanes.mask.eq(masks.mask)
         m.d.comb += [
+            lanes.opcode.eq(third.opcode),
+            lanes.place.eq(third.immediate),
+            lanes.left.eq(operands.left),
+            lanes.right.eq(operands.right),
+            lanes.adds.eq(bus.adds),
+            lanes.addends.eq(operands.addends),
+            lanes.writes.eq(bus.writes),
+            lanes.held.eq(bus.held),
             masks.compares.eq(has_third & third.compares),
             masks.compared_index.eq(third.dst),
+            masks.compared.eq(lanes.is_true),
+            operands.writes.eq(bus.writes.writes),
+            operands.vector.eq(bus.writes.vector),
+            operands.dst.eq(bus.writes.dst),
+            operands.value.eq(lanes.value),
+        ]
+
+    def _connect_late_results(self, m: Module, third: Any, has_third: Value) -> None:
+        """The divider's go before those of loads."""
+        divider, memory, late = self._divider, self._memory, self._bus.late
+        m.d.comb += [
             divider.begins.eq(has_third & third.divides),
             divider.is_root.eq(third.opcode == Opcode.FSQRT),
             divider.vector.eq(third.vector),
             divider.dst.eq(third.dst),
-            divider.a.eq(operands.left),
-            divider.b.eq(operands.right),
+            divider.a.eq(self._operands.left),
+            divider.b.eq(self._operands.right),
+            divider.result.ready.eq(late.ready),
+            memory.result.ready.eq(late.ready & ~divider.result.valid),
+            late.valid.eq(divider.result.valid | memory.result.valid),
+            late.payload.eq(memory.result.payload),
         ]
-
-        # Results of the divider go before those of loads.
-        for results, others in ((divider.result, None), (self._memory.result, divider.result)):
-            goes = 1 if others is None else ~others.valid
-            m.d.comb += results.ready.eq(bus.late.ready & goes)
-        m.d.comb += [
-            bus.late.valid.eq(divider.result.valid | self._memory.result.valid),
-            bus.late.payload.eq(
-                Mux(
-                    divider.result.valid,
-                    divider.result.payload.as_value(),
-                    self._memory.result.payload.as_value(),
-                )
-            ),
-        ]
-
-        extracted = Signal(32)
-        chosen = Array(operands.left)[third.immediate[: (self._lanes - 1).bit_length()]]
-        m.d.sync += extracted.eq(Mux(third.opcode == Opcode.EXTRACT, chosen, 0))
-        m.d.comb += [
-            operands.writes.eq(bus.writes.writes),
-            operands.vector.eq(bus.writes.vector),
-            operands.dst.eq(bus.writes.dst),
-        ]
-        for number, lane in enumerate(lanes):
-            value = operands.value[number]
-            with m.Switch(bus.writes.path):
-                with m.Case(Path.NONE):
-                    m.d.comb += value.eq(bus.held[number])
-                with m.Case(Path.INTEGER):
-                    m.d.comb += value.eq(lane.integer if number else lane.integer | extracted)
-                with m.Case(Path.MULTIPLY):
-                    m.d.comb += value.eq(lane.multiplied)
-                with m.Case(Path.CONVERT):
-                    m.d.comb += value.eq(lane.converted)
-                with m.Case(Path.PRODUCT):
-                    m.d.comb += value.eq(lane.product)
-                with m.Default():
-                    m.d.comb += value.eq(lane.total)
+        with m.If(divider.result.valid):
+            m.d.comb += late.payload.eq(divider.result.payload)

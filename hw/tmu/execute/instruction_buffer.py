@@ -16,7 +16,8 @@ class InstructionBuffer(wiring.Component):
     Latency: 1 cycle. Throughput: one a cycle.
 
     Members: ``i`` in, ``o`` out, streams of ``issued_layout``; ``clear`` in: forgets all, and what
-    it is being given; ``steers`` out: an instruction that it holds does.
+    it is being given; ``steers`` out: an instruction that it holds does; ``advances``, ``coming``
+    out: the head is another one from the next cycle on, if there is one.
     """
 
     def __init__(self, program_words: int) -> None:
@@ -27,6 +28,8 @@ class InstructionBuffer(wiring.Component):
                 "o": Out(stream.Signature(shape)),
                 "clear": In(1),
                 "steers": Out(1),
+                "advances": Out(1),
+                "coming": Out(shape),
             }
         )
 
@@ -38,11 +41,13 @@ class InstructionBuffer(wiring.Component):
             self.i.ready.eq(~has_second),
             self.steers.eq((has_head & head.decoded.steers) | (has_second & second.decoded.steers)),
         ]
-        with m.If(self.o.ready | ~has_head):
-            with m.If(has_second):
-                m.d.sync += head.eq(second)
-            with m.Else():
-                m.d.sync += head.eq(self.i.payload)
+        m.d.comb += self.advances.eq(self.o.ready | ~has_head)
+        with m.If(has_second):
+            m.d.comb += self.coming.eq(second)
+        with m.Else():
+            m.d.comb += self.coming.eq(self.i.payload)
+        with m.If(self.advances):
+            m.d.sync += head.eq(self.coming)
             m.d.sync += [has_head.eq(has_second | self.i.valid), has_second.eq(0)]
         with m.Elif(~has_second):
             m.d.sync += [second.eq(self.i.payload), has_second.eq(self.i.valid)]

@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cut_points import named
 from hw.lib.formats import FLOAT_FORMATS
 from hw.tmu.execute_isa import Opcode
 
@@ -28,9 +29,9 @@ class IntegerUnit(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        a, b, o = self.a, self.b, self.o
+        opcode, a, b, o = self.opcode, self.a, self.b, self.o
         is_less, is_equal = Signal(), Signal()
-        subtracts = self.opcode == Opcode.SUB
+        subtracts = opcode == Opcode.SUB
         total = Signal(32)
         m.d.comb += [
             is_less.eq(a.as_signed() < b.as_signed()),
@@ -38,7 +39,23 @@ class IntegerUnit(wiring.Component):
             total.eq(a + Mux(subtracts, ~b, b) + subtracts),
         ]
         is_float_less, is_float_equal = self._compare_floats(m, is_less, is_equal)
-        with m.Switch(self.opcode):
+        takes_a, is_true = Signal(), Signal()
+        with m.Switch(opcode):
+            with m.Case(Opcode.MIN):
+                m.d.comb += takes_a.eq(is_less)
+            with m.Case(Opcode.MAX):
+                m.d.comb += takes_a.eq(~is_less)
+            with m.Case(Opcode.SELECT):
+                m.d.comb += takes_a.eq(self.chosen)
+            with m.Case(Opcode.LESS):
+                m.d.comb += is_true.eq(is_less)
+            with m.Case(Opcode.FLESS):
+                m.d.comb += is_true.eq(is_float_less)
+            with m.Case(Opcode.FLESS_EQUAL):
+                m.d.comb += is_true.eq(is_float_less | is_float_equal)
+            with m.Case(Opcode.FEQUAL):
+                m.d.comb += is_true.eq(is_float_equal)
+        with m.Switch(opcode):
             with m.Case(Opcode.ADD, Opcode.SUB):
                 m.d.comb += o.eq(total)
             with m.Case(Opcode.AND):
@@ -49,22 +66,12 @@ class IntegerUnit(wiring.Component):
                 m.d.comb += o.eq(a ^ b)
             with m.Case(Opcode.SHIFT_LEFT, Opcode.SHIFT_RIGHT):
                 m.d.comb += o.eq(self._shifted(m))
-            with m.Case(Opcode.MIN):
-                m.d.comb += o.eq(Mux(is_less, a, b))
-            with m.Case(Opcode.MAX):
-                m.d.comb += o.eq(Mux(is_less, b, a))
-            with m.Case(Opcode.LESS):
-                m.d.comb += o.eq(is_less)
+            with m.Case(Opcode.MIN, Opcode.MAX, Opcode.SELECT):
+                m.d.comb += o.eq(Mux(takes_a, a, b))
             with m.Case(Opcode.FABS):
                 m.d.comb += o.eq(a[:-1])
-            with m.Case(Opcode.SELECT):
-                m.d.comb += o.eq(Mux(self.chosen, a, b))
-            with m.Case(Opcode.FLESS):
-                m.d.comb += o.eq(is_float_less)
-            with m.Case(Opcode.FLESS_EQUAL):
-                m.d.comb += o.eq(is_float_less | is_float_equal)
-            with m.Case(Opcode.FEQUAL):
-                m.d.comb += o.eq(is_float_equal)
+            with m.Default():
+                m.d.comb += o.eq(is_true)
         return m
 
     def _compare_floats(self, m: Module, is_less: Value, is_equal: Value) -> tuple[Signal, Signal]:
@@ -84,10 +91,10 @@ class IntegerUnit(wiring.Component):
     def _shifted(self, m: Module) -> Value:
         """One shifter to the right, through which shifts to the left go backwards."""
         is_left = self.opcode == Opcode.SHIFT_LEFT
-        given, moved = Signal(32), Signal(32)
         fill = self.a[-1] & ~is_left
-        m.d.comb += [
-            given.eq(Mux(is_left, self.a[::-1], self.a)),
-            moved.eq(Cat(given, fill.replicate(31)) >> self.b[:5]),
-        ]
+        moved = named(m, "given", Mux(is_left, self.a[::-1], self.a))
+        for bit in range(5):
+            falls = 1 << bit
+            shifted = Cat(moved[falls:], fill.replicate(falls))
+            moved = named(m, f"moved_{bit}", Mux(self.b[bit], shifted, moved))
         return Mux(is_left, moved[::-1], moved)

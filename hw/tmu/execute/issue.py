@@ -12,6 +12,21 @@ from hw.tmu.execute.decoded import DECODED, Path
 from hw.tmu.execute.pending import NAMED, Pending
 from hw.tmu.execute_isa import Opcode
 
+_REGISTERS = ("a", "b", "c", "dst")
+
+
+def _registers(instruction: Any, kind: str, named: Any) -> list[Any]:
+    """Which registers of a kind must not be under way for an instruction to issue."""
+    writes = instruction[f"writes_{kind}"]
+    if kind == "scalar":
+        writes = writes | instruction.at_once
+    found = []
+    for place, name in enumerate(_REGISTERS):
+        is_read = instruction[name][kind] if name != "dst" else writes
+        index = instruction[name].index if name != "dst" else instruction.dst
+        found += [named[place].enable.eq(is_read), named[place].index.eq(index)]
+    return found
+
 
 class Issue(wiring.Component):
     """Interlocks. Operands are read at issue, but for the vector register c of ``FMUL_ADD``, which
@@ -21,6 +36,8 @@ class Issue(wiring.Component):
     -------
     valid, instruction
         in: the next instruction.
+    advances, coming
+        in: another one comes with the next cycle.
     stops
         in: nothing issues in this cycle.
     has_data
@@ -51,6 +68,8 @@ class Issue(wiring.Component):
             {
                 "valid": In(1),
                 "instruction": In(DECODED),
+                "advances": In(1),
+                "coming": In(DECODED),
                 "stops": In(1),
                 "has_data": In(1),
                 "slot_free": In(1),
@@ -73,31 +92,27 @@ class Issue(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         i = self.instruction
-        m.submodules.scalars = scalars = Pending(4)
-        m.submodules.vectors = vectors = Pending(4)
-        reads_late = Signal()
-        m.d.comb += [
-            reads_late.eq((i.opcode == Opcode.FMUL_ADD) & i.c.vector),
-            scalars.ends.eq(self.scalar_ends),
-            vectors.ends.eq(self.vector_ends),
-        ]
-        reads_c = i.c.vector & ~(reads_late & self.addend_comes)
-        for file, kind, writes, reads in (
-            (scalars, "scalar", i.writes_scalar | i.at_once, (i.a.scalar, i.b.scalar, i.c.scalar)),
-            (vectors, "vector", i.writes_vector, (i.a.vector, i.b.vector, reads_c)),
-        ):
-            begins = i[f"writes_{kind}"]
-            indices = (i.a.index, i.b.index, i.c.index, i.dst)
+        m.submodules.scalars = scalars = Pending(len(_REGISTERS))
+        m.submodules.vectors = vectors = Pending(len(_REGISTERS))
+        for file, kind in ((scalars, "scalar"), (vectors, "vector")):
+            for instruction, named in ((i, file.asked), (self.coming, file.coming)):
+                m.d.comb += _registers(instruction, kind, named)
             m.d.comb += [
-                file.begins.enable.eq(self.issues & begins),
+                file.valid.eq(self.valid),
+                file.begins.enable.eq(i[f"writes_{kind}"]),
                 file.begins.index.eq(i.dst),
                 file.is_load.eq(i.load),
+                file.issues.eq(self.issues),
+                file.advances.eq(self.advances),
+                file.ends.eq(getattr(self, f"{kind}_ends")),
             ]
-            for place, (enable, index) in enumerate(zip((*reads, writes), indices, strict=True)):
-                m.d.comb += [
-                    file.asked[place].enable.eq(enable),
-                    file.asked[place].index.eq(index),
-                ]
+        # A sum that goes into its own addend comes behind what the addend waits for.
+        reads_late, excused = Signal(), Signal(len(_REGISTERS))
+        addend_comes = reads_late & self.addend_comes
+        m.d.comb += [
+            reads_late.eq((i.opcode == Opcode.FMUL_ADD) & i.c.vector),
+            excused.eq(Cat(0, 0, addend_comes, addend_comes & (i.dst == i.c.index))),
+        ]
 
         divides = Signal()
         with m.If(self.issues & i.divides):
@@ -105,17 +120,15 @@ class Issue(wiring.Component):
         with m.Elif(self.divided):
             m.d.sync += divides.eq(0)
 
-        waits_queue, waits_memory, waits_others = Signal(), Signal(), Signal()
+        waits_queue, has_no_place, waits_others = Signal(), Signal(), Signal()
+        from_memory = scalars.from_memory.any() | vectors.from_memory.any()
         m.d.comb += [
             waits_queue.eq(i.takes & ~self.has_data),
-            waits_memory.eq(
-                scalars.waits_memory
-                | vectors.waits_memory
-                | (i.memory & ~self.has_room)
-                | (i.load & ~self.has_tag)
-            ),
+            has_no_place.eq((i.memory & ~self.has_room) | (i.load & ~self.has_tag)),
             waits_others.eq(
-                (scalars.waits | vectors.waits)
+                scalars.waits.any()
+                | (vectors.waits & ~excused).any()
+                | has_no_place
                 | ~self.slot_free
                 | (i.divides & divides)
                 | (i.uses_mask & self.compares & (i.mask == self.compared))
@@ -123,8 +136,9 @@ class Issue(wiring.Component):
             ),
         ]
         waits = self.valid & ~self.stops
+        waits_memory = has_no_place | from_memory
         m.d.comb += [
-            self.issues.eq(waits & ~waits_queue & ~waits_memory & ~waits_others),
+            self.issues.eq(waits & ~waits_queue & ~waits_others),
             self.waits_data.eq(waits & waits_queue),
             self.waits_memory.eq(waits & ~waits_queue & waits_memory),
             self.waits_registers.eq(waits & ~waits_queue & ~waits_memory & waits_others),

@@ -22,7 +22,7 @@ class LoadStore(wiring.Component):
 
     Loads without lanes come back from here; stores and prefetches without lanes do nothing.
 
-    Parameters: ``loads``, at most, under way.
+    Parameters: ``address_bits`` of words; ``lanes``; ``loads``, at most, under way.
 
     Members
     -------

@@ -21,8 +21,9 @@ class LoopStack(wiring.Component):
         in, signed, above 0, come then or later, before ``passes``.
     passes
         in: the last instruction of the innermost body is done.
-    jumps, target
-        in: goes to ``target``; loops that have it not in their body end.
+    jumps, target; redirects, redirect_target
+        in: goes to a target; loops that have it not in their body end. ``redirects``, which may
+        come late in a cycle, goes before all else.
     is_full
         out: no loop may begin.
     runs, innermost_start, innermost_last
@@ -43,6 +44,8 @@ class LoopStack(wiring.Component):
                 "passes": In(1),
                 "jumps": In(1),
                 "target": In(pc_bits),
+                "redirects": In(1),
+                "redirect_target": In(pc_bits),
                 "is_full": Out(1),
                 "runs": Out(1),
                 "innermost_start": Out(pc_bits),
@@ -68,11 +71,12 @@ class LoopStack(wiring.Component):
         ]
         # How many loops end, from the innermost on.
         ends = Signal.like(depth)
-        with m.If(self.jumps):
-            m.d.comb += ends.eq(depth)
-            for place in reversed(range(LOOP_DEPTH)):
-                with m.If((depth > place) & self._has(loops[place])):
-                    m.d.comb += ends.eq(place)
+        by_redirect = self._left(m, "redirect", depth, loops, self.redirect_target)
+        by_jump = self._left(m, "jump", depth, loops, self.target)
+        with m.If(self.redirects):
+            m.d.comb += ends.eq(by_redirect)
+        with m.Elif(self.jumps):
+            m.d.comb += ends.eq(by_jump)
         with m.Elif(self.passes & ~inner.again):
             m.d.comb += ends.eq(1)
 
@@ -92,5 +96,11 @@ class LoopStack(wiring.Component):
             m.d.sync += [inner.count.eq(inner.count - 1), inner.again.eq(inner.count != 2)]
         return m
 
-    def _has(self, loop: Any) -> Value:
-        return (self.target >= loop.start) & (self.target <= loop.last)
+    def _left(self, m: Module, name: str, depth: Signal, loops: list[Any], target: Value) -> Signal:
+        """How many loops do not have ``target`` in their bodies."""
+        count = Signal.like(depth, name=f"left_by_{name}")
+        m.d.comb += count.eq(depth)
+        for place, loop in reversed([*enumerate(loops)]):
+            with m.If((depth > place) & (target >= loop.start) & (target <= loop.last)):
+                m.d.comb += count.eq(place)
+        return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,12 +43,12 @@ results are there in this cycle; ``tree``: what they add are their own results.
 class ResultBus(wiring.Component):
     """A write a cycle, reserved at issue; results that come at any time take what is left.
 
-    Parameters: ``stages`` of the lanes' float units; ``levels`` of the tree of lanes.
+    Parameters: ``lanes``; ``stages`` of their float units.
 
     Members
     -------
-    asks, path
-        in: whose cycles are to be free for an instruction that issues now; ``free`` out.
+    asks
+        in: a ``Path``: all cycles that an instruction needs which issues now are ``free``, out.
     reserves, vector, dst, operation
         in: it issues.
     late
@@ -60,10 +60,11 @@ class ResultBus(wiring.Component):
     adds
         out: the slot of the cycle for which adders take operands now.
     scalar_ends, vector_ends
-        out: two of ``NAMED``: registers that ``Pending`` can let go.
+        out: two of ``NAMED``: registers that ``Pending`` can let go: those that no other
+        instruction under way writes.
     comes
-        out: ``asked``, in, of ``NAMED``, is a vector register whose result comes soon enough to be
-        read ``stages`` cycles later than at issue.
+        out: ``asked``, in, is a vector register whose last result comes soon enough to be read
+        ``stages`` cycles later than at issue.
     """
 
     def __init__(self, lanes: int, stages: int) -> None:
@@ -141,20 +142,19 @@ class ResultBus(wiring.Component):
         m.d.sync += held.eq(late.payload.data)
 
         # A scalar is taken from the bus at issue; a vector a cycle later, too.
+        is_last = ~self._is_written(slots[3:], slots[2].dst)
         m.d.comb += [
             self.writes.eq(slots[0]),
             self.adds.eq(slots[stages]),
             *self._name(self.scalar_ends[0], slots[1], ~slots[1].vector),
-            *self._name(self.vector_ends[0], slots[2], slots[2].vector),
+            *self._name(self.vector_ends[0], slots[2], slots[2].vector & is_last),
             self.scalar_ends[1].enable.eq(takes & ~late.payload.vector),
             self.vector_ends[1].enable.eq(takes & late.payload.vector),
             self.scalar_ends[1].index.eq(late.payload.dst),
             self.vector_ends[1].index.eq(late.payload.dst),
             self.comes.eq(
-                Cat(
-                    slot.writes & slot.vector & (slot.dst == self.asked)
-                    for slot in slots[1 : stages + 2]
-                ).any()
+                self._is_written(slots[1 : stages + 2], self.asked)
+                & ~self._is_written(slots[stages + 2 :], self.asked)
             ),
         ]
         return m
@@ -164,6 +164,12 @@ class ResultBus(wiring.Component):
         if path == Path.TREE:
             return [2 + level * self._stages for level in range(1, self._levels + 1)]
         return [self.cycles(path)]
+
+    @staticmethod
+    def _is_written(slots: list[Any], vector: Value) -> Value:
+        """Whether vector register ``vector`` is in one of these cycles."""
+        found = [slot.writes & slot.vector & (slot.dst == vector) for slot in slots]
+        return Cat(found).any() if found else Const(0)
 
     @staticmethod
     def _name(named: Any, slot: Any, is_wanted: Value) -> list[Any]:

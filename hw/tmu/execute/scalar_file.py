@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Signal, unsigned
+from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.select import at_index
 from hw.tmu.execute_isa import SCALAR_REGISTERS
 
 WRITE = data.StructLayout({"enable": 1, "index": unsigned(5), "value": unsigned(32)})
@@ -33,11 +34,11 @@ class ScalarFile(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        registers = Array(Signal(32, name=f"register_{n}") for n in range(SCALAR_REGISTERS))
+        registers = [Signal(32, name=f"register_{n}") for n in range(SCALAR_REGISTERS)]
         writes = [self.writes[number] for number in range(2)]
         for number in range(3):
             index, value = self.indices[number], self.values[number]
-            m.d.comb += value.eq(registers[index])
+            m.d.comb += value.eq(at_index(registers, index))
             for write in writes:
                 with m.If(write.enable & (write.index == index)):
                     m.d.comb += value.eq(write.value)

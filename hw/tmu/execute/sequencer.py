@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, signed, unsigned
+from amaranth.hdl import Module, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -68,12 +68,16 @@ class Sequencer(wiring.Component):
         has_read = Signal()
         pc = Signal(range(self._program_words + 1))
         fault = Signal(Fault)
-        is_token, is_loop, is_last = Signal(), Signal(), Signal()
+        is_beyond, is_last, is_token = Signal(), Signal(), Signal()
         holds, has_token, gives = Signal(), Signal(), Signal()
         m.d.comb += [
             decoder.instruction.as_value().eq(self.program_data),
-            is_token.eq((opcode == Opcode.JUMP_TOKEN) & (fault == Fault.NONE)),
-            is_loop.eq((opcode == Opcode.LOOP) & (fault == Fault.NONE)),
+            is_beyond.eq(pc == self._program_words),
+            is_token.eq(
+                (opcode == Opcode.JUMP_TOKEN)
+                & (decoded.fault == Fault.NONE)
+                & ~(is_last | is_beyond)
+            ),
             is_last.eq(loops.runs & (pc == loops.innermost_last)),
         ]
         changes = opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN, Opcode.LOOP) | is_last
@@ -85,7 +89,7 @@ class Sequencer(wiring.Component):
             self.token.ready.eq(gives & is_token),
             self.waits_token.eq(gives & ~has_token),
         ]
-        self._find_faults(m, decoded, pc, loops, is_last, fault)
+        self._find_faults(m, decoded, pc, is_beyond, loops, is_last, fault)
 
         item = self.instruction.payload
         m.d.comb += [item.pc.eq(pc), item.decoded.eq(decoded)]
@@ -93,9 +97,10 @@ class Sequencer(wiring.Component):
             # Nothing else, so that it waits for nothing.
             m.d.comb += item.decoded.eq(DECODED.const({}))
             m.d.comb += [item.decoded.fault.eq(fault), item.decoded.steers.eq(1)]
-        self._go_on(m, pc, gives & has_token, has_read, fault, is_last, loops, decoded)
+        self._go_on(m, pc, gives & has_token, is_last, loops, decoded)
+        m.d.sync += has_read.eq(1)
         m.d.comb += [
-            loops.enters.eq(gives & is_loop & ~self.redirects),
+            loops.enters.eq(gives & (opcode == Opcode.LOOP) & ~self.redirects),
             loops.start.eq(pc + 1),
             loops.last.eq(decoded.immediate - 1),
             loops.counts.eq(self.counts),
@@ -104,7 +109,14 @@ class Sequencer(wiring.Component):
         return m
 
     def _find_faults(
-        self, m: Module, decoded: Any, pc: Signal, loops: LoopStack, is_last: Any, fault: Any
+        self,
+        m: Module,
+        decoded: Any,
+        pc: Signal,
+        is_beyond: Value,
+        loops: LoopStack,
+        is_last: Value,
+        fault: Signal,
     ) -> None:
         """Of its bits, and of where it lies."""
         opcode, target = decoded.opcode, decoded.immediate
@@ -112,7 +124,7 @@ class Sequencer(wiring.Component):
         is_misplaced = (
             loops.is_full | (target <= pc + 1) | (loops.runs & (target > loops.innermost_last))
         )
-        with m.If(pc == self._program_words):
+        with m.If(is_beyond):
             m.d.comb += fault.eq(Fault.CONTROL)
         with m.Elif(decoded.fault != Fault.NONE):
             m.d.comb += fault.eq(decoded.fault)
@@ -123,38 +135,33 @@ class Sequencer(wiring.Component):
         self,
         m: Module,
         pc: Signal,
-        advances: Any,
-        has_read: Signal,
-        fault: Any,
-        is_last: Any,
+        advances: Value,
+        is_last: Value,
         loops: LoopStack,
         decoded: Any,
     ) -> None:
-        """The address behind this one, and which loops it ends."""
+        """The address behind this one, and which loops it ends. What is behind a fault does not
+        matter, since the run ends there."""
         following, target = Signal.like(pc), Signal(self._pc_bits)
-        jumps = Signal()
-        is_sound = fault == Fault.NONE
         m.d.comb += [
             following.eq(pc),
             self.program_row.eq(following),
             self.program_enable.eq(1),
-            jumps.eq(is_sound & decoded.opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN)),
             target.eq(decoded.immediate),
             loops.target.eq(target),
+            loops.redirects.eq(self.redirects),
+            loops.redirect_target.eq(self.target),
         ]
         with m.If(decoded.opcode == Opcode.JUMP_TOKEN):
             m.d.comb += target.eq(self.token.payload)
         with m.If(self.redirects):
-            m.d.comb += [target.eq(self.target), following.eq(target), loops.jumps.eq(1)]
+            m.d.comb += following.eq(self.target)
         with m.Elif(advances):
-            with m.If(jumps):
+            m.d.comb += following.eq(pc + 1)
+            with m.If(decoded.opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN)):
                 m.d.comb += [following.eq(target), loops.jumps.eq(1)]
-            with m.Elif(is_last & is_sound):
+            with m.Elif(is_last):
                 m.d.comb += loops.passes.eq(1)
-                m.d.comb += following.eq(pc + 1)
                 with m.If(loops.again):
                     m.d.comb += following.eq(loops.innermost_start)
-            with m.Else():
-                # A fault ends the run: what is behind it does not matter.
-                m.d.comb += following.eq(pc + (pc != self._program_words))
-        m.d.sync += [pc.eq(following), has_read.eq(1)]
+        m.d.sync += pc.eq(following)

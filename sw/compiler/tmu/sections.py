@@ -136,5 +136,4 @@ TMU_SCHEMA = Schema(
         Section("instructions", np.uint32, ("instructions", "words of an instruction")),
     ],
     _check,
-    statistics=("operations",),
 )

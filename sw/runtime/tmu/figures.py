@@ -7,15 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
-from sw.compiler.tmu.sections import bases_of, nest_of, words_of
+from sw.compiler.tmu.sections import bases_of, words_of
 from sw.golden.loop_code import Placement
-from sw.golden.loops import GoldenLoops
 from sw.program.program import Launch, Program
 from sw.runtime.host_machine import HostJob
 from sw.runtime.lru_cache import lru_hits
 from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
-from sw.runtime.tmu.image import Operands
+from sw.runtime.tmu.image import Operands, golden_of
 
 _WAITS = {
     "instructions": "instructions",
@@ -88,7 +87,7 @@ def bound(
     """
     config, sections = TmuConfig.from_dict(launch.config), launch.sections
     placement = Placement(bases_of(sections), LINE_WORDS)
-    work = GoldenLoops(nest_of(sections)).work(operands.binding, placement)
+    work = golden_of(launch).work(operands.binding, placement)
     misses = int(np.count_nonzero(~lru_hits(work.lines, 1, config.l2_bytes // LINE_BYTES)))
     written = sum(words_of(spec) for spec in launch.outputs) * WORD_BYTES
     queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]

@@ -11,7 +11,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.workloads.loops.nest import Array, Binary, Constant, Expression, Nest, Scalar, Variable
 from sw.workloads.loops.printer import print_expression
-from sw.workloads.loops.scalar_type import INT32, ScalarType
+from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +174,15 @@ def _shape(array: Array) -> str:
 
 
 def _typed(parameter: Array | Scalar, value: Any) -> np.ndarray:
-    array = np.asarray(value)
     name, type = parameter.name, parameter.type
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise WorkloadError(f"{name}: is ragged: rows must be of one length") from None
     if isinstance(parameter, Scalar) and array.ndim:
         raise WorkloadError(f"{name}: is {list(array.shape)}: must be one {type}")
-    if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
+    own = not isinstance(value, np.ndarray | np.generic)
+    if own and type == FLOAT32 and array.dtype in (np.float64, np.int64):
         with np.errstate(over="ignore"):
             array = array.astype(np.float32)  # Python's own numbers
     if array.dtype.kind in "iu" and type.is_integer:

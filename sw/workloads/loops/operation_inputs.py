@@ -59,6 +59,10 @@ GRAPHS = {
 }
 """Table III, as rounded there."""
 
+RELATIONS = {"biokg": 51, "wikikg2": 535}
+"""Kinds of edges of the knowledge graphs. Source: Open Graph Benchmark, ogbl-biokg and
+ogbl-wikikg2."""
+
 
 def embedding_bag_inputs(
     shape: BagShape, locality: str, seed: int = 0, rows: int = TABLE_ROWS

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sw.workloads.loops.nest import (
+    SHIFTS,
     Array,
     Assign,
     AugmentedStore,
@@ -27,7 +28,7 @@ from sw.workloads.loops.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, INT32
+from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 _INDENT = "    "
 
@@ -64,6 +65,8 @@ def print_expression(expression: Expression) -> str:
             return f"{operator}{' ' * (operator == 'not')}{_inner(operand)}"
         case Binary(operator, left, right) if operator in _CALLS:
             return f"{operator}({print_expression(left)}, {print_expression(right)})"
+        case Binary(operator, left, right) if operator in SHIFTS:
+            return f"{_inner(left)} {operator} {_count(right, left.type)}"
         case Binary(operator, left, right):
             return f"{_inner(left)} {operator} {_inner(right)}"
         case Select(condition, chosen, other):
@@ -93,7 +96,10 @@ def _statement(statement: Statement) -> list[str]:
         case Store(array, indices, value):
             return [f"{_element(array, indices)} = {print_expression(value)}"]
         case AugmentedStore(operator, array, indices, value):
-            return [f"{_element(array, indices)} {operator}= {print_expression(value)}"]
+            text = print_expression(value)
+            if operator in SHIFTS and isinstance(value, Constant):
+                text = _cast_operand(value)
+            return [f"{_element(array, indices)} {operator}= {text}"]
         case Assign(name, value):
             return [f"{name} = {print_expression(value)}"]
         case If(condition, then, otherwise):
@@ -146,6 +152,13 @@ def _cast_operand(operand: Expression) -> str:
     if isinstance(operand, Constant):
         return f"{operand.type}({_literal(operand)})"
     return print_expression(operand)
+
+
+def _count(count: Expression, shifted: ScalarType) -> str:
+    """A literal would take the type of what is shifted."""
+    if isinstance(count, Constant) and count.type != shifted:
+        return _cast_operand(count)
+    return _inner(count)
 
 
 def _constant(constant: Constant) -> str:

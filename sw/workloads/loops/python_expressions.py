@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import reduce
 
 import numpy as np
 
+from hw.lib.errors import short
 from sw.workloads.loops.nest import (
     COMPARISONS,
     SHIFTS,
@@ -70,7 +72,7 @@ class ExpressionReader:
         """Raises ``WorkloadError`` for what the notation lacks."""
         value = self.literal(node)
         if value is not None:
-            return self._constant(node, value, INT32 if isinstance(value, int) else FLOAT32)
+            return self._constant(node, value, self._literal_type(node))
         match node:
             case ast.Constant(bool() as truth):
                 return Constant(truth, BOOL, self._text.place(node))
@@ -116,7 +118,7 @@ class ExpressionReader:
     def read_as(self, node: ast.expr, wanted: ScalarType, what: str) -> Expression:
         """As ``read``, converted to the type ``wanted`` if that holds every value; ``what`` says
         what must be of this type."""
-        found = self._converted(node, self.read(node), wanted)
+        found = self._converted(node, self._unless_literal(node), wanted)
         if found is None:
             self._text.refuse(
                 node,
@@ -160,14 +162,15 @@ class ExpressionReader:
         if type.is_integer:
             if not type.least <= value <= type.most:
                 self._text.refuse(
-                    node, f"{value} is not in {type}: must be from {type.least} to {type.most}"
+                    node,
+                    f"{short(value)} is not in {type}: must be from {type.least} to {type.most}",
                 )
             return Constant(value, type, place)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"), suppress(OverflowError):  # whole numbers beyond float64
             rounded = float(np.float32(value))
-        if np.isinf(rounded) and rounded != value:
-            self._text.refuse(node, f"{value} is beyond float32: must be at most 3.4028235e+38")
-        return Constant(rounded, FLOAT32, place)
+            if not np.isinf(rounded) or rounded == value:
+                return Constant(rounded, FLOAT32, place)
+        self._text.refuse(node, f"{short(value)} is beyond float32: must be at most 3.4028235e+38")
 
     def _variable(self, node: ast.Name) -> Variable:
         if node.id in self.arrays:
@@ -215,29 +218,43 @@ class ExpressionReader:
         self, node: ast.expr, form: str, left: ast.expr, right: ast.expr
     ) -> tuple[Expression, Expression]:
         """Both in one type; ``form`` shows two types that have none."""
-        first, second = self.read(left), self.read(right)
-        if self.literal(left) is not None and self.literal(right) is None:
-            wanted: ScalarType | None = second.type
-        elif self.literal(right) is not None and self.literal(left) is None:
-            wanted = first.type
-        elif self.literal(right) is not None and FLOAT32 in (first.type, second.type):
+        first, second = self._unless_literal(left), self._unless_literal(right)
+        types = tuple(
+            self._literal_type(side) if read is None else read.type
+            for side, read in ((left, first), (right, second))
+        )
+        if first is None and second is not None:
+            wanted: ScalarType | None = types[1]
+        elif second is None and first is not None:
+            wanted = types[0]
+        elif second is None and FLOAT32 in types:
             wanted = FLOAT32
         else:
-            wanted = common(first.type, second.type)
+            wanted = common(*types)
         if wanted is not None:
             found = self._converted(left, first, wanted), self._converted(right, second, wanted)
             if found[0] is not None and found[1] is not None:
                 return found[0], found[1]
-        given = form.format(first.type, second.type)
+        given = form.format(*types)
         self._text.refuse(node, f"{given}: must be of one type: convert as in float32(n)")
 
+    def _unless_literal(self, node: ast.expr) -> Expression | None:
+        """A literal's type is that of where it stands."""
+        return None if self.literal(node) is not None else self.read(node)
+
+    def _literal_type(self, node: ast.expr) -> ScalarType:
+        """Where nothing else says it."""
+        return INT32 if isinstance(self.literal(node), int) else FLOAT32
+
     def _converted(
-        self, node: ast.expr, expression: Expression, wanted: ScalarType
+        self, node: ast.expr, expression: Expression | None, wanted: ScalarType
     ) -> Expression | None:
-        """``None`` where the conversion must be written."""
-        value = self.literal(node)
-        if value is not None and (isinstance(value, int) or wanted == FLOAT32):
-            return self._constant(node, value, wanted) if wanted.is_number else None
+        """``expression`` is that of ``node``, none for a literal. ``None`` where the conversion
+        must be written."""
+        if expression is None:
+            value = self.literal(node)
+            fits = wanted.is_number and (isinstance(value, int) or wanted == FLOAT32)
+            return self._constant(node, value, wanted) if fits and value is not None else None
         if expression.type == wanted:
             return expression
         if not wanted.holds(expression.type):

@@ -26,6 +26,7 @@ from sw.workloads.loops.python_text import PythonText
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, INT32, ScalarType
 
 _STATEMENTS = "for loops, assignments, if and pass"
+_ONE_TARGET = "must assign to one local or one array element"
 _LOOPS = "range(...), intersect(...) or union(...)"
 
 
@@ -52,6 +53,8 @@ class StatementReader:
                 return If(condition, self.block(body), self.block(orelse), place)
             case ast.Assign([target], value):
                 return self._assign(node, target, value)
+            case ast.Assign():
+                self._text.refuse(node, f"{self._text.spelled(node)}: {_ONE_TARGET}")
             case ast.AnnAssign(ast.Name() as target, annotation, value) if value is not None:
                 return self._local(node, target, value, self._type(annotation))
             case ast.AugAssign(target, op, value):
@@ -77,10 +80,7 @@ class StatementReader:
                 array, indices = self._expressions.element(target)
                 stored = self._expressions.read_as(value, array.type, f"what {array.name} stores")
                 return Store(array.name, indices, stored, self._text.place(node))
-        self._text.refuse(
-            target,
-            f"{self._text.spelled(target)}: must assign to one local or one array element",
-        )
+        self._text.refuse(target, f"{self._text.spelled(target)}: {_ONE_TARGET}")
 
     def _local(
         self, node: ast.stmt, target: ast.Name, value: ast.expr, type: ScalarType | None
@@ -113,10 +113,7 @@ class StatementReader:
                 what = f"what {array.name} stores"
                 operand = self._operand(operator, array.type, value, what)
                 return AugmentedStore(operator, array.name, indices, operand, place)
-        self._text.refuse(
-            target,
-            f"{self._text.spelled(target)}: must assign to one local or one array element",
-        )
+        self._text.refuse(target, f"{self._text.spelled(target)}: {_ONE_TARGET}")
 
     def _operand(
         self, operator: BinaryOperator, type: ScalarType, value: ast.expr, what: str

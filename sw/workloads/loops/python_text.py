@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import NoReturn
 
@@ -18,16 +19,14 @@ class PythonText:
 
     def __init__(self, text: str, file: str) -> None:
         self._text, self._file = text, file
-        self._lines = text.splitlines()
+        self._lines = re.split("\r\n|\r|\n", text)  # the lines that ast counts
         try:
             with damaged_as(WorkloadError, file), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.tree = ast.parse(text)
-        except WorkloadError as error:
-            cause = error.__cause__
-            if isinstance(cause, SyntaxError):
-                raise WorkloadError(str(error)) from None
-            raise
+        except SyntaxError as error:
+            place = Place(file, error.lineno or 1, max(error.offset or 1, 1))
+            raise WorkloadError(f"{place}: not Python: {error.msg}") from None
 
     def place(self, node: ast.AST) -> Place:
         """Of a node that has one."""

@@ -19,6 +19,7 @@ from hw.tmu.access_isa import (
     StreamKind,
 )
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from sw.runtime.tmu.model.line_requests import LineRequests
 
 _WORD = 0xFFFF_FFFF
 
@@ -35,10 +36,16 @@ class StreamError(GnarlError):
 
 @dataclass
 class Output:
-    """What an access program gives: tokens and words, in the order in which they are queued."""
+    """What an access program gives: tokens and words, in the order in which they are queued.
+
+    ``requests`` are the lines that it reads: of layers that step one unit, by layer, stream and
+    line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
+    They make no difference between outputs, and are those of a unit only in runs without a fault.
+    """
 
     tokens: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
+    requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,11 @@ class _Traversal:
         self._output = Output()
         self._current: list[_Iteration | None] = [None] * len(program.layers)
         self._ends = [[0] * lanes for _ in program.layers]
+        self._requests = {
+            place: LineRequests(layer, lanes)
+            for place, layer in enumerate(program.layers)
+            if layer.mode in (Mode.SINGLE, Mode.LOCKSTEP)
+        }
 
     def run(self) -> Output:
         self._loop(0)
@@ -118,10 +130,14 @@ class _Traversal:
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
             values = []
+            addresses: dict[int, list[int]] = {}
             for lane in range(width):
                 index = first + lane * unit.stride
                 if index < upper:
-                    values.append(self._values(place, lane, unit, index))
+                    values.append(self._values(place, lane, unit, index, addresses))
+            for number, found in addresses.items():
+                for line in self._requests[place].lines(number, found, upper - first):
+                    self._output.requests.append((place, number, line))
             lanes = (1 << len(values)) - 1
             values += [(0,) * len(unit.streams)] * (width - len(values))
             yield _Iteration(tuple(values), lanes)
@@ -142,7 +158,7 @@ class _Traversal:
             else:
                 goes_on = [head is not None and head[1] == min(coordinates) for head in heads]
                 values = tuple(
-                    self._values(place, lane, unit, head[0])
+                    self._values(place, lane, unit, head[0], {})
                     if head is not None and goes_on[lane]
                     else (0,) * len(unit.streams)
                     for lane, (head, unit) in enumerate(zip(heads, layer.units, strict=True))
@@ -156,7 +172,7 @@ class _Traversal:
         """Induction variables and coordinates."""
         lower, upper = self._bounds(place, lane, unit)
         for index in range(lower, upper, unit.stride):
-            yield index, self._values(place, lane, unit, index, streams=2)[1]
+            yield index, self._values(place, lane, unit, index, {}, streams=2)[1]
 
     def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
         lower = self._operand(place, unit.lower, (), unit.lower_immediate)
@@ -168,9 +184,16 @@ class _Traversal:
         return _signed(lower), _signed(upper)
 
     def _values(
-        self, place: int, lane: int, unit: Unit, index: int, streams: int = MAX_STREAMS
+        self,
+        place: int,
+        lane: int,
+        unit: Unit,
+        index: int,
+        addresses: dict[int, list[int]],
+        streams: int = MAX_STREAMS,
     ) -> tuple[int, ...]:
-        """Of the first ``streams`` streams of a unit in the iteration ``index``."""
+        """Of the first ``streams`` streams of a unit in the iteration ``index``; adds to the
+        ``addresses`` that each stream reads."""
         values: list[int] = []
         for number, stream in enumerate(unit.streams[:streams]):
             a = self._operand(place, stream.a, values, stream.immediate)
@@ -178,7 +201,9 @@ class _Traversal:
             if stream.kind == StreamKind.INDUCTION:
                 value = index
             elif stream.kind == StreamKind.MEMORY:
-                value = int(self._memory[self._address(place, lane, number, stream, a, b)])
+                address = self._address(place, lane, number, stream, a, b)
+                addresses.setdefault(number, []).append(address)
+                value = int(self._memory[address])
             elif stream.kind == StreamKind.ALU:
                 value = _alu(stream.operation, a, b)
             else:

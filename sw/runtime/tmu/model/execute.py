@@ -114,8 +114,8 @@ def run(
 
     ``instructions`` are all that the program's memory holds: 0, which is ``HALT``, has to be given
     where a larger memory matters. ``lanes``: words of a vector, a power of two from 2 to 16.
-    ``queued``: all that the access unit gives; nothing for programs without one. Registers are 0 at
-    the start.
+    ``queued``: all that the access unit gives; nothing for programs without one. Scalar
+    registers are 0 at the start, vectors undefined.
 
     Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
     ``DeadlockError`` where it takes what is never queued; ``ExecuteError`` where it leaves words or

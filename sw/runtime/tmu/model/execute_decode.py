@@ -67,7 +67,7 @@ def decode(instructions: npt.NDArray[np.uint32], lanes: int) -> npt.NDArray[np.i
         index = _field(instructions, OPERAND, "index", place)
         takes_lanes = is_wide & ~(is_memory & (column == A))
         registers = np.where(takes_lanes, VECTORS, SCALARS) + index
-        by_source = (ZERO, registers, SCALARS + index, TAKEN, TAKEN, IMMEDIATE)
+        by_source = np.broadcast_arrays(ZERO, registers, SCALARS + index, TAKEN, TAKEN, IMMEDIATE)
         table[:, column] = np.choose(np.minimum(source, max(Source)), by_source)
         words = np.where(takes_lanes & (source == Source.DEQUEUE), lanes, 1)
         taken[:, column - A] = np.isin(source, _TAKEN) * words

@@ -10,6 +10,7 @@ from numba import njit
 from hw.lib.formats import FLOAT_FORMATS
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_isa import (
+    ALL_LANES,
     LOOP_DEPTH,
     MASK_REGISTERS,
     SCALAR_REGISTERS,
@@ -28,6 +29,9 @@ ROWS = HALF + 1
 
 MASKS = ROWS
 """Results for mask register m go to row ``MASKS`` + m."""
+
+UNDEFINED = 0xDEAD_BEEF
+"""What vector registers hold before they are written: in RTL, what an earlier run has left."""
 
 NOWHERE = -1
 
@@ -119,7 +123,9 @@ def follow(
     Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done.
     """
     rows = np.zeros((ROWS, lanes), np.uint32)
-    masks = np.full(MASK_REGISTERS, (1 << lanes) - 1, np.int64)
+    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
+    masks = np.zeros(MASK_REGISTERS, np.int64)
+    masks[ALL_LANES] = (1 << lanes) - 1
     loops = np.zeros((LOOP_DEPTH, 3), np.int64)  # that run, the innermost last
     used, filled = np.empty(1024, np.int64), 0
     depth, pc, word, token, done = 0, 0, 0, 0, 0
@@ -228,7 +234,7 @@ def _has(loop: np.ndarray, pc: int) -> bool:
 def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
     """Whether the words of all lanes of ``mask`` are in a memory of ``size`` words."""
     for lane in range(width):
-        if mask >> lane & 1 and (address + lane) & _WORD >= size:
+        if mask >> lane & 1 and address + lane >= size:
             return False
     return True
 
@@ -240,7 +246,7 @@ def _use_lines(
     """Notes the lines that an access needs, each once; how many there are then."""
     before = -1
     for lane in range(width):
-        line = ((address + lane) & _WORD) // LINE_WORDS
+        line = (address + lane) // LINE_WORDS
         if mask >> lane & 1 and line != before:
             used[filled] = line * USES + (opcode - _LOAD)
             filled += 1
@@ -261,12 +267,11 @@ def _access(
     fields: np.ndarray, address: int, mask: int, memory: np.ndarray, rows: np.ndarray
 ) -> None:
     for lane in range(fields[WIDTH]):
-        at = (address + lane) & _WORD
         is_used = mask >> lane & 1
         if fields[OPCODE] == _LOAD:
-            rows[RESULT, lane] = memory[at] if is_used else 0
+            rows[RESULT, lane] = memory[address + lane] if is_used else 0
         elif fields[OPCODE] == _STORE and is_used:
-            memory[at] = rows[fields[C], lane]
+            memory[address + lane] = rows[fields[C], lane]
     if fields[INCREMENTED] != NOWHERE:
         increased = rows[fields[INCREMENTED], 0] + fields[INCREMENT]
         for lane in range(rows.shape[1]):

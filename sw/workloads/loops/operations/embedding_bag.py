@@ -54,6 +54,24 @@ def embedding_bag_mean(
 
 
 @nest
+def embedding_bag_weighted_mean(
+    table: float32[rows, dim],
+    indices: int32[lookups],
+    weights: float32[lookups],
+    offsets: int32[bags + 1],
+    out: float32[bags, dim],
+):
+    """By the number of look-ups, whatever their weights."""
+    for b in range(bags):
+        for p in range(offsets[b], offsets[b + 1]):
+            for e in range(dim):
+                out[b, e] += weights[p] * table[indices[p], e]
+        count = float32(max(offsets[b + 1] - offsets[b], 1))
+        for e in range(dim):
+            out[b, e] /= count
+
+
+@nest
 def embedding_bag_max(
     table: float32[rows, dim],
     indices: int32[lookups],

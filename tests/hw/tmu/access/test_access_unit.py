@@ -29,13 +29,15 @@ def bags_of(segments: int, most: int, dimension: int, seed: int = 1) -> Bags:
 
 
 def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
-    """RTL and interpreter give the same, and leave the same in memory."""
+    """RTL and interpreter give the same, leave the same in memory, and ask for the same lines."""
+    asked = len(memory.lines)
     after = memory.words.copy()
     expected = access.run(program, after, CONFIG.lanes)
     result = run(program, memory, **options)  # type: ignore[arg-type]
     assert result.fault is None
     assert result.output == expected
     assert np.array_equal(memory.words, after)
+    assert sorted(memory.lines[asked:]) == sorted(line for _, _, line in expected.requests)
     return result
 
 
@@ -183,6 +185,34 @@ def test_words_that_do_not_lie_together():
     program = AccessProgram((Layer(Mode.SINGLE, (named,), 4), one_loop(once, *steps)))
     result = check(program, Memory(words, reorders=0.5))
     assert result.output.words == [7 * (16 + place) for place in (9, 2, 40, 2, 0, 11)]
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_lanes_behind_the_end_of_a_fiber(scale):
+    """A fiber of one word, then one of four in the same slot, whose lanes come from two lines and
+    more; a lane that is not in use gives 0 as a word, too."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 5
+    words[:3] = [0, 1, 5]
+    bounds = (load(0, 3), load(0, 3, immediate=1, queue=4))
+    outer = Unit(upper_immediate=2, streams=(INDUCTION, *bounds))
+    streams = (
+        queued_induction(8),
+        load(78, 10, queue=12, scale=scale),
+        Stream(StreamKind.ALU, AluOperation.MUL, own(0), immediate=3, queued=True, queue=16),
+    )
+    steps = [EventStep(EventKind.VECTOR, layer=1, stream=number) for number in (1, 2)]
+    steps += [EventStep(EventKind.WORD, layer=1, lane=2, stream=number) for number in range(3)]
+    inner = Layer(
+        Mode.LOCKSTEP,
+        (Unit(parent(1), parent(2), streams=streams),),
+        1,
+        events={Event.ITERATION: tuple(steps)},
+    )
+    result = check(AccessProgram((Layer(Mode.SINGLE, (outer,), 4), inner)), Memory(words))
+    expected = [[390, 0, 0, 0], [0] * 4, [0] * 3]
+    expected += [[5 * (78 + scale * place) for place in range(1, 5)], [3, 6, 9, 12]]
+    expected += [[3, 5 * (78 + 3 * scale), 9]]
+    assert result.output.words == [word for part in expected for word in part]
 
 
 def test_lengths_become_bounds():

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
+from hw.tmu.access_program import (
+    AccessProgram,
+    EventStep,
+    Layer,
+    Operand,
+    Stream,
+    Unit,
+    own,
+    parent,
+)
 from hw.tmu.config import TmuConfig
 from sw.runtime.tmu.model.access import StreamError, run
 from tests.support.access_programs import (
@@ -187,3 +196,50 @@ def test_rows_mean_the_program(bags, level):
     config = TmuConfig()
     program = embedding_bag(bags, [0, 16, 64], level)
     assert AccessProgram.decoded(program.rows(config), config) == program
+
+
+def requests(program: AccessProgram, words: int = 256) -> list[tuple[int, int, int]]:
+    return run(program, np.zeros(words, np.uint32), LANES).requests
+
+
+def vectors(stream: Stream, slots: int, **fields: int) -> AccessProgram:
+    unit = Unit(streams=(INDUCTION, stream), **fields)
+    return AccessProgram((Layer(Mode.LOCKSTEP, (unit,), slots),))
+
+
+def test_words_that_lie_together_are_one_request_a_line():
+    """Whole lines of each row, whose first and last words share theirs with other rows."""
+    bags = Bags(
+        np.array([1, 0], np.uint32), np.array([0, 2], np.uint32), np.zeros((2, 24), np.uint32)
+    )
+    memory, bases = bags.memory(256)
+    output = run(embedding_bag(bags, bases, 3), memory, LANES)
+    assert bases == [0, 16, 32]
+    # Both bounds of the segment; an index and its row, 24 words from 56 or 32 on.
+    assert output.requests == [
+        *((0, 1, 0), (0, 2, 0)),
+        *((1, 1, 1), (2, 1, 3), (2, 1, 4)),
+        *((2, 1, 2), (2, 1, 3)),
+    ]
+
+
+def test_what_the_queues_have_no_room_for_is_asked_for_again():
+    """40 words from word 6 on: by 8, 2, 6, 8, 2, 6 and 8 words for queues of two vectors; by 10, 16
+    and 14 words for larger ones."""
+    stream = load(6, 40)
+    for slots, expected in ((2, [0, 0, 1, 1, 1, 2, 2]), (16, [0, 1, 2])):
+        found = requests(vectors(stream, slots, upper_immediate=40))
+        assert found == [(0, 1, line) for line in expected]
+
+
+def test_words_that_lie_apart_are_a_request_each():
+    """By a stride of the unit, or of the stream; or all the same word."""
+    for stream, stride in (
+        (load(0, 64), 2),
+        (load(0, 64, scale=2), 1),
+        (load(0, 64, own(0), b=own(0)), 1),
+    ):
+        program = vectors(stream, 16, upper_immediate=12 * stride, stride=stride)
+        assert requests(program) == [(0, 1, 2 * place // 16) for place in range(12)]
+    same = vectors(load(20, 64, immediate=0, a=Operand()), 16, upper_immediate=5)
+    assert requests(same) == [(0, 1, 1)] * 5

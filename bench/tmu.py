@@ -1,0 +1,28 @@
+"""What the TMU and its compiler do, in figures: ``python -m bench.tmu``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if not __package__:  # started as a file, not as a module: what it imports lies above its folder
+    sys.path[0] = str(Path(__file__).parents[1])
+
+from bench.lib.command import Benchmark
+from bench.tmu_parts import bags, page
+
+main = Benchmark("tmu", {"bags": bags}, page.PAGE).command(
+    """Measure the TMU.
+
+    \b
+    bags     EmbeddingBag at every level of optimisation, locality and bandwidth
+    page     no measurement: writes build/bench into docs/results/tmu.md and README.md
+
+    Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.
+
+    Example: python -m bench.tmu bags --json bags.json
+    """
+)
+
+if __name__ == "__main__":
+    main()

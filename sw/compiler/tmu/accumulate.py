@@ -1,0 +1,69 @@
+"""Loops over what lengths bound, one fiber behind the other. Source: Ember, appendix D."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.values import constant_of, source_of
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """A loop from a variable to the variable + ``length``, which it then becomes; it begins as 0.
+
+    ``replaced``: operations that exist for this alone.
+    """
+
+    length: SSAValue
+    replaced: frozenset[Operation]
+
+
+def accumulations(module: ModuleOp) -> dict[scf.ForOp, Accumulation]:
+    """Those of a module whose locals are variables. O(operations x loops)."""
+    found = {}
+    for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
+        accumulation = _accumulation(module, loop)
+        if accumulation is not None:
+            found[loop] = accumulation
+    return found
+
+
+def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:
+    lower, upper = source_of(loop.lb).owner, source_of(loop.ub).owner
+    if not isinstance(lower, GetOp) or not isinstance(upper, arith.AddiOp) or loop.iter_args:
+        return None
+    name = lower.variable.data
+    terms = [source_of(each) for each in upper.operands]
+    gets = [each for each in terms if _reads(each, name)]
+    others = [each for each in terms if not _reads(each, name)]
+    if len(gets) != 1 or len(others) != 1:
+        return None
+    sets = [
+        each for each in module.walk() if isinstance(each, SetOp) and each.variable.data == name
+    ]
+    behind = [each for each in sets if source_of(each.value) is upper.result]
+    first = [each for each in sets if each not in behind]
+    if len(behind) != 1 or len(first) != 1 or constant_of(first[0].value) != 0:
+        return None
+    around = loop.parent_op()
+    if behind[0].parent_op() is not around or not isinstance(around, scf.ForOp):
+        return None
+    if first[0].parent_block() is not around.parent_block():
+        return None
+    reads = [
+        each for each in module.walk() if isinstance(each, GetOp) and each.variable.data == name
+    ]
+    replaced: set[Operation] = {*reads, *sets, upper}
+    users = {use.operation for each in (*reads, upper) for use in each.results[0].uses}
+    if not users <= {*replaced, loop}:
+        return None
+    return Accumulation(others[0], frozenset(replaced))
+
+
+def _reads(value: SSAValue, name: str) -> bool:
+    return isinstance(value.owner, GetOp) and value.owner.variable.data == name

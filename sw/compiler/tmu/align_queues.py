@@ -1,0 +1,128 @@
+"""Keeps vectors in rows of the data queue. Source: Ember, section VII.C."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import ModuleOp, VectorType, i32
+from xdsl.ir import Block, SSAValue
+
+from sw.compiler.tmu.dialects.slc import (
+    CallbackOp,
+    ForOp,
+    GetOp,
+    PopOp,
+    PushOp,
+    SetOp,
+    StreamType,
+    body_of,
+)
+from sw.compiler.tmu.join_callbacks import join_callbacks
+from sw.compiler.tmu.values import constant_of, integer
+
+
+def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
+    """No word between vectors: the first word of a row, or none at all.
+
+    Induction variables that begin at a constant are counted by the execute unit, which a token
+    tells of each iteration's end; all other words that are queued by themselves take a row.
+    O(operations x loops).
+    """
+    module = module.clone()
+    counters: dict[ForOp, str] = {}
+    for push in [each for each in module.walk() if isinstance(each, PushOp)]:
+        assert isinstance(push.stream.type, StreamType)
+        if isinstance(push.stream.type.element, VectorType):
+            continue
+        pop = _pop_of(push)
+        loop = _counted(push)
+        if loop is not None:
+            name = counters.setdefault(loop, f"counter_{len(counters)}")
+            _count(pop, name, constant_of(loop.lower) or 0)
+            push.detach()
+            push.erase()
+        else:
+            _align(push, pop, lanes)
+    for loop, name in counters.items():
+        loop.body.block.add_op(_step(name, loop.step.value.data))
+        if isinstance(loop.parent_op(), ForOp):
+            block = loop.parent_block()
+            assert block is not None
+            block.insert_op_after(_reset(name), loop)
+    join_callbacks(module)
+    return module
+
+
+def _pop_of(push: PushOp) -> PopOp:
+    """What takes a word that is queued before a loop, in the callback behind that loop."""
+    block = push.parent_block()
+    assert block is not None
+    operations = list(block.ops)
+    own = operations.index(push)
+    loop = next(each for each in operations[own:] if isinstance(each, ForOp))
+    place = sum(isinstance(each, PushOp) for each in operations[:own])
+    behind = operations[operations.index(loop) + 1]
+    assert isinstance(behind, CallbackOp)
+    pops = [each for each in behind.body.block.ops if isinstance(each, PopOp)]
+    return pops[place]
+
+
+def _counted(push: PushOp) -> ForOp | None:
+    """The loop around whose induction variable is pushed, from a constant on."""
+    loop = push.parent_op()
+    while isinstance(loop, ForOp):
+        if push.stream is loop.induction:
+            is_own = loop is push.parent_op()
+            return loop if constant_of(loop.lower) is not None and not is_own else None
+        loop = loop.parent_op()
+    return None
+
+
+def _count(pop: PopOp, name: str, lower: int) -> None:
+    block = pop.parent_block()
+    assert block is not None
+    get = GetOp(name, i32)
+    block.insert_op_before(get, pop)
+    value: SSAValue = get.value
+    if lower:
+        first = integer(lower)
+        total = arith.AddiOp(value, first.result)
+        block.insert_op_before(first, pop)
+        block.insert_op_before(total, pop)
+        value = total.result
+    pop.value.replace_all_uses_with(value)
+    pop.detach()
+    pop.erase()
+
+
+def _align(push: PushOp, pop: PopOp, lanes: int) -> None:
+    around, block = push.parent_block(), pop.parent_block()
+    assert around is not None and block is not None
+    row = PopOp(VectorType(pop.value.type, [lanes]))
+    first = vector.ExtractOp(row.value, [0], pop.value.type)
+    block.insert_op_before(row, pop)
+    block.insert_op_before(first, pop)
+    pop.value.replace_all_uses_with(first.result)
+    pop.detach()
+    pop.erase()
+    around.insert_op_before(PushOp(push.stream, aligned=True), push)
+    push.detach()
+    push.erase()
+
+
+def _reset(name: str) -> CallbackOp:
+    """When the loop has ended: it may begin again."""
+    region = body_of([])
+    zero = integer(0)
+    region.block.add_ops([zero, SetOp(name, zero.result)])
+    return CallbackOp([], region)
+
+
+def _step(name: str, step: int) -> CallbackOp:
+    """At the end of an iteration."""
+    region = body_of([])
+    block: Block = region.block
+    get, by = GetOp(name, i32), integer(step)
+    block.add_ops([get, by])
+    total = arith.AddiOp(get.value, by.result)
+    block.add_ops([total, SetOp(name, total.result)])
+    return CallbackOp([], region)

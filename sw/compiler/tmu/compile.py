@@ -1,0 +1,100 @@
+"""Compiles loop nests for the TMU: passes in order. Source: Ember, figure 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from hw.lib.errors import GnarlError, one_line
+from hw.tmu.access_program import AccessProgram
+from hw.tmu.config import TmuConfig
+from sw.compiler.passes import Pass, Trace
+from sw.compiler.tmu.align_queues import align_queues
+from sw.compiler.tmu.bufferize import bufferize
+from sw.compiler.tmu.decouple import decouple
+from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
+from sw.compiler.tmu.execute_code import execute_code
+from sw.compiler.tmu.hoist import hoist
+from sw.compiler.tmu.keep_sums import keep_sums
+from sw.compiler.tmu.layout import layout
+from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.scf import to_scf
+from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
+from sw.compiler.tmu.vectorize import vectorize
+from sw.program.program import Program
+from sw.workloads.loops.workload import LoopWorkload
+
+PASSES = (
+    Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),
+    Pass("hoist", "out of loops what all of their iterations do alike"),
+    Pass("decouple", "SLC: loops over streams, and callbacks"),
+    Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
+    Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
+    Pass("align_queues", "no words between vectors (level 3)"),
+    Pass("keep_sums", "sums in registers (level 4)"),
+    Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
+)
+
+LEVELS = range(5)
+"""Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
+
+
+def verify(module: ModuleOp) -> None:
+    """Raises ``GnarlError`` for what a dialect does not allow."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise GnarlError(one_line(error)) from error
+
+
+def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int = 4) -> Program:
+    """A program for the shapes that the workload's arrays have.
+
+    ``opt``: of ``LEVELS``. Raises ``WorkloadError`` naming the line that cannot be compiled, and
+    ``CapacityError``.
+    """
+    nest, sizes = workload.nest, workload.binding.sizes
+    specs = specs_of(nest, sizes)
+    zeros = [name for name in nest.results if name not in workload.inputs]
+    bases = layout(specs.values(), config)
+
+    def after(name: str, module: ModuleOp) -> ModuleOp:
+        trace.after(name, lambda: {"mlir": f"{module}\n"}, lambda: verify(module))
+        return module
+
+    module = after("scf", to_scf(nest, sizes))
+    module = after("hoist", hoist(module))
+    module = after("decouple", decouple(module))
+    optimisations: list[tuple[int, str, Callable[[ModuleOp], ModuleOp]]] = [
+        (1, "vectorize", lambda module: vectorize(module, config.lanes)),
+        (2, "bufferize", bufferize),
+        (3, "align_queues", lambda module: align_queues(module, config.lanes)),
+        (4, "keep_sums", lambda module: keep_sums(module, zeros)),
+    ]
+    for level, name, optimise in optimisations:
+        if opt >= level:
+            module = after(name, optimise(module))
+    module = after("lower", lower_access(module, config))
+
+    code = execute_code(module, config, bases)
+    (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
+    layers = [
+        layer_of(each, code.tokens, bases)
+        for each in access.layers.block.ops
+        if isinstance(each, LayerOp)
+    ]
+    sections = encode(nest, sizes, bases, AccessProgram(tuple(layers)), code.instructions, config)
+    inputs = tuple(
+        spec for name, spec in specs.items() if name not in nest.results or name in workload.inputs
+    )
+    return Program.of_one_launch(
+        config,
+        workload.name,
+        inputs,
+        tuple(specs[name] for name in nest.results),
+        statistics={"level": opt, "program_words": len(code.instructions)},
+        schema=TMU_SCHEMA,
+        sections=sections,
+    )

@@ -1,0 +1,301 @@
+"""Decouples loops: from SCF to SLC. Source: Ember, section VI.B."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.accumulate import Accumulation, accumulations
+from sw.compiler.tmu.dialects.slc import (
+    AluStrOp,
+    CallbackOp,
+    ForOp,
+    MemStrOp,
+    StreamType,
+    body_of,
+)
+from sw.compiler.tmu.scf import PLACE, place_of
+from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.tmu.variables import to_variables
+
+_STREAM_OPERATIONS: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.SubiOp: "sub",
+    arith.MuliOp: "mul",
+    arith.ShLIOp: "shift_left",
+}
+"""Operations that streams have; those of signed numbers that streams lack are not among them."""
+
+
+def decouple(module: ModuleOp) -> ModuleOp:
+    """Loops become loops over streams, with callbacks for all that streams cannot do.
+
+    A loop is traversed by the access unit if its bounds are constants or streams of loops around
+    it; of the loops of a body, the first that reads an array. A load becomes a stream if nothing
+    writes its array and its indices are streams. All else goes to callbacks, in the program's
+    order. O(operations).
+
+    Raises ``WorkloadError`` where no loop can be traversed, or a load needs what its own loop
+    loads.
+    """
+    module = to_variables(module)
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    body = Region(Block(arg_types=list(function.function_type.inputs)))
+    for argument, old in zip(body.block.args, function.body.block.args, strict=True):
+        argument.name_hint = old.name_hint
+    _Decoupling(function, body.block, accumulations(module)).run()
+    found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
+    found.attributes |= function.attributes
+    return ModuleOp([found])
+
+
+@dataclass
+class _Level:
+    """A body that is being made. ``runs``: its loop has at least one iteration, if entered."""
+
+    block: Block
+    runs: bool
+    pending: list[Operation] = field(default_factory=list)
+
+
+class _Decoupling:
+    def __init__(
+        self,
+        function: func.FuncOp,
+        block: Block,
+        accumulations: Mapping[scf.ForOp, Accumulation],
+    ) -> None:
+        self._function = function
+        old = function.body.block.args
+        self._arrays: dict[SSAValue, SSAValue] = dict(zip(old, block.args, strict=True))
+        self._written = {
+            operation.operands[1]
+            for operation in function.walk()
+            if isinstance(operation, memref.StoreOp)
+        }
+        self._accumulations = {
+            loop: each for loop, each in accumulations.items() if self._reads_arrays(loop)
+        }
+        self._replaced = {
+            operation for each in self._accumulations.values() for operation in each.replaced
+        }
+        self._levels = [_Level(block, True)]
+        # Streams of values, and the level of each.
+        self._streams: dict[SSAValue, SSAValue] = {}
+        self._depths: dict[SSAValue, int] = {}
+        # Streams by what they are, so that none is made twice.
+        self._made: dict[tuple[object, ...], SSAValue] = {}
+
+    def run(self) -> None:
+        self._body(self._function.body.block.ops)
+        if not self._streams:
+            place = next((text for each in self._function.walk() if (text := place_of(each))), "")
+            _refuse(place, "no loop that reads an array by known bounds and indices")
+        self._levels[0].block.add_op(func.ReturnOp())
+
+    def _body(self, operations: Iterable[Operation]) -> None:
+        """Of the loop that is the innermost so far."""
+        level = self._levels[-1]
+        has_inner = False
+        for operation in operations:
+            if isinstance(operation, arith.ConstantOp | arith.IndexCastOp | scf.YieldOp):
+                continue
+            if isinstance(operation, func.ReturnOp) or operation in self._replaced:
+                continue
+            if type(operation) in _STREAM_OPERATIONS and self._is_known(operation.operands):
+                continue
+            if isinstance(operation, memref.LoadOp) and self._reads_only(operation):
+                self._load(operation)
+            elif isinstance(operation, scf.ForOp) and not has_inner and self._traverses(operation):
+                self._flush()
+                self._loop(operation)
+                has_inner = True
+            else:
+                level.pending.append(operation)
+        self._flush()
+
+    def _is_known(self, values: Iterable[SSAValue]) -> bool:
+        """Whether streams or constants can have these values."""
+        for value in map(source_of, values):
+            if value in self._streams or constant_of(value) is not None:
+                continue
+            owner = value.owner
+            if isinstance(owner, Operation) and type(owner) in _STREAM_OPERATIONS:
+                if self._is_known(owner.operands):
+                    continue
+            return False
+        return True
+
+    def _reads_only(self, load: memref.LoadOp) -> bool:
+        return load.memref not in self._written and self._is_known(load.indices)
+
+    def _traverses(self, loop: scf.ForOp) -> bool:
+        if loop in self._accumulations:
+            return self._is_known([self._accumulations[loop].length])
+        has_bounds = self._is_known((loop.lb, loop.ub)) and not loop.iter_args
+        return self._reads_arrays(loop) and has_bounds and constant_of(loop.step) is not None
+
+    def _reads_arrays(self, loop: scf.ForOp) -> bool:
+        return any(
+            isinstance(each, memref.LoadOp) and each.memref not in self._written
+            for each in loop.walk()
+        )
+
+    def _loop(self, loop: scf.ForOp) -> None:
+        region = body_of([StreamType(i32)])
+        region.block.args[0].name_hint = loop.body.block.args[0].name_hint
+        accumulation = self._accumulations.get(loop)
+        if accumulation is None:
+            lower, upper = self._stream(loop.lb), self._stream(loop.ub)
+        else:
+            zero = integer(0)
+            self._levels[-1].block.add_op(zero)
+            lower, upper = SSAValue.get(zero), self._stream(accumulation.length)
+        first, last, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
+        assert step is not None
+        runs = first is not None and last is not None and first < last
+        induction = loop.body.block.args[0]
+        self._streams[induction] = region.block.args[0]
+        self._depths[region.block.args[0]] = len(self._levels)
+        self._levels.append(_Level(region.block, runs))
+        self._body(loop.body.block.ops)
+        self._levels.pop()
+        made = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
+        made.attributes[PLACE] = StringAttr(place_of(loop))
+        self._levels[-1].block.add_op(made)
+
+    def _load(self, load: memref.LoadOp) -> None:
+        """In the outermost loop that has its indices and is sure to need it."""
+        depth = max((self._depth(index) for index in load.indices), default=0)
+        place = max(depth, 1)
+        while not all(level.runs for level in self._levels[place + 1 :]):
+            place += 1
+        if place >= len(self._levels):
+            self._levels[-1].pending.append(load)
+            return
+        indices = [self._stream(index, place) for index in load.indices]
+        for index in indices:
+            owner = index.owner
+            if isinstance(owner, MemStrOp) and self._depths[index] == place:
+                _refuse(place_of(load), "an index that its own loop loads")
+        key = (place, load.memref, *map(_identity, indices))
+        if key not in self._made:
+            assert isinstance(load.memref.type, MemRefType)
+            made = MemStrOp(self._arrays[load.memref], indices, load.memref.type.element_type)
+            made.attributes[PLACE] = StringAttr(place_of(load))
+            self._levels[place].block.add_op(made)
+            self._made[key] = made.stream
+            self._depths[made.stream] = place
+        self._streams[load.res] = self._made[key]
+
+    def _depth(self, value: SSAValue) -> int:
+        """The level whose iterations a value differs between."""
+        value = source_of(value)
+        if value in self._streams:
+            return self._depths[self._streams[value]]
+        if constant_of(value) is not None:
+            return 0
+        assert isinstance(value.owner, Operation)
+        return max(map(self._depth, value.owner.operands))
+
+    def _stream(self, value: SSAValue, place: int | None = None) -> SSAValue:
+        """A constant, or the stream that has a value, made in level ``place`` if need be."""
+        value = source_of(value)
+        block = self._levels[-1 if place is None else place].block
+        if (number := constant_of(value)) is not None:
+            made = integer(number)
+            block.add_op(made)
+            return made.result
+        if value in self._streams:
+            return self._streams[value]
+        assert isinstance(value.owner, Operation)
+        left, right = (self._stream(each, place) for each in value.owner.operands)
+        depth = len(self._levels) - 1 if place is None else place
+        name = _STREAM_OPERATIONS[type(value.owner)]
+        key = (depth, name, _identity(left), _identity(right))
+        if key not in self._made:
+            operation = AluStrOp(name, left, right, i32)
+            block.add_op(operation)
+            self._made[key] = operation.stream
+            self._depths[operation.stream] = depth
+        return self._made[key]
+
+    def _flush(self) -> None:
+        """A callback of all that the level has not done yet."""
+        level = self._levels[-1]
+        if not level.pending:
+            return
+        region = body_of([])
+        streams: list[SSAValue] = []
+        callback = _Callback(region.block, self._arrays, self._streams, streams)
+        for operation in level.pending:
+            callback.copy(operation)
+        level.block.add_op(CallbackOp(streams, region))
+        level.pending = []
+
+
+class _Callback:
+    """Copies operations into a callback's body; streams become its arguments."""
+
+    def __init__(
+        self,
+        block: Block,
+        arrays: dict[SSAValue, SSAValue],
+        known: dict[SSAValue, SSAValue],
+        streams: list[SSAValue],
+    ) -> None:
+        self._block = block
+        self._values = dict(arrays)
+        self._known = known
+        self._streams = streams
+
+    def copy(self, operation: Operation) -> None:
+        inside: set[SSAValue] = {result for each in operation.walk() for result in each.results}
+        inside |= {
+            argument
+            for each in operation.walk()
+            for region in each.regions
+            for argument in region.block.args
+        }
+        for each in operation.walk():
+            for operand in each.operands:
+                if operand not in inside:
+                    self._need(operand)
+        self._block.add_op(operation.clone(self._values))
+
+    def _need(self, value: SSAValue) -> None:
+        if value in self._values:
+            return
+        if value in self._known:
+            stream = self._known[value]
+            self._streams.append(stream)
+            assert isinstance(stream.type, StreamType)
+            argument = self._block.insert_arg(stream.type.element, len(self._block.args))
+            argument.name_hint = value.name_hint
+            self._values[value] = argument
+            return
+        owner = value.owner
+        assert isinstance(owner, Operation), "a value from outside of all loops"
+        for operand in owner.operands:
+            self._need(operand)
+        made = owner.clone(self._values)
+        self._block.add_op(made)
+        for old, new in zip(owner.results, made.results, strict=True):
+            self._values[old] = new
+
+
+def _identity(value: SSAValue) -> object:
+    """Equal for equal constants and for the same stream."""
+    number = constant_of(value)
+    return value if number is None else number
+
+
+def _refuse(place: str, what: str) -> NoReturn:
+    raise WorkloadError(f"{place}: {what}: cannot be decoupled")

@@ -1,0 +1,1 @@
+"""Dialects of the compiler's levels, beside MLIR's own."""

@@ -1,0 +1,203 @@
+"""SLC: loops whose loads are streams, with callbacks that compute. Source: Ember, figure 9.
+
+A loop's streams have a value in each of its iterations. Its body is a chain: streams, words that
+are queued, and callbacks before the one loop inside of it happen in each iteration before that loop
+begins; those behind it when it has ended. In the vector form (SLCV) a loop steps over so many
+iterations at once, and its streams have vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Dialect,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import NoTerminator
+
+
+@irdl_attr_definition
+class StreamType(ParametrizedAttribute, TypeAttribute):
+    """A stream of ``element``: i32, f32, or vectors of them."""
+
+    name = "slc.stream"
+
+    element: Attribute
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """``lower``, ``upper``: i32 constants, or streams of i32 of the loop around. The body's
+    argument is the stream of induction variables. ``vector``: iterations in a step.
+    ``accumulates``: both bounds count from where the loop has ended in the iteration before of the
+    loop around, or from 0."""
+
+    name = "slc.for"
+
+    lower = operand_def()
+    upper = operand_def()
+    step = prop_def(IntegerAttr)
+    vector = opt_prop_def(IntegerAttr)
+    accumulates = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        lower: SSAValue,
+        upper: SSAValue,
+        step: int,
+        body: Region,
+        vector: int | None = None,
+        accumulates: bool = False,
+    ) -> None:
+        properties: dict[str, Attribute] = {"step": IntegerAttr(step, i64)}
+        if vector is not None:
+            properties["vector"] = IntegerAttr(vector, i64)
+        if accumulates:
+            properties["accumulates"] = UnitAttr()
+        super().__init__(operands=[lower, upper], properties=properties, regions=[body])
+
+    @property
+    def induction(self) -> SSAValue:
+        return self.body.block.args[0]
+
+
+@irdl_op_definition
+class MemStrOp(IRDLOperation):
+    """Loads of ``array``, which is only read, at ``indices``: i32 constants and streams of i32."""
+
+    name = "slc.mem_str"
+
+    array = operand_def(MemRefType)
+    indices = var_operand_def()
+    stream = result_def(StreamType)
+
+    def __init__(self, array: SSAValue, indices: Sequence[SSAValue], element: Attribute) -> None:
+        super().__init__(operands=[array, list(indices)], result_types=[StreamType(element)])
+
+
+@irdl_op_definition
+class AluStrOp(IRDLOperation):
+    """``operation`` of i32 streams and constants: a name of ``AluOperation``, in lower case."""
+
+    name = "slc.alu_str"
+
+    operation = prop_def(StringAttr)
+    left = operand_def()
+    right = operand_def()
+    stream = result_def(StreamType)
+
+    def __init__(self, operation: str, left: SSAValue, right: SSAValue, element: Attribute) -> None:
+        super().__init__(
+            operands=[left, right],
+            properties={"operation": StringAttr(operation)},
+            result_types=[StreamType(element)],
+        )
+
+
+@irdl_op_definition
+class PushOp(IRDLOperation):
+    """Queues a stream's value without a token; of a vector stream all lanes. ``aligned``: a word as
+    the first of a row of the queue, the others being 0."""
+
+    name = "slc.push"
+
+    stream = operand_def(StreamType)
+    aligned = opt_prop_def(UnitAttr)
+
+    def __init__(self, stream: SSAValue, aligned: bool = False) -> None:
+        properties = {"aligned": UnitAttr()} if aligned else {}
+        super().__init__(operands=[stream], properties=properties)
+
+
+@irdl_op_definition
+class CallbackOp(IRDLOperation):
+    """Queues the values of ``streams`` and a token, at which the execute unit runs the body: its
+    arguments are those values, of a vector loop's induction the first lane's. ``masked``: one
+    argument more, the lanes in use."""
+
+    name = "slc.callback"
+
+    streams = var_operand_def(StreamType)
+    masked = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+
+    def __init__(self, streams: Sequence[SSAValue], body: Region, masked: bool = False) -> None:
+        super().__init__(
+            operands=[list(streams)],
+            properties={"masked": UnitAttr()} if masked else {},
+            regions=[body],
+        )
+
+
+@irdl_op_definition
+class PopOp(IRDLOperation):
+    """Takes a value from the data queue: i32, f32, or a vector."""
+
+    name = "slc.pop"
+
+    value = result_def()
+
+    def __init__(self, type: Attribute) -> None:
+        super().__init__(result_types=[type])
+
+
+@irdl_op_definition
+class GetOp(IRDLOperation):
+    """Reads a variable that the execute unit keeps in a register, 0 at first."""
+
+    name = "slc.get"
+
+    variable = prop_def(StringAttr)
+    value = result_def()
+
+    def __init__(self, variable: str, type: Attribute) -> None:
+        super().__init__(properties={"variable": StringAttr(variable)}, result_types=[type])
+
+
+@irdl_op_definition
+class SetOp(IRDLOperation):
+    """Writes such a variable."""
+
+    name = "slc.set"
+
+    variable = prop_def(StringAttr)
+    value = operand_def()
+
+    def __init__(self, variable: str, value: SSAValue) -> None:
+        super().__init__(operands=[value], properties={"variable": StringAttr(variable)})
+
+
+SLC = Dialect(
+    "slc",
+    [ForOp, MemStrOp, AluStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
+    [StreamType],
+)
+
+
+def body_of(arguments: Sequence[Attribute]) -> Region:
+    """An empty body."""
+    return Region(Block(arg_types=arguments))

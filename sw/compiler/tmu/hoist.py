@@ -1,0 +1,50 @@
+"""Moves out of loops what all of their iterations do alike."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sw.compiler.tmu.values import constant_of
+
+_PURE = (
+    arith.ConstantOp,
+    arith.IndexCastOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.ShLIOp,
+)
+
+
+def hoist(module: ModuleOp) -> ModuleOp:
+    """Integer arithmetic leaves the loops that it does not depend on; loads of arrays that nothing
+    writes, too, where the loop is sure to run. O(operations x depth)."""
+    module = module.clone()
+    written = {each.memref for each in module.walk() if isinstance(each, memref.StoreOp)}
+    loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
+    for loop in reversed(loops):  # inner ones first
+        lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+        runs = lower is not None and upper is not None and lower < upper
+        block = loop.parent_block()
+        assert block is not None
+        for operation in list(loop.body.block.ops):
+            is_load = isinstance(operation, memref.LoadOp) and operation.memref not in written
+            if not isinstance(operation, _PURE) and not (is_load and runs):
+                continue
+            if all(_is_outside(each, loop) for each in operation.operands):
+                operation.detach()
+                block.insert_op_before(operation, loop)
+    return module
+
+
+def _is_outside(value: SSAValue, loop: scf.ForOp) -> bool:
+    parent: Operation | None
+    owner = value.owner
+    parent = owner if isinstance(owner, Operation) else owner.parent_op()
+    while parent is not None:
+        if parent is loop:
+            return False
+        parent = parent.parent_op()
+    return True

@@ -1,0 +1,27 @@
+"""Where arrays lie in main memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hw.lib.errors import CapacityError
+from hw.tmu.config import LINE_WORDS, TmuConfig
+from sw.compiler.tmu.sections import words_of
+from sw.program.tensor_spec import TensorSpec
+
+
+def layout(specs: Iterable[TensorSpec], config: TmuConfig) -> dict[str, int]:
+    """The first word of each array, by name: each begins a line, one behind the other.
+
+    Raises ``CapacityError`` where memory is too small.
+    """
+    bases, end = {}, 0
+    for spec in specs:
+        bases[spec.name] = end
+        end += -(-words_of(spec) // LINE_WORDS) * LINE_WORDS
+    if end > config.memory_words:
+        raise CapacityError(
+            f"memory_bytes = {config.memory_bytes}: must be at least {4 * end} for arrays of so "
+            "many bytes"
+        )
+    return bases

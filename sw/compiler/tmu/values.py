@@ -1,0 +1,33 @@
+"""What passes ask about values: constants, casts that change nothing, and copies of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation, SSAValue
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The whole number that a value is known to be."""
+    value = source_of(value)
+    if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
+        return value.owner.value.value.data
+    return None
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """The value of which this one is a cast to or from ``index``."""
+    while isinstance(value.owner, arith.IndexCastOp):
+        value = value.owner.input
+    return value
+
+
+def integer(value: int) -> arith.ConstantOp:
+    return arith.ConstantOp(IntegerAttr(value, i32))
+
+
+def copy(operation: Operation, values: Mapping[SSAValue, SSAValue]) -> Operation:
+    """A copy with its regions; operands of ``values`` are replaced, which then has its results."""
+    return operation.clone(dict(values))

@@ -1,0 +1,214 @@
+"""Vectorises innermost loops: from SLC to SLCV. Source: Ember, section VII.A."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, StreamType, body_of
+from sw.compiler.tmu.values import constant_of, copy, source_of
+
+_ELEMENTWISE = (
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.MinimumfOp,
+    arith.MaximumfOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+)
+
+
+def vectorize(module: ModuleOp, lanes: int) -> ModuleOp:
+    """The innermost loop of each chain steps over ``lanes`` iterations at once, where its loads and
+    what its callback reads and writes are neighbours, and operations are elementwise.
+
+    Lanes beyond the loop's end are masked, unless its bounds are constants that leave none.
+    O(operations).
+    """
+    module = module.clone()
+    for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
+        is_innermost = not any(isinstance(each, ForOp) for each in loop.body.block.ops)
+        if is_innermost and loop.step.value.data == 1 and loop.vector is None:
+            _vectorize(loop, lanes)
+    return module
+
+
+def _vectorize(loop: ForOp, lanes: int) -> None:
+    old = loop.body.block
+    region = body_of([StreamType(VectorType(i32, [lanes]))])
+    induction = region.block.args[0]
+    induction.name_hint = loop.induction.name_hint
+    streams: dict[SSAValue, SSAValue] = {loop.induction: induction}
+    lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+    is_whole = lower is not None and upper is not None and (upper - lower) % lanes == 0
+    for operation in old.ops:
+        made: Operation
+        if isinstance(operation, MemStrOp):
+            *outer, last = operation.indices
+            if last is not loop.induction or loop.induction in outer:
+                return
+            element = VectorType(_element(operation.stream), [lanes])
+            made = MemStrOp(operation.array, [*outer, induction], element)
+            streams[operation.stream] = made.stream
+        elif isinstance(operation, CallbackOp):
+            found = _callback(operation, loop.induction, streams, lanes, masked=not is_whole)
+            if found is None:
+                return
+            made = found
+        elif isinstance(operation, arith.ConstantOp):
+            made = copy(operation, {})
+        else:
+            return
+        made.attributes |= operation.attributes
+        region.block.add_op(made)
+    made = ForOp(loop.lower, loop.upper, 1, region, lanes)
+    made.attributes |= loop.attributes
+    block = loop.parent_block()
+    assert block is not None
+    block.insert_op_before(made, loop)
+    loop.detach()
+    loop.erase()
+
+
+def _callback(
+    callback: CallbackOp,
+    induction: SSAValue,
+    streams: dict[SSAValue, SSAValue],
+    lanes: int,
+    *,
+    masked: bool,
+) -> CallbackOp | None:
+    """``None`` where it cannot be done."""
+    types: list[Attribute] = []
+    for stream in callback.streams:
+        is_vector = stream in streams and stream is not induction
+        types.append(VectorType(_element(stream), [lanes]) if is_vector else _element(stream))
+    if masked:
+        types.append(VectorType(i1, [lanes]))
+    region = body_of(types)
+    body = _Body(region.block, lanes)
+    for stream, argument, made in zip(
+        callback.streams, callback.body.block.args, region.block.args, strict=False
+    ):
+        made.name_hint = argument.name_hint
+        body.values[argument] = made
+        if stream is induction:
+            body.index = argument
+    body.mask = region.block.args[-1] if masked else None
+    for operation in callback.body.block.ops:
+        if not body.add(operation):
+            return None
+    operands = [streams.get(stream, stream) for stream in callback.streams]
+    return CallbackOp(operands, region, masked)
+
+
+class _Body:
+    """Copies operations into a callback's body, with vectors for what lanes differ in.
+
+    index
+        the loop's induction variable; it may only be the last index of an array.
+    """
+
+    def __init__(self, block: Block, lanes: int) -> None:
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.index: SSAValue | None = None
+        self.mask: SSAValue | None = None
+        self._block = block
+        self._lanes = lanes
+
+    def add(self, operation: Operation) -> bool:
+        """Whether that can be done."""
+        match operation:
+            case memref.LoadOp() if self._is_across(operation.indices):
+                return self._load(operation)
+            case memref.StoreOp() if self._is_across(operation.indices):
+                return self._store(operation)
+            case memref.StoreOp():
+                return False
+        if isinstance(operation, _ELEMENTWISE):
+            if any(source_of(each) is self.index for each in operation.operands):
+                return False
+            if any(self._is_vector(each) for each in operation.operands):
+                left, right = (self._vector(each) for each in operation.operands)
+                made = self._append(type(operation)(left, right))
+                self.values[operation.results[0]] = made.results[0]
+                return True
+        if isinstance(operation, arith.SelectOp) and any(
+            self._is_vector(each) for each in operation.operands[1:]
+        ):
+            if self._is_vector(operation.cond):
+                return False
+            condition = self.values.get(operation.cond, operation.cond)
+            values = [self._vector(each) for each in operation.operands[1:]]
+            made = self._append(arith.SelectOp(condition, *values))
+            self.values[operation.result] = made.results[0]
+            return True
+        is_index = isinstance(operation, arith.IndexCastOp)
+        if not is_index and any(source_of(each) is self.index for each in operation.operands):
+            return False
+        if operation.regions or any(self._is_vector(each) for each in operation.operands):
+            return False
+        made = self._append(copy(operation, self.values))
+        for old, new in zip(operation.results, made.results, strict=True):
+            self.values[old] = new
+        return True
+
+    def _append(self, operation: Operation) -> Operation:
+        self._block.add_op(operation)
+        return operation
+
+    def _is_across(self, indices: Sequence[SSAValue]) -> bool:
+        """Whether lanes have neighbouring elements."""
+        found = [source_of(each) for each in indices]
+        return bool(found) and found[-1] is self.index and self.index not in found[:-1]
+
+    def _is_vector(self, value: SSAValue) -> bool:
+        return isinstance(self.values.get(value, value).type, VectorType)
+
+    def _vector(self, value: SSAValue) -> SSAValue:
+        made = self.values.get(value, value)
+        if isinstance(made.type, VectorType):
+            return made
+        type = VectorType(made.type, [self._lanes])
+        return self._append(vector.BroadcastOp(made, type)).results[0]
+
+    def _load(self, load: memref.LoadOp) -> bool:
+        assert isinstance(load.memref.type, MemRefType)
+        type = VectorType(load.memref.type.element_type, [self._lanes])
+        indices = [self.values[each] for each in load.indices]
+        made: Operation
+        if self.mask is None:
+            made = vector.LoadOp(load.memref, indices, type)
+        else:
+            zero = DenseIntOrFPElementsAttr.from_list(type, [0] * self._lanes)
+            rest = self._append(arith.ConstantOp(zero))
+            made = vector.MaskedLoadOp(load.memref, indices, self.mask, rest, type)
+        self.values[load.res] = self._append(made).results[0]
+        return True
+
+    def _store(self, store: memref.StoreOp) -> bool:
+        value = self._vector(store.value)
+        indices = [self.values[each] for each in store.indices]
+        if self.mask is None:
+            self._append(vector.StoreOp(value, store.memref, indices))
+        else:
+            self._append(vector.MaskedStoreOp(store.memref, indices, self.mask, value))
+        return True
+
+
+def _element(stream: SSAValue) -> Attribute:
+    assert isinstance(stream.type, StreamType)
+    return stream.type.element

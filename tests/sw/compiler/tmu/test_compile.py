@@ -1,0 +1,138 @@
+"""Loop nests on the TMU's model: right bits at all levels, and what goes through the queues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.compile import LEVELS
+from sw.workloads.loops.operations.embedding_bag import (
+    embedding_bag_mean,
+    embedding_bag_sum,
+    embedding_bag_weighted,
+)
+from sw.workloads.loops.python_source import read_source
+from tests.support.tmu_programs import bags, check
+
+CONFIG = TmuConfig(lanes=4)
+RAGGED = [3, 0, 5, 1, 0]
+
+NESTS = {
+    nest.name: nest for nest in (embedding_bag_sum, embedding_bag_weighted, embedding_bag_mean)
+}
+
+
+@pytest.mark.parametrize("dim", (1, 4, 6, 24, 100, 132))
+@pytest.mark.parametrize("opt", LEVELS)
+@pytest.mark.parametrize("name", NESTS)
+def test_bags(name: str, opt: int, dim: int):
+    check(NESTS[name], bags(np.random.default_rng(dim), RAGGED, dim), CONFIG, opt)
+
+
+@pytest.mark.parametrize(
+    "opt, tokens, words",
+    [
+        # Segments S, look-ups N, elements E, lanes V: as Ember's table II makes them.
+        (0, "N * E", "3 * N * E"),
+        (1, "N * E // V", "N * E + 2 * N * E // V"),
+        (2, "N", "N * E + N"),
+        (3, "N + S", "N * E"),
+        (4, "N + S", "N * E"),
+    ],
+)
+def test_what_goes_through_the_queues(opt: int, tokens: str, words: str):
+    sizes = {"S": 5, "N": sum(RAGGED), "E": 24, "V": CONFIG.lanes}
+    run = check(embedding_bag_sum, bags(np.random.default_rng(0), RAGGED, 24), CONFIG, opt)
+    assert run.counters["tokens_queued"] == eval(tokens, sizes) + 1  # the end
+    assert run.counters["words_queued"] == eval(words, sizes)
+
+
+def test_level_0_needs_few_instructions_an_element():
+    run = check(embedding_bag_sum, bags(np.random.default_rng(0), RAGGED, 24), CONFIG, 0)
+    assert run.counters["instructions"] <= 6 * sum(RAGGED) * 24 + 2
+
+
+def test_sums_stay_in_registers_at_level_4():
+    """An instruction a vector, one a look-up, and what a segment, start and end cost."""
+    run = check(embedding_bag_sum, bags(np.random.default_rng(0), RAGGED, 24), CONFIG, 4)
+    vectors = 24 // CONFIG.lanes
+    segment = 2 * vectors + 3
+    assert run.counters["instructions"] == 2 + vectors + sum(RAGGED) * (vectors + 1) + 5 * segment
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(sorted(NESTS)),
+    st.lists(st.integers(0, 4), max_size=4),
+    st.integers(1, 40),
+    st.sampled_from((2, 4, 8)),
+    st.sampled_from(LEVELS),
+    st.integers(0, 99),
+)
+def test_random_bags(name: str, lengths: list[int], dim: int, lanes: int, opt: int, seed: int):
+    values = bags(np.random.default_rng(seed), lengths, dim)
+    check(NESTS[name], values, TmuConfig(lanes=lanes, stream_words=64), opt)
+
+
+def test_results_that_are_given_are_added_to():
+    values = bags(np.random.default_rng(0), RAGGED, 8)
+    values["out"] = np.random.default_rng(1).standard_normal((5, 8)).astype(np.float32)
+    for opt in LEVELS:
+        check(embedding_bag_sum, values, CONFIG, opt)
+
+
+def nest(text: str):
+    head = "n, m = sizes('n', 'm')\n\n\n@nest\n"
+    return read_source(head + text, "file.py")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (
+            "def f(x: int32[n], y: float32[n]):\n"
+            "    for i in range(n):\n"
+            "        y[x[x[i]]] = 1.0\n",
+            "file.py:7:11: an index that its own loop loads: cannot be decoupled",
+        ),
+        (
+            "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
+            "file.py:6:20: no loop that reads an array by known bounds and indices: "
+            "cannot be decoupled",
+        ),
+        (
+            "def f(x: float32[n], y: float32[n]):\n"
+            "    for i in range(n):\n"
+            "        if x[i] < 1.0:\n"
+            "            y[i] = x[i]\n",
+            "file.py:7:9: scf.if in the execute unit: not supported by target tmu",
+        ),
+    ],
+)
+def test_refusals(text: str, message: str):
+    values = {
+        "x": np.zeros(4, np.int32 if "x: int32" in text else np.float32),
+        "y": np.zeros(4, np.float32),
+    }
+    with pytest.raises(WorkloadError) as caught:
+        check(nest(text), values, CONFIG, 0)
+    assert str(caught.value) == message
+
+
+def test_a_nest_deeper_than_layers():
+    values = bags(np.random.default_rng(0), RAGGED, 8)
+    with pytest.raises(CapacityError) as caught:
+        check(embedding_bag_sum, values, TmuConfig(layers=2), 0)
+    assert str(caught.value).endswith(": layers = 2: must be at least 3")
+
+
+def test_arrays_larger_than_memory():
+    values = bags(np.random.default_rng(0), RAGGED, 8, rows=1024)
+    config = TmuConfig(memory_bytes=1 << 14, l1_bytes=1 << 10, l2_bytes=1 << 11)
+    with pytest.raises(CapacityError) as caught:
+        check(embedding_bag_sum, values, config, 0)
+    assert str(caught.value).startswith("memory_bytes = 16384: must be at least 33")

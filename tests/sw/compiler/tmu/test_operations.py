@@ -1,0 +1,99 @@
+"""All operations of Ember's table I whose loops are one chain, at all levels, on the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.compile import LEVELS
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.operations import (
+    block_gather,
+    embedding_bag,
+    fused_mm,
+    knowledge_graph,
+    spmm,
+)
+from tests.support.tmu_programs import bags, check
+
+CONFIG = TmuConfig(lanes=4)
+LENGTHS = [3, 0, 5, 1, 4]
+
+
+def inputs(dim: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Of all operations, by the names of their arrays."""
+    rng = np.random.default_rng(seed)
+    entries = sum(LENGTHS)
+
+    def real(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    def index(limit: int, *shape: int) -> np.ndarray:
+        return rng.integers(0, limit, shape).astype(np.int32)
+
+    return bags(rng, LENGTHS, dim) | {
+        "values": real(entries),
+        "dense": real(16, dim),
+        "row": np.repeat(np.arange(len(LENGTHS)), LENGTHS).astype(np.int32),
+        "column": index(16, entries),
+        "key": real(5, 2, dim),
+        "blocks": index(5, 3, 2),
+        "vertex": real(len(LENGTHS), dim),
+        "neighbour": real(16, dim),
+        "entity": real(9, dim),
+        "relation": real(4, dim),
+        "heads": index(9, 5),
+        "links": index(4, 5),
+        "tails": index(9, 5),
+    }
+
+
+NESTS: Mapping[str, Nest] = {
+    nest.name: nest
+    for nest in (
+        embedding_bag.embedding_bag_max,
+        embedding_bag.embedding_bag_lengths,
+        spmm.spmm_csr,
+        spmm.spmm_coo,
+        fused_mm.fused_mm,
+        knowledge_graph.knowledge_graph_l1,
+        knowledge_graph.knowledge_graph_l2,
+        block_gather.block_gather,
+        block_gather.token_gather,
+    )
+}
+
+
+@pytest.mark.parametrize("dim", (1, 6, 8, 36))
+@pytest.mark.parametrize("opt", LEVELS)
+@pytest.mark.parametrize("name", NESTS)
+def test_operations(name: str, opt: int, dim: int):
+    values = inputs(dim)
+    if name == "spmm_coo":
+        values["out"] = np.zeros((len(LENGTHS), dim), np.float32)
+    check(NESTS[name], values, CONFIG, opt)
+
+
+def test_lengths_are_bounds_of_the_access_unit():
+    """The execute unit takes no words but the rows."""
+    run = check(NESTS["embedding_bag_lengths"], inputs(8), CONFIG, 4)
+    assert run.counters["words_queued"] == 8 * sum(LENGTHS)
+
+
+def test_a_value_that_is_used_again_after_its_variable_has_changed():
+    from sw.workloads.loops.python_source import read_source
+
+    nest = read_source(
+        "n = sizes('n')\n\n\n@nest\n"
+        "def f(x: float32[n], y: float32[n]):\n"
+        "    s = 0.0\n"
+        "    for i in range(n):\n"
+        "        before = s\n"
+        "        s = s + x[i]\n"
+        "        y[i] = before\n",
+        "file.py",
+    )
+    check(nest, {"x": np.arange(9, dtype=np.float32)}, CONFIG, 0)

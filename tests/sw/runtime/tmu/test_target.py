@@ -1,0 +1,133 @@
+"""The TMU as a device: the RTL runs what the compiler makes, and stops where the model stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import ProgramError, WorkloadError
+from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
+from hw.tmu.memory_map import ErrorCause
+from sw.program.program import Program
+from sw.runtime.device import Device
+from sw.runtime.programs import load_program
+from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from sw.workloads.loops.sources import named_workload
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.tmu_programs import bags
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    with Device("tmu_l2") as device:
+        yield device
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Device]:
+    with Device("tmu_l2", "model") as device:
+        yield device
+
+
+@pytest.mark.parametrize("opt", range(5))
+@pytest.mark.parametrize(
+    "name", ("embedding_bag:tiny", "embedding_bag_weighted:tiny:L2", "embedding_bag_mean:tiny:L1")
+)
+def test_operations_on_rtl(device: Device, name: str, opt: int):
+    workload = named_workload(name)
+    program = device.compile(workload, opt=opt)
+    result = device.run(program, workload.inputs)
+    assert device.verify(result).bit_exact
+    counters = result.counters
+    assert result.cycles is not None
+    waits = [count for counter, count in counters.items() if counter.startswith("waits_")]
+    assert counters["instructions"] + sum(waits) <= result.cycles
+    assert counters["lines_read"] == counters["l2_misses"]
+
+
+@pytest.mark.parametrize("lengths", ([], [0], [1], [0, 0, 7]))
+def test_few_and_empty_bags(device: Device, lengths: list[int]):
+    values = bags(np.random.default_rng(len(lengths)), lengths, 6)
+    inputs = {name: values[name] for name in ("table", "indices", "offsets")}
+    for opt in (0, 1, 4):
+        program = device.compile(LoopWorkload("bags", embedding_bag_sum, inputs), opt=opt)
+        assert device.verify(device.run(program, inputs)).bit_exact
+
+
+def test_the_model_takes_as_many_instructions_and_words(device: Device, model: Device):
+    workload = named_workload("embedding_bag:tiny")
+    program = device.compile(workload)
+    rtl, other = (each.run(program, workload.inputs).counters for each in (device, model))
+    assert rtl["instructions"] == other["instructions"]
+    assert 2 * rtl["vectors_queued"] + rtl["words_queued"] == other["words_queued"]
+    assert rtl["tokens_queued"] == other["tokens_queued"]
+
+
+def test_a_program_file(device: Device, tmp_path: Path):
+    workload = named_workload("embedding_bag:tiny")
+    device.compile(workload).save(tmp_path / "bags.npz")
+    program = load_program(str(tmp_path / "bags.npz"), device.configuration)
+    assert device.verify(device.run(program, workload.inputs)).bit_exact
+    assert any("load.v" in line or "store.v" in line for line in device.target.listing(program))
+
+
+def with_instructions(program: Program, instructions: list[Instruction]) -> Program:
+    (launch,) = program.launches
+    words = np.array([each.words() for each in instructions], np.uint32)
+    sections = {**launch.sections, "instructions": words}
+    return replace(program, launches=(replace(launch, sections=sections),))
+
+
+def test_indices_outside_the_table_are_refused(device: Device):
+    workload = named_workload("embedding_bag:tiny")
+    program = device.compile(workload)
+    indices = workload.inputs["indices"].copy()
+    indices[3] = 64
+    with pytest.raises(WorkloadError) as caught:
+        device.run(program, {**workload.inputs, "indices": indices})
+    assert str(caught.value).endswith(
+        "table: index 64 in dimension 0: must be at least 0 and less than 64"
+    )
+
+
+def test_indices_outside_the_table_are_trapped(device: Device):
+    """By hardware for drivers that do not look: the error names layer and stream."""
+    workload = named_workload("embedding_bag:tiny")
+    program = device.compile(workload)
+    (launch,) = program.launches
+    job = device.target.job(program, launch, workload.inputs)
+    job.operands.memory  # noqa: B018, made of good values
+    job.operands.memory.reshape(-1)[launch.sections["bases"][1] + 3] = 64
+    machine = device._machine(program, launch)
+    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.start()
+    with pytest.raises(ProgramError, match="INDEX") as caught:
+        machine.wait()
+    config = device.configuration.config
+    assert f"{2 * config.streams + 1}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "instruction, cause",
+    [
+        (Instruction(Opcode.LOAD, a=Operand(), immediate=1 << 20), ErrorCause.ADDRESS),
+        (Instruction(Opcode.JUMP, immediate=1 << 20), ErrorCause.CONTROL),
+        (
+            Instruction(Opcode.ADD, a=Operand(Source.DEQUEUE), b=Operand(Source.DEQUEUE)),
+            ErrorCause.ENCODING,
+        ),
+        (Instruction(Opcode.ADD, a=Operand(Source.DEQUEUE)), ErrorCause.DEADLOCK),
+    ],
+)
+def test_errors_of_the_execute_unit(device: Device, instruction: Instruction, cause: ErrorCause):
+    values = bags(np.random.default_rng(0), [], 2)
+    inputs = {name: values[name] for name in ("table", "indices", "offsets")}
+    program = device.compile(LoopWorkload("bags", embedding_bag_sum, inputs))
+    broken = with_instructions(program, [instruction, Instruction(Opcode.HALT)])
+    with pytest.raises(ProgramError, match=cause.name):
+        device.run(broken, inputs)
+    assert device.verify(device.run(program, inputs)).bit_exact
