@@ -37,8 +37,10 @@ class Mode(IntEnum, metaclass=EnumType, shape=3):
     ``OFF``: the layer and all inside of it are not in use. ``SINGLE``: unit 0 alone. ``LOCKSTEP``:
     a vector a step, lane k being ``stride`` x k behind unit 0, whose streams all lanes have; lanes
     beyond the end give 0. ``CONJUNCTIVE``, ``DISJUNCTIVE``: units 0 to ``units`` - 1 merge their
-    fibers by stream 1, which ascends: an iteration for each coordinate that all units have, or
-    that any has; the others give 0.
+    fibers by stream 1, their coordinates, which ascend: an iteration for each that all units have,
+    or that any has; the others give 0. Operands of streams behind may be the unit's coordinate,
+    from memory too; itself, it is not divided. A stream's queue is at the same row in all units,
+    as unit 0's row has it even if unit 0 has no such stream.
     """
 
     OFF = 0

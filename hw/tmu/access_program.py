@@ -146,14 +146,12 @@ class AccessProgram:
                 break
             units = []
             for lane in range(found["units"]):
-                numbers = range(config.streams)
+                first = stream_row(config, place, lane, 0)
                 streams = [
-                    Stream(
-                        **_fields(isa.STREAM, rows["streams"][stream_row(config, place, lane, n)])
-                    )
-                    for n in numbers
+                    Stream(**_fields(isa.STREAM, row))
+                    for row in rows["streams"][first : first + config.streams]
                 ]
-                while streams and streams[-1].kind == StreamKind.NONE:
+                while streams and not rows["streams"][first + len(streams) - 1].any():
                     streams.pop()
                 unit = _fields(isa.UNIT, rows["units"][unit_row(config, place, lane)])
                 units.append(Unit(**unit, streams=tuple(streams)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +14,7 @@ from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
 from hw.tmu.access.access_unit import AccessUnit
+from hw.tmu.access_isa import Mode
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from sw.runtime.tmu.model.access import Output
@@ -62,21 +65,11 @@ def run(
 ) -> Result:
     """Runs a program; in a share ``takes`` of cycles a consumer takes up to a vector of words."""
     rng = random.Random(seed)
-    unit = AccessUnit(
-        config.layers,
-        config.lanes,
-        config.streams,
-        config.stream_words,
-        config.requests,
-        config.address_bits,
-        config.pc_bits,
-    )
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-6)
     result = Result(Output(), 0)
+    simulator, job = _machine(config)
 
-    async def process(ctx: Any) -> None:
-        _configure(ctx, unit, program, config)
+    async def process(ctx: Any, unit: AccessUnit) -> None:
+        await _configure(ctx, unit, program, config)
         held = tokens_held = 0
         while result.cycles < limit:
             ctx.set(unit.room, room - held)
@@ -109,17 +102,48 @@ def run(
             result.cycles += 1
         raise AssertionError(f"not done in {limit} cycles: {result.output}")
 
-    simulator.add_testbench(process)
+    if job:
+        simulator.reset()
+    job[:] = [process]
     simulator.run()
     return result
 
 
-def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:
+Job = Callable[[Any, AccessUnit], Awaitable[None]]
+
+
+@functools.cache
+def _machine(config: TmuConfig) -> tuple[Simulator, list[Job]]:
+    """A simulator, which is slow to make, and what it runs from each reset on."""
+    unit = AccessUnit(
+        config.layers,
+        config.lanes,
+        config.streams,
+        config.stream_words,
+        config.requests,
+        config.address_bits,
+        config.pc_bits,
+    )
+    job: list[Job] = []
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+
+    async def process(ctx: Any) -> None:
+        await job[0](ctx, unit)
+
+    simulator.add_testbench(process)
+    return simulator, job
+
+
+async def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:
     rows = program.rows(config)
 
     def bits(row: npt.NDArray[np.uint32]) -> int:
         return sum(int(word) << 32 * place for place, word in enumerate(row))
 
+    if any(layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE) for layer in program.layers):
+        await _write_words(ctx, unit.unit_words, rows["units"])
+        await _write_words(ctx, unit.stream_words, rows["streams"])
     for layer in range(config.layers):
         first = layer * config.lanes
         ctx.set(unit.layers[layer].as_value(), bits(rows["layers"][layer]))
@@ -129,6 +153,18 @@ def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuCon
             ctx.set(unit.descriptors[layer][number].as_value(), bits(row))
     for number, row in enumerate(rows["events"]):
         ctx.set(unit.events[number].as_value(), bits(row))
+
+
+async def _write_words(ctx: Any, port: Any, rows: npt.NDArray[np.uint32]) -> None:
+    """All but rows of 0, which they are."""
+    ctx.set(port.enable, 1)
+    for row in rows.any(axis=1).nonzero()[0]:
+        for word, value in enumerate(rows[row]):
+            ctx.set(port.row, int(row))
+            ctx.set(port.word, word)
+            ctx.set(port.data, int(value))
+            await ctx.tick()
+    ctx.set(port.enable, 0)
 
 
 def _store(ctx: Any, unit: Component, memory: Memory, rng: random.Random) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
@@ -14,6 +14,8 @@ from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
 from hw.tmu.access.marshaller import Marshaller, store_layout
+from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
+from hw.tmu.access.merge.merged_fibers import MergedFibers
 from hw.tmu.access.requester import Requester, line_answer, line_request
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
@@ -24,13 +26,15 @@ from hw.tmu.config import LINE_WORDS
 class AccessUnit(wiring.Component):
     """Runs an access program once after each reset. Source: Ember, section IV, figure 6.
 
-    Layers step unit 0, alone or in lockstep.
-
     Members
     -------
     layers, units, descriptors, events
         in: the program's rows; ``units`` and ``descriptors`` those of each layer's unit 0. They
         stay the same during a run.
+    unit_words, stream_words
+        in: ``word_signature`` of ``unit_row`` and ``stream_row``, unit 0's too: of both, a word a
+        cycle, before a run, through resets or not. Layers that merge go by them; rows of units that
+        the program has not are 0, as they all are at first.
     request, answer
         streams of ``line_request`` out and ``line_answer`` in, which come in any order.
     put, put_vector, put_data, room
@@ -72,6 +76,8 @@ class AccessUnit(wiring.Component):
                 "layers": In(data.ArrayLayout(LAYER, layers)),
                 "units": In(data.ArrayLayout(UNIT, layers)),
                 "descriptors": In(data.ArrayLayout(data.ArrayLayout(STREAM, streams), layers)),
+                "unit_words": In(word_signature(layers * lanes, UNIT_WORDS)),
+                "stream_words": In(word_signature(layers * lanes * streams, STREAM_WORDS)),
                 "events": In(data.ArrayLayout(EVENT, EVENT_STEPS)),
                 "request": Out(stream.Signature(line_request(line_bits, tag_bits))),
                 "answer": In(stream.Signature(line_answer(tag_bits))),
@@ -105,11 +111,15 @@ class AccessUnit(wiring.Component):
         )
         generators = [self._make_generator(m, place) for place in range(self._layers)]
         contexts = [self._make_context(m, place) for place in range(self._layers)]
+        merges = [
+            self._make_merge(m, place, generator) for place, generator in enumerate(generators)
+        ]
         for generator, context in zip(generators, contexts, strict=True):
             wiring.connect(m, context.context, generator.context)
             m.d.comb += generator.ends_around.eq(context.ends_around)
-        self._connect_steps(m, generators, contexts, marshaller)
-        self._connect_store(m, generators, contexts, marshaller, requester, store)
+        self._connect_steps(m, generators, contexts, merges, marshaller)
+        self._connect_store(m, generators, merges, marshaller, requester, store)
+        self._connect_front(m, contexts, merges, store)
         wiring.connect(m, requester.request, wiring.flipped(self.request))
         wiring.connect(m, wiring.flipped(self.answer), requester.answer)
 
@@ -130,9 +140,12 @@ class AccessUnit(wiring.Component):
             marshaller.token_room.eq(self.token_room),
             self.under_way.eq(requester.under_way),
             self.done.eq(marshaller.done),
-            self.faults.eq(Cat(generator.fault for generator in generators)),
-            *(self.faulty[n].eq(generator.faulty) for n, generator in enumerate(generators)),
         ]
+        for place, (generator, merge) in enumerate(zip(generators, merges, strict=True)):
+            m.d.comb += [
+                self.faults[place].eq(generator.fault | merge.fault),
+                self.faulty[place].eq(Mux(merge.fault, 1, generator.faulty)),
+            ]
         wiring.connect(m, marshaller.token, wiring.flipped(self.token))
         wiring.connect(m, marshaller.store, wiring.flipped(self.store))
         return m
@@ -160,11 +173,35 @@ class AccessUnit(wiring.Component):
             m.d.comb += context.around_slots.eq(self.layers[place - 1].slots)
         return context
 
+    def _make_merge(self, m: Module, place: int, generator: Generator) -> MergedFibers:
+        merge = MergedFibers(self._lanes, self._rows, self._streams, self._address_bits)
+        m.submodules[f"merge_{place}"] = merge
+        m.d.comb += [merge.layer.eq(self.layers[place]), generator.queued.eq(merge.queued)]
+        wiring.connect(m, merge.merged, generator.merged)
+        wiring.connect(m, merge.turn, generator.turn)
+        if place:
+            m.d.comb += merge.around.eq(self.descriptors[place - 1])
+            m.d.comb += merge.around_slots.eq(self.layers[place - 1].slots)
+        for words, written, count in (
+            (self.unit_words, merge.unit_words, self._lanes),
+            (self.stream_words, merge.stream_words, self._lanes * self._streams),
+        ):
+            first = place * count
+            row = (words.row - first)[: len(words.row)]
+            m.d.comb += [
+                written.enable.eq(words.enable & (row < count)),
+                written.row.eq(row),
+                written.word.eq(words.word),
+                written.data.eq(words.data),
+            ]
+        return merge
+
     def _connect_steps(
         self,
         m: Module,
         generators: list[Generator],
         contexts: list[ContextReader],
+        merges: list[MergedFibers],
         marshaller: Marshaller,
     ) -> None:
         """Each layer's steps go to the layer inside of it, and to the marshaller.
@@ -172,7 +209,11 @@ class AccessUnit(wiring.Component):
         The outermost layer's loop runs once.
         """
         has_begun = Signal()
-        first = contexts[0].steps
+        around = [
+            self._steps_around(m, place, context, merge)
+            for place, (context, merge) in enumerate(zip(contexts, merges, strict=True))
+        ]
+        first = around[0]
         m.d.comb += first.valid.eq(~has_begun & (self.layers[0].mode != Mode.OFF))
         with m.If(first.valid & first.ready):
             m.d.sync += has_begun.eq(1)
@@ -182,7 +223,7 @@ class AccessUnit(wiring.Component):
             followers = [marshaller.steps[place]]
             uses: list[Any] = [Const(1)]
             if is_inner:
-                followers.append(contexts[place + 1].steps)
+                followers.append(around[place + 1])
                 uses.append(self.layers[place + 1].mode != Mode.OFF)
             fifos = []
             for name, follower, in_use in zip(("back", "front"), followers, uses, strict=False):
@@ -201,18 +242,42 @@ class AccessUnit(wiring.Component):
                 m.d.comb += fifo.w_en.eq(generator.steps.valid & has_room & in_use)
             m.d.comb += generator.release.eq(marshaller.release[place])
 
+    def _steps_around(
+        self, m: Module, place: int, context: ContextReader, merge: MergedFibers
+    ) -> Any:
+        """The steps around a layer, for the one of both that its mode takes."""
+        steps = stream.Signature(step_layout(self._lanes)).create(path=(f"around_{place}",))
+        mode = self.layers[place].mode
+        is_merged = (mode == Mode.CONJUNCTIVE) | (mode == Mode.DISJUNCTIVE)
+        m.d.comb += [
+            context.steps.payload.eq(steps.payload),
+            context.steps.valid.eq(steps.valid & ~is_merged),
+            merge.steps.payload.eq(steps.payload),
+            merge.steps.valid.eq(steps.valid & is_merged),
+            steps.ready.eq(Mux(is_merged, merge.steps.ready, context.steps.ready)),
+        ]
+        return steps
+
     def _connect_store(
         self,
         m: Module,
         generators: list[Generator],
-        contexts: list[ContextReader],
+        merges: list[MergedFibers],
         marshaller: Marshaller,
         requester: Requester,
         store: StreamStore,
     ) -> None:
         """Lines that come in are written first; then, and for all else, outer layers go first."""
         wiring.connect(m, marshaller.back, store.back)
-        taken: Value = requester.write.lanes.any()
+        taken: Value = requester.write.lanes.any() & ~requester.is_coordinates
+        for place, merge in enumerate(merges):
+            is_its = requester.is_coordinates & (requester.layer == place)
+            m.d.comb += [
+                merge.write.lanes.eq(Mux(is_its, requester.write.lanes, 0)),
+                merge.write.row.eq(requester.write.row),
+                merge.write.phase.eq(requester.write.phase),
+                merge.write.data.eq(requester.write.data),
+            ]
         writers = [(taken, requester.write)]
         for generator in generators:
             wants = generator.write.lanes.any()
@@ -228,30 +293,48 @@ class AccessUnit(wiring.Component):
         )
 
         taken = Const(0)
-        runs = []
-        for generator in generators:
-            chosen = generator.runs.valid & ~taken
-            runs.append((chosen, generator.runs.payload.as_value()))
-            m.d.comb += generator.runs.ready.eq(requester.runs.ready & chosen)
-            taken = taken | generator.runs.valid
-        self._connect_front(m, contexts, store)
+        runs: list[tuple[Value, Value]] = []
+        for place, (generator, merge) in enumerate(zip(generators, merges, strict=True)):
+            for source in (generator.runs, merge.runs):
+                run = Signal.like(source.payload, name=f"run_{len(runs)}")
+                chosen = source.valid & ~taken
+                m.d.comb += [run.eq(source.payload), run.layer.eq(place)]
+                m.d.comb += source.ready.eq(requester.runs.ready & chosen)
+                runs.append((chosen, run.as_value()))
+                taken = taken | source.valid
         m.d.comb += [requester.runs.valid.eq(taken), requester.runs.payload.eq(selected(runs))]
 
-    def _connect_front(self, m: Module, contexts: list[ContextReader], store: StreamStore) -> None:
-        """Contexts take turns: a word that has not arrived holds up nobody else's for long."""
-        m.submodules.turns = turns = RoundRobin(len(contexts))
+    def _connect_front(
+        self,
+        m: Module,
+        contexts: list[ContextReader],
+        merges: list[MergedFibers],
+        store: StreamStore,
+    ) -> None:
+        """Layers take turns: a word that has not arrived holds up nobody else's for long."""
+        readers: list[tuple[ContextReader, MergedFibers]]
+        readers = list(zip(contexts, merges, strict=True))
+        m.submodules.turns = turns = RoundRobin(self._layers)
         chosen = [
-            (turns.grant[number], Cat(context.row, context.phase, context.lane))
-            for number, context in enumerate(contexts)
+            (turns.grant[number] & reader.wants, Cat(reader.row, reader.phase, reader.lane))
+            for number, pair in enumerate(readers)
+            for reader in pair
         ]
         lane = Signal(range(self._lanes))
         m.d.comb += [
-            turns.requests.eq(Cat(context.wants for context in contexts)),
+            turns.requests.eq(
+                Cat(
+                    context.wants | merge.wants
+                    for context, merge in zip(contexts, merges, strict=True)
+                )
+            ),
             Cat(store.front.row, store.front.phase, lane).eq(selected(chosen)),
             store.front.enable.eq(1),
         ]
-        for number, context in enumerate(contexts):
-            m.d.comb += [
-                context.granted.eq(turns.grant[number] & Array(store.front.arrived)[lane]),
-                context.words.eq(store.front.data),
-            ]
+        has_arrived = Array(store.front.arrived)[lane]
+        for number, pair in enumerate(readers):
+            for reader in pair:
+                m.d.comb += [
+                    reader.granted.eq(turns.grant[number] & reader.wants & has_arrived),
+                    reader.words.eq(store.front.data),
+                ]

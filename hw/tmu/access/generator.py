@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.lowest_one import lowest_one, position
 from hw.tmu.access.context import context_layout
+from hw.tmu.access.integer_alu import integer_alu, is_division
 from hw.tmu.access.lane_divider import LaneDivider
+from hw.tmu.access.merge.lane_turns import turn_signature
+from hw.tmu.access.merge.merger import merged_layout
 from hw.tmu.access.run import run_layout
 from hw.tmu.access.run_maker import RunMaker
 from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
@@ -25,11 +28,16 @@ class Generator(wiring.Component):
 
     Induction variables without a queue have none. A division takes 34 cycles a lane.
 
+    A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
+    cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
+    are any. Streams 0 and 1 are written meanwhile, where the store is free.
+
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
     ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
-    iteration's slot is free again; ``fault`` out: an index beyond its array, of stream ``faulty``.
+    iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
+    ``fault`` out: an index beyond its array, of stream ``faulty``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -50,6 +58,9 @@ class Generator(wiring.Component):
                 "write": Out(write_signature(lanes, rows)),
                 "granted": In(1),
                 "release": In(1),
+                "merged": In(stream.Signature(merged_layout(lanes))),
+                "turn": In(turn_signature(lanes, streams)),
+                "queued": In(streams),
                 "fault": Out(1),
                 "faulty": Out(range(streams)),
             }
@@ -58,20 +69,32 @@ class Generator(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         layer, unit = self.layer, self.unit
-        is_wide = Signal()
-        m.d.comb += is_wide.eq(layer.mode == Mode.LOCKSTEP)
+        is_wide, merges = Signal(), Signal()
+        m.d.comb += [
+            is_wide.eq(layer.mode == Mode.LOCKSTEP),
+            merges.eq((layer.mode == Mode.CONJUNCTIVE) | (layer.mode == Mode.DISJUNCTIVE)),
+        ]
+        merged = self.merged.payload
         is_busy = Signal()
         index, upper = Signal(signed(32)), Signal(signed(32))
         fiber = Signal.like(self.context.payload)
         slot = SlotCounter(m, "own", layer.slots)
         used = Signal(SLOT_BITS)
 
-        # Lanes' induction variables, and which of them are below the end.
+        # Lanes' induction variables, and which of them are in use.
         inductions = [Signal(signed(32), name=f"induction_{lane}") for lane in range(self._lanes)]
         in_use = Signal(self._lanes)
         for lane, induction in enumerate(inductions):
-            m.d.comb += induction.eq(index + unit.stride * lane)
-            m.d.comb += in_use[lane].eq((induction < upper) & (is_wide if lane else 1))
+            with m.If(merges):
+                m.d.comb += [
+                    induction.eq(merged.positions[lane]),
+                    in_use[lane].eq(merged.lanes[lane]),
+                ]
+            with m.Else():
+                m.d.comb += [
+                    induction.eq(index + unit.stride * lane),
+                    in_use[lane].eq((induction < upper) & (is_wide if lane else 1)),
+                ]
 
         # The stream whose turn it is.
         works = Cat(
@@ -87,16 +110,37 @@ class Generator(wiring.Component):
         row = Signal(STREAM)
         m.d.comb += [
             todo.eq(works & ~done),
-            turn.eq(position(lowest_one(todo))),
-            row.eq(Array(one.as_value() for one in self._rows())[turn]),
+            turn.eq(Mux(merges, self.turn.stream, position(lowest_one(todo)))),
+            row.eq(
+                Mux(
+                    merges,
+                    self.turn.row.as_value(),
+                    Array(one.as_value() for one in self._rows())[turn],
+                )
+            ),
         ]
 
         m.submodules.divider = divider = LaneDivider(self._lanes)
-        values, operands_a, operands_b = self._values(m, row, turn, fiber, inductions, divider)
-        iterates = is_busy & in_use[0]
+        iterates, ends_fiber, turns = Signal(), Signal(), Signal()
         has_slot = used != layer.slots
-        turns = Signal()
-        m.d.comb += turns.eq(iterates & has_slot & todo.any())
+        with m.If(merges):
+            m.d.comb += [
+                iterates.eq(self.merged.valid & ~merged.is_end),
+                ends_fiber.eq(self.merged.valid & merged.is_end),
+                turns.eq(iterates & has_slot & self.turn.valid),
+            ]
+        with m.Else():
+            m.d.comb += [
+                iterates.eq(is_busy & in_use[0]),
+                ends_fiber.eq(is_busy & ~in_use[0]),
+                turns.eq(iterates & has_slot & todo.any()),
+            ]
+        # Lanes whose turn it is.
+        its_turn = Signal(self._lanes)
+        m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))
+        values, operands_a, operands_b = self._values(
+            m, row, turn, its_turn, merges, fiber, inductions, divider
+        )
         is_memory = row.kind == StreamKind.MEMORY
         m.submodules.maker = maker = RunMaker(
             self._lanes, self._rows_of_store, self._streams, self._address_bits
@@ -104,13 +148,14 @@ class Generator(wiring.Component):
         wiring.connect(m, maker.runs, wiring.flipped(self.runs))
         lanes_in_use = Signal(range(self._lanes + 1))
         m.d.comb += [
-            lanes_in_use.eq(sum(in_use[1:], in_use[0])),
+            lanes_in_use.eq(Mux(merges, 1, sum(in_use[1:], in_use[0]))),
+            maker.first.eq(Mux(merges, self.turn.lane, 0)),
             maker.row.eq(row),
             maker.turn.eq(turn),
             maker.asks.eq(turns & is_memory),
             maker.lanes_in_use.eq(lanes_in_use),
             maker.is_wide.eq(is_wide),
-            maker.has_unit_stride.eq(unit.stride == 1),
+            maker.has_unit_stride.eq((unit.stride == 1) & ~merges),
             maker.left.eq(upper - index),
             maker.free_slots.eq(layer.slots - used),
             maker.slots.eq(layer.slots),
@@ -122,40 +167,62 @@ class Generator(wiring.Component):
             self.faulty.eq(turn),
         ]
         did, divides, has_value = Signal(), Signal(), Signal()
-        is_division = (row.operation == AluOperation.DIV) | (row.operation == AluOperation.MOD)
         m.d.comb += [
-            divides.eq(turns & (row.kind == StreamKind.ALU) & is_division),
+            divides.eq(turns & (row.kind == StreamKind.ALU) & is_division(row.operation)),
             divider.asks.eq(divides),
             divider.wants_remainder.eq(row.operation == AluOperation.MOD),
+            divider.first.eq(maker.first),
             divider.lanes_in_use.eq(lanes_in_use),
             divider.taken.eq(did),
             *(divider.a[lane].eq(value) for lane, value in enumerate(operands_a)),
             *(divider.b[lane].eq(value) for lane, value in enumerate(operands_b)),
             has_value.eq(turns & ~is_memory & (~divides | divider.done)),
             did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
-            # A lane's phases change with every iteration, its words being 0 where it has none.
-            self.write.lanes.eq(
-                Mux(has_value & row.queued, in_use | is_wide.replicate(self._lanes), 0)
-            ),
-            self.write.row.eq(slot.row(row.queue)),
             self.write.phase.eq(slot.phase),
-            *(
-                self.write.data[lane].eq(Mux(in_use[lane], value, 0))
-                for lane, value in enumerate(values)
-            ),
+            self.turn.did.eq(did),
         ]
+        goes_on = Signal()
+        fills, to_fill, filling = self._fill(m, merges, in_use, goes_on)
+        is_filled = Signal()
+        m.d.comb += is_filled.eq(~to_fill.any())
+        with m.If(has_value & row.queued):
+            m.d.comb += [
+                self.write.lanes.eq(Mux(is_wide, ~0, its_turn)),
+                self.write.row.eq(slot.row(row.queue)),
+                *(
+                    self.write.data[lane].eq(Mux(in_use[lane], value, 0))
+                    for lane, value in enumerate(values)
+                ),
+            ]
+        with m.Elif(iterates & has_slot & to_fill.any()):
+            is_merged = filling < 2
+            m.d.comb += [
+                fills.eq(1),
+                is_filled.eq(self.granted & (to_fill == lowest_one(to_fill))),
+                self.write.lanes.eq(Mux(is_merged, ~0, ~in_use)),
+                self.write.row.eq(slot.row(Array(one.queue for one in self._rows())[filling])),
+                *(
+                    self.write.data[lane].eq(
+                        Mux(in_use[lane], Mux(filling == 0, induction, merged.coordinate), 0)
+                    )
+                    for lane, induction in enumerate(inductions)
+                ),
+            ]
 
         # The iteration ends with its last stream, the fiber when no lane has anything left.
-        is_last = (todo == lowest_one(todo)) & (did | ~todo.any())
-        ends_iteration = iterates & has_slot & is_last
-        ends_fiber = is_busy & ~in_use[0]
+        is_last = Mux(
+            merges,
+            self.turn.is_over | (self.turn.is_last & did),
+            (todo == lowest_one(todo)) & (did | ~todo.any()),
+        )
+        ends_iteration = iterates & has_slot & is_last & is_filled
         m.d.comb += [
             self.steps.valid.eq(ends_iteration | ends_fiber),
             self.steps.payload.is_end.eq(ends_fiber),
             self.steps.payload.lanes.eq(Mux(ends_fiber, 0, in_use)),
             self.context.ready.eq(~is_busy),
+            self.merged.ready.eq(self.steps.valid & self.steps.ready & merges),
         ]
-        goes_on = Signal()
         m.d.comb += goes_on.eq(ends_iteration & self.steps.ready)
         self._begin(m, is_busy, index, upper, fiber)
         with m.If(ends_fiber & self.steps.ready):
@@ -188,11 +255,38 @@ class Generator(wiring.Component):
         with m.Elif(self.ends_around):
             m.d.sync += end.eq(0)
 
+    def _fill(
+        self, m: Module, merges: Signal, in_use: Signal, goes_on: Signal
+    ) -> tuple[Signal, Signal, Signal]:
+        """What is written of a merged iteration besides its turns: what is merged, and 0 to
+        lanes that are not in use, so that all have their word.
+
+        Gives whether it is written, to be set; the streams it is to be done for; and the first.
+        """
+        fills = Signal()
+        wanted, filled, left = (Signal(self._streams) for _ in range(3))
+        some_lack = Cat(
+            (lane < self.layer.units) & ~in_use[lane] for lane in range(self._lanes)
+        ).any()
+        with m.If(merges):
+            is_merged = Const(3, self._streams)
+            m.d.comb += wanted.eq(self.queued & (is_merged | some_lack.replicate(self._streams)))
+        m.d.comb += left.eq(wanted & ~filled)
+        with m.If(goes_on):
+            m.d.sync += filled.eq(0)
+        with m.Elif(fills & self.granted):
+            m.d.sync += filled.eq(filled | lowest_one(left))
+        first = Signal(range(self._streams))
+        m.d.comb += first.eq(position(lowest_one(left)))
+        return fills, left, first
+
     def _values(
         self,
         m: Module,
         row: Any,
         turn: Value,
+        its_turn: Signal,
+        merges: Signal,
         fiber: Any,
         inductions: list[Signal],
         divider: LaneDivider,
@@ -200,17 +294,22 @@ class Generator(wiring.Component):
         """Of the stream whose turn it is, lane by lane: its value, and its operands."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
-        m.d.comb += [a_around.eq(Array(fiber.a)[turn]), b_around.eq(Array(fiber.b)[turn])]
+        m.d.comb += [
+            a_around.eq(Mux(merges, self.turn.a, Array(fiber.a)[turn])),
+            b_around.eq(Mux(merges, self.turn.b, Array(fiber.b)[turn])),
+        ]
         for lane, induction in enumerate(inductions):
-            earlier = Array(
-                [induction[:32]]
-                + [Signal(32, name=f"own_{lane}_{n}") for n in range(1, self._streams)]
-            )
+            earlier = [induction[:32]] + [
+                Signal(32, name=f"own_{lane}_{n}") for n in range(1, self._streams)
+            ]
+            coordinate = Mux(merges, self.merged.payload.coordinate, earlier[1])
+            known = Array([earlier[0], coordinate, *earlier[2:]])
             a, b = Signal(32, name=f"a_{lane}"), Signal(32, name=f"b_{lane}")
             value = Signal(32, name=f"value_{lane}")
+            result = integer_alu(m, f"result_{lane}", row.operation, a, b)
             m.d.comb += [
-                a.eq(Mux(row.a.source == Source.OWN, earlier[row.a.stream], a_around)),
-                b.eq(Mux(row.b.source == Source.OWN, earlier[row.b.stream], b_around)),
+                a.eq(Mux(row.a.source == Source.OWN, known[row.a.stream], a_around)),
+                b.eq(Mux(row.b.source == Source.OWN, known[row.b.stream], b_around)),
             ]
             with m.Switch(row.kind):
                 with m.Case(StreamKind.INDUCTION):
@@ -218,21 +317,12 @@ class Generator(wiring.Component):
                 with m.Case(StreamKind.FORWARD):
                     m.d.comb += value.eq(a)
                 with m.Case(StreamKind.ALU):
-                    with m.Switch(row.operation):
-                        with m.Case(AluOperation.ADD):
-                            m.d.comb += value.eq(a + b)
-                        with m.Case(AluOperation.SUB):
-                            m.d.comb += value.eq(a - b)
-                        with m.Case(AluOperation.MUL):
-                            m.d.comb += value.eq(a * b)
-                        with m.Case(AluOperation.DIV, AluOperation.MOD):
-                            m.d.comb += value.eq(divider.values[lane])
-                        with m.Case(AluOperation.SHIFT_LEFT):
-                            m.d.comb += value.eq(a << b[:5])
-                        with m.Case(AluOperation.SHIFT_RIGHT):
-                            m.d.comb += value.eq(a >> b[:5])
+                    with m.If(is_division(row.operation)):
+                        m.d.comb += value.eq(divider.values[lane])
+                    with m.Else():
+                        m.d.comb += value.eq(result)
             for number in range(1, self._streams):
-                with m.If(turn == number):
+                with m.If(its_turn[lane] & (turn == number)):
                     m.d.sync += earlier[number].eq(value)
             for values, one in zip(found, (value, a, b), strict=True):
                 values.append(one)

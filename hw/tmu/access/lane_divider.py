@@ -15,8 +15,9 @@ class LaneDivider(wiring.Component):
     """Divides ``a`` by ``b`` in the lanes in use, with one divider.
 
     Members: ``asks`` in, until ``done``, out, when ``values`` holds the results, and stays until
-    ``taken``, in; ``a``, ``b`` in, which stay the same, words by lane; ``lanes_in_use`` in: how
-    many, from lane 0 on, at least 1; ``wants_remainder`` in: remainders, not quotients.
+    ``taken``, in; ``a``, ``b`` in, which stay the same, words by lane; ``first`` in: the first
+    of them, and ``lanes_in_use``, in, how many, at least 1; ``wants_remainder`` in: remainders, not
+    quotients.
     """
 
     def __init__(self, lanes: int) -> None:
@@ -29,6 +30,7 @@ class LaneDivider(wiring.Component):
                 "taken": In(1),
                 "a": In(words),
                 "b": In(words),
+                "first": In(range(lanes)),
                 "lanes_in_use": In(range(lanes + 1)),
                 "wants_remainder": In(1),
                 "values": Out(words),
@@ -38,11 +40,13 @@ class LaneDivider(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.divider = divider = IntegerDivider(32)
-        lane = Signal(range(self._lanes + 1))
+        done = Signal(range(self._lanes + 1))
+        lane = Signal(range(self._lanes))
         result = divider.o.payload
         is_busy = Signal()
         m.d.comb += [
-            self.done.eq(lane == self.lanes_in_use),
+            lane.eq(self.first + done),
+            self.done.eq(done == self.lanes_in_use),
             divider.i.valid.eq(self.asks & ~self.done & ~is_busy),
             divider.i.payload.dividend.eq(Array(self.a)[lane]),
             divider.i.payload.divisor.eq(Array(self.b)[lane]),
@@ -52,7 +56,7 @@ class LaneDivider(wiring.Component):
             m.d.sync += is_busy.eq(1)
         with m.If(divider.o.valid):
             word = Mux(self.wants_remainder, result.remainder, result.quotient)
-            m.d.sync += [is_busy.eq(0), Array(self.values)[lane].eq(word), lane.eq(lane + 1)]
+            m.d.sync += [is_busy.eq(0), Array(self.values)[lane].eq(word), done.eq(done + 1)]
         with m.If(~self.asks | self.taken):
-            m.d.sync += lane.eq(0)
+            m.d.sync += done.eq(0)
         return m

@@ -44,7 +44,7 @@ class Marshaller(wiring.Component):
     Members
     -------
     layers, events, depth
-        in: rows, and the number of layers in use, at least 1.
+        in: rows, and the number of layers in use; nothing happens before there is one.
     queues
         in: the first row of the queue of each stream of each layer.
     steps
@@ -128,7 +128,10 @@ class Marshaller(wiring.Component):
                 happens.eq(has_head & ~finished),
             ]
         with m.Elif(at != _At.LOOK):
-            m.d.comb += [event.eq(Mux(at == _At.BEGIN, Event.BEGIN, Event.TOGGLE)), happens.eq(1)]
+            m.d.comb += [
+                event.eq(Mux(at == _At.BEGIN, Event.BEGIN, Event.TOGGLE)),
+                happens.eq(self.depth != 0),
+            ]
         looks, has_changed = self._look(m, place, layer, head, happens & (at == _At.LOOP))
         steps = Signal(STEPS)
         step = Signal(EVENT)

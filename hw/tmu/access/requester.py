@@ -12,6 +12,7 @@ from hw.lib.lowest_one import lowest_one, position
 from hw.lib.ram import TwoPortRam
 from hw.tmu.access.run import following, run_layout
 from hw.tmu.access.stream_store import write_signature
+from hw.tmu.access_isa import MAX_LAYERS
 from hw.tmu.config import LINE_WORDS
 
 
@@ -42,7 +43,8 @@ class Requester(wiring.Component):
 
     Members: ``runs`` in, a stream of ``run_layout``; ``request`` out, one of ``line_request``;
     ``answer`` in, one of ``line_answer``; ``write`` out, a ``write_signature`` that is always
-    obeyed; ``under_way`` out: how many lines are asked for and not handed out.
+    obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``under_way`` out: how many
+    lines are asked for and not handed out.
     """
 
     def __init__(self, lanes: int, rows: int, line_bits: int, requests: int) -> None:
@@ -56,6 +58,8 @@ class Requester(wiring.Component):
                 "request": Out(stream.Signature(line_request(line_bits, tag_bits))),
                 "answer": In(stream.Signature(line_answer(tag_bits))),
                 "write": Out(write_signature(lanes, rows)),
+                "is_coordinates": Out(1),
+                "layer": Out(range(MAX_LAYERS)),
                 "under_way": Out(range(requests + 1)),
             }
         )
@@ -141,5 +145,10 @@ class Requester(wiring.Component):
                 write.data[lane].eq(Mux(behind < words, words_of_line[place], 0)),
                 write.lanes[lane].eq(is_busy & (behind < words) | is_behind),
             ]
-        m.d.comb += [write.row.eq(left.slot.row), write.phase.eq(left.slot.phase)]
+        m.d.comb += [
+            write.row.eq(left.slot.row),
+            write.phase.eq(left.slot.phase),
+            self.is_coordinates.eq(left.is_coordinates),
+            self.layer.eq(left.layer),
+        ]
         return ends, tag

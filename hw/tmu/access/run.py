@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Value, unsigned
 from amaranth.lib import data
 
+from hw.tmu.access_isa import MAX_LAYERS
 from hw.tmu.config import LINE_WORDS
 
 
@@ -32,7 +33,8 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
 
     They go to ``slot`` from lane ``lane`` on; if the run is ``wide``, across the lanes and then to
     the next slots' lanes from 0 on, else all to that lane of slots that follow each other. If it
-    ``pads``, lanes behind its last word get 0.
+    ``pads``, lanes behind its last word get 0. ``is_coordinates``: the queue is one of layer
+    ``layer`` for what it merges, not in the stream store.
     ``cached``, ``temporal``: as a stream's.
     """
     return data.StructLayout(
@@ -47,5 +49,7 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
             "queue": queue_layout(rows),
             "cached": unsigned(1),
             "temporal": unsigned(1),
+            "is_coordinates": unsigned(1),
+            "layer": range(MAX_LAYERS),
         }
     )

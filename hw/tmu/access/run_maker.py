@@ -32,8 +32,8 @@ class RunMaker(wiring.Component):
         in: the iteration wants this stream's words, until ``has_all``, out.
     a, b
         in: the stream's operands, by lane.
-    lanes_in_use
-        in: how many lanes have an iteration, from lane 0 on.
+    first, lanes_in_use
+        in: the first lane that has an iteration, and how many have one from there on.
     is_wide, has_unit_stride
         in: of the layer and its unit.
     left
@@ -62,6 +62,7 @@ class RunMaker(wiring.Component):
                 "has_all": Out(1),
                 "a": In(words),
                 "b": In(words),
+                "first": In(range(lanes)),
                 "lanes_in_use": In(range(lanes + 1)),
                 "is_wide": In(1),
                 "has_unit_stride": In(1),
@@ -94,7 +95,7 @@ class RunMaker(wiring.Component):
         has_last = Mux(is_dense, left == count, lane + 1 == self.lanes_in_use)
         m.d.comb += [
             here.eq(covered[self.turn]),
-            lane.eq(Mux(is_covered, 0, here)),
+            lane.eq(self.first + Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, Source, StreamKind
+from hw.tmu.access_isa import (
+    MAX_STREAMS,
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    Source,
+    StreamKind,
+)
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
 from sw.runtime.tmu.model.line_requests import LineRequests
 
@@ -135,27 +143,36 @@ class _Traversal:
             yield _Iteration(tuple(values), lanes)
 
     def _merged(self, place: int, layer: Layer) -> Iterator[_Iteration]:
-        """A step for each coordinate, stream 1 of each unit, that all units or any have."""
+        """A step for each coordinate, stream 1 of each unit, that all units or any have.
+
+        Other streams have a value only in steps. Without a coordinate that all have, all units
+        but those at the greatest go on.
+        """
         fibers = [self._fiber(place, lane, unit) for lane, unit in enumerate(layer.units)]
         heads = [next(fiber, None) for fiber in fibers]
         wants_all = layer.mode == Mode.CONJUNCTIVE
         while any(heads) and not (wants_all and None in heads):
-            least = min(head[1] for head in heads if head is not None)
-            has = [head is not None and head[1] == least for head in heads]
-            if all(has) or not wants_all:
+            coordinates = [head[1] for head in heads if head is not None]
+            if wants_all and min(coordinates) < max(coordinates):
+                goes_on = [coordinate < max(coordinates) for coordinate in coordinates]
+            else:
+                goes_on = [head is not None and head[1] == min(coordinates) for head in heads]
                 values = tuple(
-                    head if there and head is not None else (0,) * len(unit.streams)
-                    for head, there, unit in zip(heads, has, layer.units, strict=True)
+                    self._values(place, lane, unit, head[0], {})
+                    if head is not None and goes_on[lane]
+                    else (0,) * len(unit.streams)
+                    for lane, (head, unit) in enumerate(zip(heads, layer.units, strict=True))
                 )
-                yield _Iteration(values, sum(there << lane for lane, there in enumerate(has)))
-            for lane, there in enumerate(has):
-                if there:
-                    heads[lane] = next(fibers[lane], None)
+                yield _Iteration(values, sum(there << lane for lane, there in enumerate(goes_on)))
+            for lane, fiber in enumerate(fibers):
+                if goes_on[lane]:
+                    heads[lane] = next(fiber, None)
 
-    def _fiber(self, place: int, lane: int, unit: Unit) -> Iterator[tuple[int, ...]]:
+    def _fiber(self, place: int, lane: int, unit: Unit) -> Iterator[tuple[int, int]]:
+        """Induction variables and coordinates."""
         lower, upper = self._bounds(place, lane, unit)
         for index in range(lower, upper, unit.stride):
-            yield self._values(place, lane, unit, index, {})
+            yield index, self._values(place, lane, unit, index, {}, streams=2)[1]
 
     def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
         lower = self._operand(place, unit.lower, (), unit.lower_immediate)
@@ -167,12 +184,18 @@ class _Traversal:
         return _signed(lower), _signed(upper)
 
     def _values(
-        self, place: int, lane: int, unit: Unit, index: int, addresses: dict[int, list[int]]
+        self,
+        place: int,
+        lane: int,
+        unit: Unit,
+        index: int,
+        addresses: dict[int, list[int]],
+        streams: int = MAX_STREAMS,
     ) -> tuple[int, ...]:
-        """Of all streams of a unit in the iteration ``index``; adds to the ``addresses`` that each
-        stream reads."""
+        """Of the first ``streams`` streams of a unit in the iteration ``index``; adds to the
+        ``addresses`` that each stream reads."""
         values: list[int] = []
-        for number, stream in enumerate(unit.streams):
+        for number, stream in enumerate(unit.streams[:streams]):
             a = self._operand(place, stream.a, values, stream.immediate)
             b = self._operand(place, stream.b, values, stream.immediate)
             if stream.kind == StreamKind.INDUCTION:

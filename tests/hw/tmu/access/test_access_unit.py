@@ -72,6 +72,41 @@ def test_any_pace_of_memory_and_queues(
     check(program, memory, seed=seed, takes=pace, room=2 * CONFIG.lanes if pace < 1 else 64)
 
 
+@pytest.mark.parametrize("skew", [3, 12, 14])
+def test_slots_of_whole_vectors_had_parts_of_others(skew):
+    """Rows of a vector and a half, in three slots: what lanes have from a slot's use before the
+    last is not what a vector waits for that comes in two lines."""
+    bags = bags_of(2, 3, 6, seed=0)
+    words, bases = bags.memory(CONFIG.memory_words, skew)
+    check(embedding_bag(bags, bases, 3, slots=3), Memory(words, latency=8, reorders=0.8))
+
+
+def outside(step: EventStep) -> AccessProgram:
+    """Two vectors, the second of one lane, and fibers as long as their last lane says."""
+    vectors = Unit(upper_immediate=5, streams=(queued_induction(0), load(0, 5, queue=4)))
+    inner = Unit(upper=parent(1, 3), streams=(queued_induction(8),))
+    layers = (Layer(Mode.LOCKSTEP, (vectors,), 4), one_loop(inner, step))
+    return AccessProgram(layers)
+
+
+def test_lanes_beyond_the_end_give_0():
+    """To events and to bounds."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32)
+    result = check(outside(EventStep(EventKind.WORD, 1)), Memory(words))
+    assert result.output.words == [0, 1, 2]
+    vectors = outside(EventStep(EventKind.WORD, 1)).layers[0]
+    words_of_lanes = tuple(EventStep(EventKind.WORD, lane=lane, stream=1) for lane in (0, 3))
+    layer = replace(vectors, events={Event.ITERATION: words_of_lanes})
+    assert check(AccessProgram((layer,)), Memory(words)).output.words == [0, 3, 4, 0]
+
+
+def test_the_outermost_loop_begins():
+    begins = {Event.BEGIN: (EventStep(EventKind.TOKEN, token=5),)}
+    layer = Layer(Mode.SINGLE, (Unit(upper_immediate=2, streams=(INDUCTION,)),), 2, events=begins)
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    assert check(AccessProgram((layer,)), Memory(words)).output.tokens == [5]
+
+
 def test_no_segments_give_the_last_token_alone():
     words = np.zeros(CONFIG.memory_words, np.uint32)
     bags = Bags(np.zeros(0, np.uint32), np.zeros(1, np.uint32), np.zeros((1, 4), np.uint32))

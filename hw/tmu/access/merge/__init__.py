@@ -1,0 +1,1 @@
+"""Layers that merge: their units' rows, fibers ahead, and the merger."""
