@@ -174,6 +174,17 @@ class TmuCore(Core):
             m.submodules[name] = registers = ProgramRows(window, layout, list(kept))
             wiring.connect(m, registers.host, wiring.flipped(getattr(self.windows, name)))
             m.d.comb += member.as_value().eq(registers.values.as_value())
+        # Rows of all units, which layers that merge read one after the other.
+        for host, words in (
+            (self.windows.units, access.unit_words),
+            (self.windows.streams, access.stream_words),
+        ):
+            m.d.comb += [
+                words.enable.eq(host.write_enable),
+                words.row.eq(host.row),
+                words.word.eq(host.lane),
+                words.data.eq(host.write_data),
+            ]
 
     def _connect_queues(
         self,
