@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hw.tmu.config import TmuConfig
@@ -17,6 +18,7 @@ from sw.program.rows import MachineRun, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
+from sw.runtime.target import Example
 from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
 from sw.runtime.tmu.model import machine
@@ -30,6 +32,7 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
 
     name = "tmu"
     configuration = TmuConfig
+    demo = "tmu_l8"
     options = OPTIONS
     passes = PASSES
     schema = TMU_SCHEMA
@@ -51,6 +54,10 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
     volatile_rows = staticmethod(volatile_rows)
     outputs = staticmethod(outputs)
     figures = staticmethod(figures)
+
+    def examples(self, folder: Path) -> list[Example]:
+        """EmbeddingBag of the first model of Ember's table IV."""
+        return [Example("embedding_bag", "embedding_bag:rm1")]
 
     def compile(
         self,
