@@ -10,7 +10,7 @@ from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
-from sw.compiler.tmu.execute_code import execute_code
+from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf

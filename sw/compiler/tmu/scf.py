@@ -101,7 +101,6 @@ def to_scf(nest: Nest, sizes: Mapping[str, int]) -> ModuleOp:
 class _Lowering:
     def __init__(self, nest: Nest, sizes: Mapping[str, int], block: Block) -> None:
         self._nest = nest
-        self._block = block
         self._builder = Builder(InsertPoint.at_end(block))
         names = [*nest.arrays, *nest.scalars]
         self._arrays = dict(zip(names, block.args, strict=True))
@@ -120,10 +119,14 @@ class _Lowering:
         self._statements(self._nest.body)
         self._builder.insert(func.ReturnOp())
 
-    def _add(self, operation: Operation, place: Place) -> SSAValue:
+    def _append(self, operation: Operation, place: Place) -> None:
         operation.attributes[PLACE] = StringAttr(str(place))
         self._builder.insert(operation)
-        return operation.results[0] if operation.results else SSAValue.get(self._block.args[0])
+
+    def _add(self, operation: Operation, place: Place) -> SSAValue:
+        """Gives the operation's one result."""
+        self._append(operation, place)
+        return operation.results[0]
 
     def _integer(self, value: int, place: Place) -> SSAValue:
         return self._add(arith.ConstantOp(IntegerAttr(value, i32)), place)
@@ -140,21 +143,21 @@ class _Lowering:
                 block = Block(arg_types=[i32])
                 block.args[0].name_hint = variable
                 self._inside(block, {variable: block.args[0]}, body, place)
-                self._add(scf.ForOp(first, last, by, [], Region(block)), place)
+                self._append(scf.ForOp(first, last, by, [], Region(block)), place)
             case Store(array, indices, value, place):
                 stored = self._expression(value)
                 at = self._indices(indices)
-                self._add(memref.StoreOp.get(stored, self._arrays[array], at), place)
+                self._append(memref.StoreOp.get(stored, self._arrays[array], at), place)
             case AugmentedStore(operator, array, indices, value, place):
                 at = self._indices(indices)
                 element = self._add(memref.LoadOp.get(self._arrays[array], at), place)
                 type = self._nest.arrays[array].type
                 result = self._binary(operator, element, self._expression(value), type, place)
-                self._add(memref.StoreOp.get(result, self._arrays[array], at), place)
+                self._append(memref.StoreOp.get(result, self._arrays[array], at), place)
             case Assign(name, value, place):
                 found = self._expression(value)
                 if name in self._locals:
-                    self._add(memref.StoreOp.get(found, self._locals[name], []), place)
+                    self._append(memref.StoreOp.get(found, self._locals[name], []), place)
                 else:
                     self._values[name] = found
             case If(condition, then, otherwise, place):
@@ -162,7 +165,7 @@ class _Lowering:
                 blocks = Block(), Block()
                 for block, each in zip(blocks, (then, otherwise), strict=True):
                     self._inside(block, {}, each, place)
-                self._add(scf.IfOp(chosen, [], [blocks[0]], [blocks[1]]), place)
+                self._append(scf.IfOp(chosen, [], [blocks[0]], [blocks[1]]), place)
             case Merge(place=place):
                 _refuse(place, "a loop over merged fibers")
 
@@ -177,7 +180,7 @@ class _Lowering:
         self._builder = Builder(InsertPoint.at_end(block))
         self._values = {**known, **values}
         self._statements(body)
-        self._add(scf.YieldOp(), place)
+        self._append(scf.YieldOp(), place)
         self._builder, self._values = builder, known
 
     def _indices(self, indices: Iterable[Expression]) -> list[SSAValue]:

@@ -1,0 +1,1 @@
+"""Instructions of the execute unit, from the cases of a DLC program."""
