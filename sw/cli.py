@@ -13,6 +13,7 @@ import click
 from sw.cli_area import area
 from sw.cli_boundary import DIFFERENT, refuse
 from sw.cli_fpga import fpga
+from sw.cli_opt import opt
 from sw.cli_options import (
     GnarlGroup,
     TargetCommand,
@@ -64,6 +65,7 @@ def main(context: click.Context) -> None:
 
 main.add_command(area)
 main.add_command(fpga)
+main.add_command(opt)
 
 
 @main.command()
@@ -162,9 +164,9 @@ def compile_(
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
-    WORKLOAD is a file; for sam, an expression; for cuda, a model's folder or .py file, or an
-    expression, whose kernel is made for the sizes of its tensors. It may be left out where CONFIG
-    names one.
+    WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, or a .py file of
+    a loop nest; for cuda, a model's folder or .py file, or an expression, whose kernel is made for
+    the sizes of its tensors. It may be left out where CONFIG names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
@@ -304,13 +306,16 @@ def run(
     """Run a workload, or a program file with --values, and compare with the golden model.
 
     WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; for cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file; or
-    an expression. It may be left out where CONFIG names one.
+    operands; for tmu, the name of an operation, or a .py file of a loop nest, with a --tensor for
+    each of its arrays; for cuda, a model: a folder of table_config.txt and data_config.txt, or a
+    .py file; or an expression. It may be left out where CONFIG names one.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
     Example: gnarl run sam_fp32 "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s" --tensor B=b.mtx
     --tensor c=c.tns -o x.npz
+
+    Example: gnarl run tmu_l8 embedding_bag:rm1 --opt 3
 
     Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
 

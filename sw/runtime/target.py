@@ -146,6 +146,15 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         of.
         """
 
+    def optimise(
+        self, text: str, file: str, passes: Sequence[str], config: ConfigT, zeros: Sequence[str]
+    ) -> str:
+        """MLIR text, called ``file`` in messages, behind ``passes`` of the compiler, by name.
+
+        ``zeros``: arrays that are 0 before the run. Raises ``WorkloadError``.
+        """
+        raise WorkloadError(f"{file}: MLIR text is not supported by target {self.name}")
+
     def dot(self, program: Program) -> str:
         """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
         raise WorkloadError(f"--dot: not supported by target {self.name}")

@@ -12,6 +12,7 @@ from hw.tmu.top import build
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import PASSES, compile
 from sw.compiler.tmu.listing import listing
+from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.sections import TMU_SCHEMA
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Wanted
@@ -51,6 +52,7 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
     operands = staticmethod(operands)
     image = staticmethod(image)
     result_rows = staticmethod(result_rows)
+    optimise = staticmethod(optimise)
     volatile_rows = staticmethod(volatile_rows)
     outputs = staticmethod(outputs)
     figures = staticmethod(figures)
