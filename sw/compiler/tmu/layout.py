@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import LINE_WORDS, TmuConfig
+from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
 from sw.compiler.tmu.sections import words_of
 from sw.program.tensor_spec import TensorSpec
 
@@ -20,8 +20,9 @@ def layout(specs: Iterable[TensorSpec], config: TmuConfig) -> dict[str, int]:
         bases[spec.name] = end
         end += -(-words_of(spec) // LINE_WORDS) * LINE_WORDS
     if end > config.memory_words:
+        needed = end * WORD_BYTES
         raise CapacityError(
-            f"memory_bytes = {config.memory_bytes}: must be at least {4 * end} for arrays of so "
-            "many bytes"
+            f"memory_bytes = {config.memory_bytes}: must be at least "
+            f"{1 << (needed - 1).bit_length()}, for arrays of {needed} bytes"
         )
     return bases

@@ -135,4 +135,6 @@ def test_arrays_larger_than_memory():
     config = TmuConfig(memory_bytes=1 << 14, l1_bytes=1 << 10, l2_bytes=1 << 11)
     with pytest.raises(CapacityError) as caught:
         check(embedding_bag_sum, values, config, 0)
-    assert str(caught.value).startswith("memory_bytes = 16384: must be at least 33")
+    assert str(caught.value) == (
+        "memory_bytes = 16384: must be at least 65536, for arrays of 33088 bytes"
+    )
