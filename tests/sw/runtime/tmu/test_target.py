@@ -37,7 +37,7 @@ def model() -> Iterator[Device]:
         yield device
 
 
-@pytest.mark.parametrize("opt", (0, 2, 4))
+@pytest.mark.parametrize("opt", (2, 4))
 @pytest.mark.parametrize(
     "name",
     (
