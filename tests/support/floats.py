@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype
 from tests.support.numbers import corners, crossed, random_pairs
@@ -64,9 +65,9 @@ def maximum(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[Any]
 NUMPY_CASES = [
     *((name, "all") for name in EIGHT_BITS),
     *((name, kind) for name in WIDER for kind in ("corners", "random")),
-    ("float64", "corners"),
+    pytest.param("float64", "corners", marks=pytest.mark.slow),
 ]
-"""Formats and operands that NumPy and ml_dtypes are asked about."""
+"""Formats and operands that NumPy and ml_dtypes are asked about; no machine has float64."""
 
 ODD_FORMATS = (FloatFormat(2, 1), FloatFormat(2, 4), FloatFormat(3, 2), FloatFormat(4, 1))
 """Formats without a NumPy type; products of subnormals don't vanish in most of them."""

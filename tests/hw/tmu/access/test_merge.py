@@ -68,7 +68,7 @@ def test_merge(mode, fibers):
     assert result.output.tokens == [STEP] * (len(result.output.words) // (1 + 2 * LANES)) + [LAST]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     mode=st.sampled_from(MERGES),
     fibers=st.lists(st.sets(st.integers(0, 30)).map(sorted), min_size=2, max_size=LANES),
@@ -85,7 +85,7 @@ def test_any_fibers_at_any_pace(mode, fibers, slots, latency, pace, seed):
     assert result.output.words == merged(mode, fibers)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     latency=st.integers(1, 30),

@@ -219,7 +219,7 @@ def _accesses(draw: st.DrawFn) -> list[Access]:
 
 
 @given(_accesses(), st.booleans(), st.sampled_from((0.0, 0.3, 0.7)), st.integers(0, 2**16))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_random_accesses(accesses: list[Access], cached: bool, stalls: float, seed: int):
     assert run(accesses, cached=cached, stalls=stalls, seed=seed).words == meaning(accesses)
 
