@@ -11,12 +11,14 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
+from sw.compiler.tmu.lane_sums import summed_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf
 from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
 from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
+from sw.workloads.loops.lane_sums import sum_by_lanes
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
@@ -41,11 +43,19 @@ def verify(module: ModuleOp) -> None:
         raise GnarlError(one_line(error)) from error
 
 
-def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int = 4) -> Program:
+def compile(
+    workload: LoopWorkload,
+    config: TmuConfig,
+    *,
+    trace: Trace,
+    opt: int = 4,
+    reassociate: bool = True,
+) -> Program:
     """A program for the shapes that the workload's arrays have.
 
-    ``opt``: of ``LEVELS``. Raises ``WorkloadError`` naming the line that cannot be compiled, and
-    ``CapacityError``.
+    ``opt``: of ``LEVELS``. ``reassociate``: whether lanes may have sums of their own, from level 1
+    on; the program's nest then has the order in which they are added. Raises ``WorkloadError``
+    naming the line that cannot be compiled, and ``CapacityError``.
     """
     nest, sizes = workload.nest, workload.binding.sizes
     specs = specs_of(nest, sizes)
@@ -57,8 +67,10 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
         return module
 
     module = after("scf", to_scf(nest, sizes))
-    for name, run in pipeline(config, zeros, opt).items():
+    for name, run in pipeline(config, zeros, opt, reassociate).items():
         module = after(name, run(module))
+        if name == "vectorize":
+            nest = sum_by_lanes(nest, sizes, summed_loops(module), config.lanes)
 
     code = execute_code(module, config, bases)
     (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))

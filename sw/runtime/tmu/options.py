@@ -15,4 +15,12 @@ OPTIONS = (
         help="Level of optimisation: 1 vectorisation, 2 bufferisation, 3 queue alignment, 4 sums "
         "in registers.",
     ),
+    TargetOption(
+        "--no-reassociate",
+        "reassociate",
+        commands=("compile",),
+        flag_value=False,
+        default=None,
+        help="Add up in the source's order: no sums by lanes.",
+    ),
 )
