@@ -19,7 +19,7 @@ from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf
-from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
+from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of, words_of
 from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
 from sw.workloads.loops.workload import LoopWorkload
@@ -73,7 +73,10 @@ def compile(
         return module
 
     module = after("scf", to_scf(nest, sizes))
-    passes = coupled_pipeline(config, zeros) if coupled else pipeline(config, zeros, level)
+    room = {
+        name: config.memory_words - bases[name] - words_of(spec) for name, spec in specs.items()
+    }
+    passes = coupled_pipeline(config, room) if coupled else pipeline(config, zeros, level)
     for name, run in passes.items():
         module = after(name, run(module))
 

@@ -13,6 +13,7 @@ from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.coupled.allocate import RegistersError, allocate
 from sw.compiler.tmu.coupled.copies import copy, remove_copies
 from sw.compiler.tmu.coupled.emit import emit
+from sw.compiler.tmu.coupled.fuse import fuse_products
 from sw.compiler.tmu.coupled.liveness import live_out
 from sw.compiler.tmu.coupled.machine import Block
 from sw.compiler.tmu.coupled.schedule import schedule
@@ -32,6 +33,7 @@ def coupled_code(
     for window in WINDOWS:
         blocks = select(function, config.lanes, bases)
         remove_copies(blocks)
+        fuse_products(blocks)
         _begin_variables(blocks)
         schedule(blocks, window)
         try:
