@@ -17,7 +17,7 @@ from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.pipeline import ModulePass
 from sw.compiler.tmu.variables import to_variables
 
-MOST_ITERATIONS = 4
+MOST_ITERATIONS = 8
 """Of a loop whose bounds are not constants that become one."""
 
 BUDGET = 8

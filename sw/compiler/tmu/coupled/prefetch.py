@@ -14,7 +14,7 @@ from sw.compiler.tmu.coupled.unroll import cost
 from sw.compiler.tmu.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
-ON_THE_WAY = 60
+ON_THE_WAY = 20
 """Cycles that a line takes beside those of main memory, with others before it."""
 
 UNKNOWN_ITERATIONS = 8

@@ -13,8 +13,9 @@ LOAD_CYCLES = 10
 
 
 def schedule(blocks: Sequence[Block], window: int) -> None:
-    """Steps whose operands are there come first, those that most depends on before others; none
-    overtakes more than ``window`` others, which bounds the registers that are in use. In place.
+    """A step that would wait for its operands lets those behind it go before that need not; none
+    overtakes more than ``window`` others, which bounds the registers that are in use. Otherwise the
+    order stays: accesses of memory that iterations make are spread evenly. In place.
 
     O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
     "Advanced Compiler Design and Implementation", section 17.1.2.
@@ -47,9 +48,6 @@ def _scheduled(steps: list[Step], window: int) -> list[Step]:
     for number, needed in enumerate(before):
         for other, cycles in needed.items():
             after[other].append((number, cycles))
-    height = [0] * len(steps)
-    for number in reversed(range(len(steps))):
-        height[number] = max((cycles + height[other] for other, cycles in after[number]), default=0)
     missing = [len(needed) for needed in before]
     earliest = [0] * len(steps)
     is_done = [False] * len(steps)
@@ -61,7 +59,7 @@ def _scheduled(steps: list[Step], window: int) -> list[Step]:
             for number in range(first, min(first + window, len(steps)))
             if not is_done[number] and missing[number] == 0
         ]
-        number = min(ready, key=lambda each: (max(earliest[each], cycle), -height[each], each))
+        number = min(ready, key=lambda each: (max(earliest[each], cycle), each))
         cycle = max(cycle, earliest[number])
         found.append(steps[number])
         is_done[number] = True
