@@ -76,7 +76,7 @@ def compile(
     room = {
         name: config.memory_words - bases[name] - words_of(spec) for name, spec in specs.items()
     }
-    passes = coupled_pipeline(config, room) if coupled else pipeline(config, zeros, level)
+    passes = coupled_pipeline(config, zeros, room) if coupled else pipeline(config, zeros, level)
     for name, run in passes.items():
         module = after(name, run(module))
 

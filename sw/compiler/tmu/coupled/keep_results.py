@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    VectorType,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sw.compiler.tmu.coupled.affine import Affine, affine_of
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
@@ -21,19 +30,26 @@ _STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 _ACCESSES = (*_LOADS, *_STORES)
 
 
-def keep_results(module: ModuleOp) -> ModuleOp:
+def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     """Loads and stores of an array in a loop's body whose places do not change become variables,
     loaded before the loop and stored behind it, if the loop runs.
 
     All accesses of the array in the loop must be such, at places that are equal or apart.
-    O(accesses^2).
+    ``zeros``: arrays that are 0 before the run; what nothing has written yet begins as 0 instead of
+    being loaded. O(accesses^2).
     """
     module = module.clone()
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    names = function.attributes["names"]
+    assert isinstance(names, StringAttr)
+    arguments = zip(function.body.block.args, names.data.split(","), strict=True)
+    at_zero: set[SSAValue] = {array for array, name in arguments if name in zeros}
     count = 0
     for loop in reversed([each for each in module.walk() if isinstance(each, scf.ForOp)]):
         kept = _kept(loop)
         if kept:
-            _keep(loop, kept, count)
+            _keep(loop, kept, count, at_zero)
             count += len(kept)
     return module
 
@@ -135,7 +151,9 @@ def _is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
     return False
 
 
-def _keep(loop: scf.ForOp, kept: list[_Place], first: int) -> None:
+def _keep(
+    loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]
+) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
@@ -151,6 +169,8 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int) -> None:
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
         load, get, store = _transfers(access, place.array, indices, mask, name)
+        if place.array in at_zero and _is_first(loop, place):
+            load = [arith.ConstantOp(_zero(store))]
         is_stored = any(isinstance(each, _STORES) for each in place.accesses)
         before += [*made, *load, SetOp(name, load[-1].results[0])]
         behind += [get, store] if is_stored else []
@@ -162,6 +182,45 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int) -> None:
     block.insert_ops_before([chosen, test], loop)
     loop.detach()
     inside.add_ops([*before, loop, *behind, scf.YieldOp()])
+
+
+def _is_first(loop: scf.ForOp, place: _Place) -> bool:
+    """Whether nothing has written the place before: all loops around count in indices of their own,
+    and other stores of the array stand behind the loop."""
+    counters = []
+    around: Operation | None = loop.parent_op()
+    while isinstance(around, scf.ForOp | scf.IfOp):
+        if isinstance(around, scf.ForOp):
+            counters.append(around.body.block.args[0])
+        around = around.parent_op()
+    if not isinstance(around, func.FuncOp):
+        return False
+    for counter in counters:
+        if not any(each == Affine(0, {counter: 1}) for each in place.indices):
+            return False
+    block = loop.parent_block()
+    for operation in around.walk():
+        if not isinstance(operation, _STORES) or _parts(operation)[0] is not place.array:
+            continue
+        holder: Operation | None = operation
+        while holder is not None and holder.parent_block() is not block:
+            holder = holder.parent_op()
+        if holder is None or (holder is not loop and not _is_before(loop, holder)):
+            return False
+        indices = [affine_of(each) for each in _parts(operation)[1]]
+        for one, other in zip(indices, place.indices, strict=True):
+            if len(other.terms) == 1 and set(other.terms) <= set(counters) and one != other:
+                return False
+    return True
+
+
+def _is_before(one: Operation, other: Operation) -> bool:
+    behind = one.next_op
+    while behind is not None:
+        if behind is other:
+            return True
+        behind = behind.next_op
+    return False
 
 
 def _compute(
@@ -200,11 +259,18 @@ def _transfers(
     if mask is None:
         load = vector.LoadOp(array, indices, type)
         return [load], get, vector.StoreOp(get.value, array, indices)
-    zero = arith.ConstantOp(
-        DenseIntOrFPElementsAttr.from_list(type, [0] * int(type.get_shape()[0]))
-    )
+    store = vector.MaskedStoreOp(array, indices, mask, get.value)
+    zero = arith.ConstantOp(_zero(store))
     load = vector.MaskedLoadOp(array, indices, mask, zero.result, type)
-    return [zero, load], get, vector.MaskedStoreOp(array, indices, mask, get.value)
+    return [zero, load], get, store
+
+
+def _zero(store: Operation) -> Attribute:
+    """Of the type of what is stored."""
+    type = _stored(store).type
+    if isinstance(type, VectorType):
+        return DenseIntOrFPElementsAttr.from_list(type, [0] * int(type.get_shape()[0]))
+    return FloatAttr(0.0, f32) if type == f32 else IntegerAttr(0, i32)
 
 
 def _stored(access: Operation) -> SSAValue:

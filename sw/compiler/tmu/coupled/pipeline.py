@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.coupled.jam import jam
 from sw.compiler.tmu.coupled.keep_results import keep_results
 from sw.compiler.tmu.coupled.linearize import linearize
+from sw.compiler.tmu.coupled.peel import peel
 from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.tmu.coupled.simplify import simplify
 from sw.compiler.tmu.coupled.unroll import unroll_counted, unroll_open
@@ -24,8 +26,10 @@ BUDGET = 8
 """The share of the program's memory that a loop is unrolled to."""
 
 
-def coupled_pipeline(config: TmuConfig, room: Mapping[str, int]) -> dict[str, ModulePass]:
-    """Passes by name. ``room``: words of memory behind the end of each array."""
+def coupled_pipeline(
+    config: TmuConfig, zeros: Collection[str], room: Mapping[str, int]
+) -> dict[str, ModulePass]:
+    """Passes by name. ``zeros``: arrays that are 0 before the run. ``room``: words of memory behind the end of each array."""
     budget = config.program_words // BUDGET
 
     def lower(module: ModuleOp) -> ModuleOp:
@@ -34,7 +38,7 @@ def coupled_pipeline(config: TmuConfig, room: Mapping[str, int]) -> dict[str, Mo
 
     return {
         "hoist": hoist,
-        "vectorize": lambda module: vectorize_loops(to_variables(module), config.lanes),
-        "keep_sums": lambda module: keep_results(unroll_counted(module, budget)),
+        "vectorize": lambda module: jam(vectorize_loops(peel(to_variables(module)), config.lanes)),
+        "keep_sums": lambda module: keep_results(unroll_counted(module, budget), zeros),
         "lower": lower,
     }

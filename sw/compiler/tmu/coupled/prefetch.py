@@ -68,8 +68,7 @@ class _Prefetching:
     def run(self) -> None:
         loads = [each for each in self._module.walk() if isinstance(each, _LOADS)]
         for load in loads:
-            found = self._told(load)
-            if found is not None:
+            if (found := self._told(load)) is not None:
                 self._fetch_told(load, *found)
         for load in loads:
             loop = self._counted(load)
@@ -87,7 +86,12 @@ class _Prefetching:
                 loop = self._counted(owner)
                 if loop is not None and (found is None or _depth(loop) > _depth(found[1])):
                     found = owner, loop
-        return found
+        return found if found is not None and self._most(found[1]) > 0 else None
+
+    def _most(self, loop: scf.ForOp) -> int:
+        """Iterations that load what half of the cache holds."""
+        words = _words(loop.body.block, self._config.lanes)
+        return self._config.l1_bytes // WORD_BYTES // 2 // max(1, words)
 
     @staticmethod
     def _counted(load: Operation) -> scf.ForOp | None:
@@ -107,7 +111,7 @@ class _Prefetching:
             ahead = _ahead(tells, loop, distance)
             if ahead > self._rooms[tells.memref]:
                 return
-            values = self._moved(tells, loop, distance)
+            values = self._moved(tells, loop, distance, tells)
             made = memref.LoadOp.get(tells.memref, values)
             _insert(made, tells)
             later = self._later[tells.res, loop] = made.res
@@ -119,29 +123,49 @@ class _Prefetching:
         distance = self._distance(loop)
         if load in self._tells:  # what is read ahead, too
             distance = 2 * distance + LINE_WORDS
-        _insert(FetchOp(_array(load), self._moved(load, loop, distance)), load)
+        place = _outermost(load, loop)
+        _insert(FetchOp(_array(load), self._moved(load, loop, distance, place)), place)
 
-    def _moved(self, load: Operation, loop: scf.ForOp, distance: int) -> list[SSAValue]:
+    @staticmethod
+    def _moved(
+        load: Operation, loop: scf.ForOp, distance: int, before: Operation
+    ) -> list[SSAValue]:
         """The load's indices so many iterations later."""
         step = constant_of(loop.step)
         assert step is not None
         induction = loop.body.block.args[0]
         off = integer(distance * step)
         later = arith.AddiOp(induction, off.result)
-        _insert(off, load)
-        _insert(later, load)
-        return [_with(index, {induction: later.result}, load) for index in _indices(load)]
+        _insert(off, before)
+        _insert(later, before)
+        return [_with(index, {induction: later.result}, before) for index in _indices(load)]
 
     def _distance(self, loop: scf.ForOp) -> int:
         """Iterations."""
         if loop not in self._distances:
-            config, body = self._config, loop.body.block
-            words = max(1, _words(body, config.lanes))
-            most = config.l1_bytes // WORD_BYTES // 2 // words
-            cycles = max(1, _cycles(body))
-            wanted = -(-(config.latency + ON_THE_WAY) // cycles)
-            self._distances[loop] = max(1, min(wanted, most, MOST_AHEAD))
+            cycles = max(1, _cycles(loop.body.block))
+            wanted = -(-(self._config.latency + ON_THE_WAY) // cycles)
+            self._distances[loop] = max(1, min(wanted, self._most(loop), MOST_AHEAD))
         return self._distances[loop]
+
+
+def _outermost(load: Operation, loop: scf.ForOp) -> Operation:
+    """The load, or the loop around it in the body of ``loop`` in which its place does not change."""
+    place: Operation = load
+    values = {value for index in _indices(load) for value in affine_of(index).terms}
+    while (around := place.parent_op()) is not None and around is not loop:
+        inside = {result for each in around.walk() for result in each.results}
+        inside |= {
+            argument
+            for each in around.walk()
+            for region in each.regions
+            for block in region.blocks
+            for argument in block.args
+        }
+        if not inside.isdisjoint(values):
+            return load
+        place = around
+    return place
 
 
 def _indices(load: Operation) -> Sequence[SSAValue]:

@@ -61,7 +61,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
                 whole = len(iterations) // count * count
                 for number in reversed(iterations[whole:]):
                     _write(loop, number, behind=True)
-                _several(loop, step, count, integer(lower + whole * step))
+                _several(loop, step, count, lower + whole * step)
     return module
 
 
@@ -76,20 +76,43 @@ def unroll_open(module: ModuleOp, budget: int, most: int) -> ModuleOp:
         count = min(most, _power(budget // max(1, cost(loop.body.block.ops))))
         if count < 2:
             continue
-        block = loop.parent_block()
-        assert block is not None
-        rest = loop.clone()
-        block.insert_op_after(rest, loop)
+        main = split(loop, count)
+        assert main is not None
+        for number in range(count):
+            _iteration(loop, main.body.block, number)
+        main.body.block.add_op(scf.YieldOp())
+    return module
+
+
+def split(loop: scf.ForOp, count: int) -> scf.ForOp | None:
+    """A loop in steps of ``count``, a power of two, before ``loop``, which keeps the rest of its
+    iterations; its body is empty. ``None`` where there are too few, or the step is not 1."""
+    block = loop.parent_block()
+    assert block is not None
+    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+    if constant_of(loop.step) != 1:
+        return None
+    middle: Operation
+    if lower is not None and upper is not None:
+        if upper - lower < count:
+            return None
+        middle = integer(upper - (upper - lower) % count)
+        block.insert_op_before(middle, loop)
+    else:
         span, zero = arith.SubiOp(loop.ub, loop.lb), integer(0)
         positive = arith.MaxSIOp(span.result, zero.result)
         mask = integer(-count)
         whole = arith.AndIOp(positive.result, mask.result)
         middle = arith.AddiOp(loop.lb, whole.result)
-        for each in (span, zero, positive, mask, whole, middle):
-            block.insert_op_before(each, loop)
-        rest.operands[0] = middle.result
-        _several(loop, 1, count, middle)
-    return module
+        block.insert_ops_before([span, zero, positive, mask, whole, middle], loop)
+    stride = integer(count)
+    body = Block(arg_types=[loop.body.block.args[0].type])
+    body.args[0].name_hint = loop.body.block.args[0].name_hint
+    made = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
+    made.attributes |= loop.attributes
+    block.insert_ops_before([stride, made], loop)
+    loop.operands[0] = middle.results[0]
+    return made
 
 
 def _has_loops(loop: scf.ForOp) -> bool:
@@ -119,28 +142,29 @@ def _write(loop: scf.ForOp, number: int, behind: bool = False) -> None:
         block.insert_ops_before(made, loop)
 
 
-def _several(loop: scf.ForOp, step: int, count: int, upper: Operation) -> None:
+def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
     """The loop up to ``upper``, ``count`` iterations at a time."""
     block = loop.parent_block()
     assert block is not None
-    if upper.parent is None:
-        block.insert_op_before(upper, loop)
-    stride = integer(step * count)
-    block.insert_op_before(stride, loop)
+    last, stride = integer(upper), integer(step * count)
     body = Block(arg_types=[loop.body.block.args[0].type])
     body.args[0].name_hint = loop.body.block.args[0].name_hint
     for number in range(count):
-        offset = integer(step * number)
-        induction = arith.AddiOp(body.args[0], offset.result)
-        body.add_ops([offset, induction])
-        values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction.result}
-        for each in loop.body.block.ops:
-            if not isinstance(each, scf.YieldOp):
-                body.add_op(each.clone(values))
+        _iteration(loop, body, step * number)
     body.add_op(scf.YieldOp())
-    made = scf.ForOp(loop.lb, upper.results[0], stride.results[0], [], body)
+    made = scf.ForOp(loop.lb, last.result, stride.result, [], body)
     made.attributes |= loop.attributes
-    block.insert_op_before(made, loop)
+    block.insert_ops_before([last, stride, made], loop)
     loop.detach()
     loop.erase()
 
+
+def _iteration(loop: scf.ForOp, body: Block, number: int) -> None:
+    """At the end of ``body``, that of its induction variable + ``number``."""
+    offset = integer(number)
+    induction = arith.AddiOp(body.args[0], offset.result)
+    body.add_ops([offset, induction])
+    values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction.result}
+    for each in loop.body.block.ops:
+        if not isinstance(each, scf.YieldOp):
+            body.add_op(each.clone(values))
