@@ -24,6 +24,8 @@ def remove_copies(blocks: Sequence[Block]) -> None:
     _drop_all_unused(blocks)
     for block, live in zip(blocks, live_out(blocks), strict=True):
         _compute_in_place(block, live)
+    for block, live in zip(blocks, live_out(blocks), strict=True):
+        _fill_gaps(block, live)
 
 
 def _drop_all_unused(blocks: Sequence[Block]) -> None:
@@ -82,6 +84,34 @@ def _compute_in_place(block: Block, live: set[Register]) -> None:
             continue
         steps[first].dst = step.dst
         del steps[place]
+
+
+def _fill_gaps(block: Block, live: set[Register]) -> None:
+    """``t = f(v); …; v = g(t)`` becomes ``v = f(v); …; v = g(v)``, where v has no value in between
+    and is in use around the block: two registers would be taken for it otherwise."""
+    steps = block.steps
+    for number, step in enumerate(steps):
+        made = step.dst
+        if made is None or made in live:
+            continue
+        for kept in [each for each in step.reads if each in live and each.kind == made.kind]:
+            end = next(
+                (
+                    place
+                    for place in range(number + 1, len(steps))
+                    if kept in steps[place].reads or steps[place].dst == kept
+                ),
+                None,
+            )
+            if end is None or kept in steps[end].reads:
+                continue
+            uses = [place for place, each in enumerate(steps) if made in each.reads]
+            writers = sum(each.dst == made for each in steps)
+            if writers == 1 and all(number < place <= end for place in uses):
+                for place in uses:
+                    steps[place].renamed(made, kept)
+                step.dst = kept
+                break
 
 
 def _definition(steps: Sequence[Step], place: int, register: Register) -> int | None:
