@@ -12,14 +12,13 @@ from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_isa import Instruction
 from sw.compiler.passes import Pass, Trace
-from sw.compiler.tmu.coupled.code import coupled_code
-from sw.compiler.tmu.coupled.pipeline import coupled_pipeline
+from sw.compiler.tmu.coupled.pipeline import couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf
-from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of, words_of
+from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
 from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
 from sw.workloads.loops.workload import LoopWorkload
@@ -73,16 +72,14 @@ def compile(
         return module
 
     module = after("scf", to_scf(nest, sizes))
-    room = {
-        name: config.memory_words - bases[name] - words_of(spec) for name, spec in specs.items()
-    }
-    passes = coupled_pipeline(config, zeros, room) if coupled else pipeline(config, zeros, level)
-    for name, run in passes.items():
-        module = after(name, run(module))
-
     if coupled:
-        access, instructions = AccessProgram(()), coupled_code(module, config, bases)
+        made, instructions = couple(module, config, zeros, bases)
+        for name, module in made.items():
+            after(name, module)
+        access = AccessProgram(())
     else:
+        for name, run in pipeline(config, zeros, level).items():
+            module = after(name, run(module))
         access, instructions = _decoupled_code(module, config, bases)
     sections = encode(nest, sizes, bases, access, instructions, config)
     inputs = tuple(

@@ -75,9 +75,7 @@ def _are_private(loop: scf.ForOp) -> bool:
                 return False
         if isinstance(each, SetOp):
             known.add(each.variable.data)
-        elif any(
-            isinstance(one, SetOp) and one.variable.data not in known for one in each.walk()
-        ):
+        elif any(isinstance(one, SetOp) and one.variable.data not in known for one in each.walk()):
             return False
     function: Operation = loop
     while (parent := function.parent_op()) is not None:

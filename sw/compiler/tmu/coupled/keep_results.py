@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    Float32Type,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     StringAttr,
     VectorType,
     f32,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.coupled.affine import Affine, affine_of
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
@@ -151,9 +153,7 @@ def _is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
     return False
 
 
-def _keep(
-    loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]
-) -> None:
+def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
@@ -164,8 +164,8 @@ def _keep(
         _, indices, mask, _ = _parts(access)
         values: dict[SSAValue, SSAValue] = {}
         made: list[Operation] = []
-        for each in (*indices, *([mask] if mask is not None else [])):
-            _compute(each, loop, values, made)
+        for value in (*indices, *([mask] if mask is not None else [])):
+            _compute(value, loop, values, made)
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
         load, get, store = _transfers(access, place.array, indices, mask, name)
@@ -254,18 +254,20 @@ def _transfers(
     type = (access.results[0] if access.results else _stored(access)).type
     get = GetOp(name, type)
     if not isinstance(type, VectorType):
-        load = memref.LoadOp.get(array, indices)
-        return [load], get, memref.StoreOp.get(get.value, array, indices)
+        store: Operation = memref.StoreOp.get(get.value, array, indices)
+        return [memref.LoadOp.get(array, indices)], get, store
     if mask is None:
-        load = vector.LoadOp(array, indices, type)
-        return [load], get, vector.StoreOp(get.value, array, indices)
+        store = vector.StoreOp(get.value, array, indices)
+        return [vector.LoadOp(array, indices, type)], get, store
     store = vector.MaskedStoreOp(array, indices, mask, get.value)
     zero = arith.ConstantOp(_zero(store))
     load = vector.MaskedLoadOp(array, indices, mask, zero.result, type)
     return [zero, load], get, store
 
 
-def _zero(store: Operation) -> Attribute:
+def _zero(
+    store: Operation,
+) -> DenseIntOrFPElementsAttr | FloatAttr[Float32Type] | IntegerAttr[IntegerType]:
     """Of the type of what is stored."""
     type = _stored(store).type
     if isinstance(type, VectorType):

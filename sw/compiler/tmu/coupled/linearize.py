@@ -25,7 +25,8 @@ def linearize(module: ModuleOp) -> ModuleOp:
     assert isinstance(function, func.FuncOp)
     names = function.attributes["names"]
     assert isinstance(names, StringAttr)
-    arrays = dict(zip(function.body.block.args, names.data.split(","), strict=True))
+    arguments: Sequence[SSAValue] = function.body.block.args
+    arrays = dict(zip(arguments, names.data.split(","), strict=True))
     for operation in list(module.walk()):
         if (made := _flat(operation, arrays)) is None:
             continue

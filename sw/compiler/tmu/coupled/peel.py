@@ -61,8 +61,8 @@ def _peel(loop: scf.ForOp, asks: list[arith.CmpiOp]) -> None:
         _decide(test.result, False)
     behind = arith.AddiOp(loop.lb, loop.step)
     runs = arith.CmpiOp(loop.lb, loop.ub, "slt")
-    test = scf.IfOp(runs.result, [], [first])
-    block.insert_ops_before([runs, test], loop)
+    chosen = scf.IfOp(runs.result, [], [first])
+    block.insert_ops_before([runs, chosen], loop)
     loop.detach()
     loop.operands[0] = behind.result
     first.add_ops([behind, loop, scf.YieldOp()])

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import prod
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 
+from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.coupled.code import coupled_code
 from sw.compiler.tmu.coupled.jam import jam
 from sw.compiler.tmu.coupled.keep_results import keep_results
 from sw.compiler.tmu.coupled.linearize import linearize
@@ -22,15 +27,24 @@ from sw.compiler.tmu.variables import to_variables
 MOST_ITERATIONS = 8
 """Of a loop whose bounds are not constants that become one."""
 
-BUDGET = 8
-"""The share of the program's memory that a loop is unrolled to."""
+SHARES = (8, 16, 32, 0)
+"""Loops are unrolled to so many parts of the program's memory, or not at all (0): the first that
+registers and that memory suffice for."""
 
 
 def coupled_pipeline(
-    config: TmuConfig, zeros: Collection[str], room: Mapping[str, int]
+    config: TmuConfig, zeros: Collection[str], room: Mapping[str, int], share: int
 ) -> dict[str, ModulePass]:
-    """Passes by name. ``zeros``: arrays that are 0 before the run. ``room``: words of memory behind the end of each array."""
-    budget = config.program_words // BUDGET
+    """Passes by name.
+
+    ``zeros``: arrays that are 0 before the run; ``room``: words of memory behind the end of each
+    array; ``share``: of ``SHARES``.
+    """
+    budget = config.program_words // share if share else 0
+
+    def vectorize(module: ModuleOp) -> ModuleOp:
+        module = vectorize_loops(peel(to_variables(module)), config.lanes)
+        return jam(module) if share else module
 
     def lower(module: ModuleOp) -> ModuleOp:
         module = unroll_open(prefetch(module, config, room), budget, MOST_ITERATIONS)
@@ -38,7 +52,41 @@ def coupled_pipeline(
 
     return {
         "hoist": hoist,
-        "vectorize": lambda module: jam(vectorize_loops(peel(to_variables(module)), config.lanes)),
+        "vectorize": vectorize,
         "keep_sums": lambda module: keep_results(unroll_counted(module, budget), zeros),
         "lower": lower,
     }
+
+
+def couple(
+    module: ModuleOp, config: TmuConfig, zeros: Collection[str], bases: Mapping[str, int]
+) -> tuple[dict[str, ModuleOp], list[Instruction]]:
+    """What each pass makes of an SCF module, by name, and the program.
+
+    ``bases``: the first word of each array. Raises ``CapacityError`` where registers or the
+    program's memory do not suffice however little is unrolled, ``WorkloadError`` for operations
+    that the unit lacks.
+    """
+    room = _room(module, config, bases)
+    for share in SHARES:
+        made, current = {}, module
+        for name, run in coupled_pipeline(config, zeros, room, share).items():
+            made[name] = current = run(current)
+        try:
+            return made, coupled_code(current, config, bases)
+        except CapacityError:
+            if share == SHARES[-1]:
+                raise
+    raise AssertionError(SHARES)
+
+
+def _room(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) -> dict[str, int]:
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    names = function.attributes["names"]
+    assert isinstance(names, StringAttr)
+    room = {}
+    for array, name in zip(function.body.block.args, names.data.split(","), strict=True):
+        assert isinstance(array.type, MemRefType)
+        room[name] = config.memory_words - bases[name] - prod(array.type.get_shape())
+    return room

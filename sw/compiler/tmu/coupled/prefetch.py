@@ -150,7 +150,7 @@ class _Prefetching:
 
 
 def _outermost(load: Operation, loop: scf.ForOp) -> Operation:
-    """The load, or the loop around it in the body of ``loop`` in which its place does not change."""
+    """The load, or the outermost loop around it, inside of ``loop``, that has it at one place."""
     place: Operation = load
     values = {value for index in _indices(load) for value in affine_of(index).terms}
     while (around := place.parent_op()) is not None and around is not loop:

@@ -66,8 +66,9 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
 
 
 def unroll_open(module: ModuleOp, budget: int, most: int) -> ModuleOp:
-    """Of innermost loops whose bounds are not constants, up to ``most`` iterations become one, of at
-    most ``budget`` instructions; a loop for the rest stands behind. O(operations of the result)."""
+    """Of innermost loops whose bounds are not constants, up to ``most`` iterations become one, of
+    at most ``budget`` instructions; a loop for the rest stands behind. O(operations of the
+    result)."""
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         is_counted = constant_of(loop.lb) is not None and constant_of(loop.ub) is not None

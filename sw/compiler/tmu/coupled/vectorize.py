@@ -34,7 +34,7 @@ _FLOATS = (
     math.SqrtOp,
 )
 _INTEGERS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp)
-_ELEMENTWISE = (*_FLOATS, *_INTEGERS, arith.SIToFPOp, arith.CmpfOp, arith.SelectOp)
+_ELEMENTWISE = (*_FLOATS, *_INTEGERS, arith.CmpfOp, arith.SelectOp)
 
 
 _UNORDERED = 13
@@ -84,7 +84,7 @@ def _kinds(loop: scf.ForOp) -> dict[SSAValue, _Kind] | None:
     loaded: set[SSAValue] = set()
     stored_late: set[SSAValue] = set()
     places: dict[SSAValue, set[tuple[object, ...]]] = {}
-    kinds = {induction: _Kind.COUNTING}
+    kinds: dict[SSAValue, _Kind] = {induction: _Kind.COUNTING}
 
     def kind(value: SSAValue) -> _Kind:
         return kinds.get(value, _Kind.SAME)
@@ -267,9 +267,6 @@ class _Body:
             condition = self._values.get(operation.cond, operation.cond)
             values = [self._vector(each) for each in (operation.lhs, operation.rhs)]
             made: Operation = arith.SelectOp(condition, *values)
-        elif isinstance(operation, arith.SIToFPOp):
-            floats = VectorType(operation.result.type, [self._lanes])
-            made = arith.SIToFPOp(self._vector(operation.input), floats)
         elif isinstance(operation, arith.CmpfOp):
             left, right = (self._vector(each) for each in operation.operands)
             made = arith.CmpfOp(left, right, operation.predicate.value.data)
@@ -312,4 +309,3 @@ class _Body:
     def _extract(self, value: SSAValue, lane: int) -> SSAValue:
         assert isinstance(value.type, VectorType)
         return self._add(vector.ExtractOp(value, [lane], value.type.element_type))
-

@@ -97,7 +97,8 @@ def nest(text: str):
             "def f(x: int32[n], y: float32[n]):\n"
             "    for i in range(n):\n"
             "        y[x[x[i]]] = 1.0\n",
-            "file.py:7:11: an index that its own loop loads: cannot be decoupled; --coupled runs it",
+            "file.py:7:11: an index that its own loop loads: cannot be decoupled; "
+            "--coupled runs it",
         ),
         (
             "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
