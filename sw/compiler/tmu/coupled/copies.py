@@ -61,7 +61,7 @@ def _may_replace(step: Step, old: Register, new: Register | int) -> bool:
 
 
 def _compute_in_place(block: Block, live: set[Register]) -> None:
-    """``t = …; …; v = t`` becomes ``v = …`` where nothing in between uses v, and nothing else t."""
+    """``t = …; …; v = t`` becomes ``v = …`` where nothing in between uses v, or t behind it."""
     steps = block.steps
     place = 0
     while place < len(steps):
@@ -77,11 +77,13 @@ def _compute_in_place(block: Block, live: set[Register]) -> None:
             continue
         between = steps[first + 1 : place]
         uses_target = any(each.dst == step.dst or step.dst in each.reads for each in between)
-        others = sum(made in each.reads for each in steps) > 1
+        reads = [number for number, each in enumerate(steps) if made in each.reads]
         writers = sum(each.dst == made for each in steps) > 1
-        if uses_target or others or writers:
+        if uses_target or writers or not all(first < number <= place for number in reads):
             place += 1
             continue
+        for number in reads:
+            steps[number].renamed(made, step.dst)
         steps[first].dst = step.dst
         del steps[place]
 

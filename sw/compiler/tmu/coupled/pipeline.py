@@ -17,6 +17,7 @@ from sw.compiler.tmu.coupled.keep_results import keep_results
 from sw.compiler.tmu.coupled.linearize import linearize
 from sw.compiler.tmu.coupled.peel import peel
 from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
+from sw.compiler.tmu.coupled.reuse import reuse
 from sw.compiler.tmu.coupled.simplify import simplify
 from sw.compiler.tmu.coupled.unroll import unroll_counted, unroll_open
 from sw.compiler.tmu.coupled.vectorize import vectorize_loops
@@ -24,10 +25,7 @@ from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.pipeline import ModulePass
 from sw.compiler.tmu.variables import to_variables
 
-MOST_ITERATIONS = 8
-"""Of a loop whose bounds are not constants that become one."""
-
-SHARES = (8, 16, 32, 0)
+SHARES = (4, 8, 16, 32, 0)
 """Loops are unrolled to so many parts of the program's memory, or not at all (0): the first that
 registers and that memory suffice for."""
 
@@ -47,8 +45,8 @@ def coupled_pipeline(
         return jam(module) if share else module
 
     def lower(module: ModuleOp) -> ModuleOp:
-        module = unroll_open(prefetch(module, config, room), budget, MOST_ITERATIONS)
-        return join_prefetches(simplify(linearize(module)))
+        module = unroll_open(prefetch(module, config, room), budget)
+        return join_prefetches(simplify(reuse(simplify(linearize(module)))))
 
     return {
         "hoist": hoist,

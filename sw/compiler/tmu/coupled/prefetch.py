@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
 from sw.compiler.tmu.coupled.affine import affine_of
-from sw.compiler.tmu.coupled.unroll import cost
+from sw.compiler.tmu.coupled.unroll import MOST_ITERATIONS, cost
 from sw.compiler.tmu.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
@@ -145,6 +145,8 @@ class _Prefetching:
         if loop not in self._distances:
             cycles = max(1, _cycles(loop.body.block))
             wanted = -(-(self._config.latency + ON_THE_WAY) // cycles)
+            if 2 * wanted > MOST_ITERATIONS:  # so that an iteration has what the next one needs
+                wanted = max(1, wanted // MOST_ITERATIONS) * MOST_ITERATIONS
             self._distances[loop] = max(1, min(wanted, self._most(loop), MOST_AHEAD))
         return self._distances[loop]
 

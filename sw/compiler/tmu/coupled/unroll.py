@@ -23,6 +23,9 @@ _FREE = (
 )
 """Operations that are no instruction of their own."""
 
+MOST_ITERATIONS = 8
+"""Of a loop whose bounds are not constants that become one."""
+
 _INTEGERS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp, arith.SubiOp)
 
 
@@ -65,8 +68,8 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
     return module
 
 
-def unroll_open(module: ModuleOp, budget: int, most: int) -> ModuleOp:
-    """Of innermost loops whose bounds are not constants, up to ``most`` iterations become one, of
+def unroll_open(module: ModuleOp, budget: int) -> ModuleOp:
+    """Of innermost loops whose bounds are not constants, up to ``MOST_ITERATIONS`` become one, of
     at most ``budget`` instructions; a loop for the rest stands behind. O(operations of the
     result)."""
     module = module.clone()
@@ -74,7 +77,7 @@ def unroll_open(module: ModuleOp, budget: int, most: int) -> ModuleOp:
         is_counted = constant_of(loop.lb) is not None and constant_of(loop.ub) is not None
         if is_counted or _has_loops(loop) or constant_of(loop.step) != 1:
             continue
-        count = min(most, _power(budget // max(1, cost(loop.body.block.ops))))
+        count = min(MOST_ITERATIONS, _power(budget // max(1, cost(loop.body.block.ops))))
         if count < 2:
             continue
         main = split(loop, count)
