@@ -44,7 +44,7 @@ _FLOAT_COMPARISONS = {
     "ole": (Opcode.FLESS_EQUAL, False),
     "oge": (Opcode.FLESS_EQUAL, True),
 }
-"""Of each order that a mask may have, its opcode, and whether operands change places."""
+"""Of each order that is one, its opcode, and whether operands change places."""
 
 _BRANCHES_UNLESS = {
     "eq": (Opcode.BRANCH_NE, False),
@@ -89,7 +89,7 @@ class Computing:
         operands = [self.values[each] for each in operation.operands]
         match operation:
             case arith.CmpiOp() | arith.CmpfOp():
-                self.values[result] = self._order(operation, is_vector)
+                self.values[result] = self._order(operation)
                 return
             case arith.SelectOp():
                 self.values[result] = self._select(operation, is_vector)
@@ -128,18 +128,10 @@ class Computing:
             for each in operands
         ]
 
-    def _order(self, operation: arith.CmpiOp | arith.CmpfOp, is_vector: bool) -> Register:
-        """A scalar 1 or 0, or a mask."""
+    def _order(self, operation: arith.CmpiOp | arith.CmpfOp) -> Register:
+        """1 or 0."""
         name = _order_of(operation)
         a, b = self._one_number([self.values[each] for each in operation.operands])
-        if is_vector:
-            if name not in _FLOAT_COMPARISONS:
-                refuse(self._place, "a comparison of vectors")
-            opcode, swaps = _FLOAT_COMPARISONS[name]
-            a, b = (b, a) if swaps else (a, b)
-            made = self.new("m")
-            self.emit(Step(opcode, True, made, a, b))
-            return made
         if name in _FLOAT_COMPARISONS or name == "une":
             opcode, swaps = _FLOAT_COMPARISONS["oeq" if name == "une" else name]
             found = self._scalar(opcode, *((b, a) if swaps else (a, b)))
@@ -162,17 +154,12 @@ class Computing:
         condition = self.values[operation.cond]
         a, b = self._one_number([self.values[operation.lhs], self.values[operation.rhs]])
         made = self.new(kind_of(operation.result.type))
-        if made.kind == "m":
-            refuse(self._place, "a choice between masks")
         if not is_vector:
             chosen = self.register_of(condition, "s")
             self.emit(Step(Opcode.SELECT, dst=made, a=a, b=b, c=chosen))
             return made
-        if isinstance(condition, Register) and condition.kind == "m":
-            mask = condition
-        else:  # all lanes or none
-            mask = self.new("m")
-            self.emit(Step(Opcode.LANES, dst=mask, a=self._scalar(Opcode.SUB, 0, condition)))
+        mask = self.new("m")  # all lanes or none
+        self.emit(Step(Opcode.LANES, dst=mask, a=self._scalar(Opcode.SUB, 0, condition)))
         self.emit(Step(Opcode.SELECT, True, made, a, b, mask=mask))
         return made
 

@@ -34,11 +34,7 @@ _FLOATS = (
     math.SqrtOp,
 )
 _INTEGERS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp)
-_ELEMENTWISE = (*_FLOATS, *_INTEGERS, arith.CmpfOp, arith.SelectOp)
-
-
-_UNORDERED = 13
-"""The predicate ``une``."""
+_ELEMENTWISE = (*_FLOATS, *_INTEGERS, arith.SelectOp)
 
 
 class _Kind(Enum):
@@ -130,18 +126,12 @@ def _kinds(loop: scf.ForOp) -> dict[SSAValue, _Kind] | None:
                     return None
                 if highest == _Kind.APART and not isinstance(operation, _ELEMENTWISE):
                     return None
-                if highest == _Kind.APART and not _has_masks(operation):
-                    return None
+                if isinstance(operation, arith.SelectOp) and kind(operation.cond) != _Kind.SAME:
+                    if highest == _Kind.APART:
+                        return None
         kinds |= dict.fromkeys(operation.results, made)
     is_apart = all(len(each) == 1 for each in places.values()) and not loaded & stored_late
     return kinds if is_apart else None
-
-
-def _has_masks(operation: Operation) -> bool:
-    """Whether the unit has the comparison or choice of vectors, if it is one."""
-    if isinstance(operation, arith.CmpfOp):
-        return operation.predicate.value.data != _UNORDERED
-    return not isinstance(operation, arith.SelectOp) or operation.result.type != i1
 
 
 def _is_across(
@@ -267,9 +257,6 @@ class _Body:
             condition = self._values.get(operation.cond, operation.cond)
             values = [self._vector(each) for each in (operation.lhs, operation.rhs)]
             made: Operation = arith.SelectOp(condition, *values)
-        elif isinstance(operation, arith.CmpfOp):
-            left, right = (self._vector(each) for each in operation.operands)
-            made = arith.CmpfOp(left, right, operation.predicate.value.data)
         else:
             made = type(operation)(*(self._vector(each) for each in operation.operands))
         self._values[operation.results[0]] = self._add(made)
