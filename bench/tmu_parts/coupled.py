@@ -15,6 +15,7 @@ from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
+from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -150,6 +151,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         METRICS,
         console=request.console,
         right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=False),
     )
 
 
