@@ -18,6 +18,7 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from hw.tmu.config import TmuConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
 from sw.workloads.loops.sources import named_workload
@@ -133,6 +134,7 @@ def jobs(request: Request) -> list[Job]:
     if request.quick:
         return found
     shipped = load_configuration(CONFIG, ()).config
+    assert isinstance(shipped, TmuConfig)
     for latency in LATENCIES:
         for loads in LOADS:
             if (latency, loads) == (shipped.latency, shipped.loads):

@@ -102,6 +102,7 @@ def _jam(loop: scf.ForOp, inner: scf.ForOp) -> None:
         for each in operations[:place]:
             _copy(each, values, number, body)
     around = Block(arg_types=[inner.body.block.args[0].type])
+    around.args[0].name_hint = inner.body.block.args[0].name_hint
     for number, values in enumerate(copies):
         values[inner.body.block.args[0]] = around.args[0]
         for each in inner.body.block.ops:

@@ -30,36 +30,44 @@ SHARES = (4, 8, 16, 32, 0)
 registers and that memory suffice for."""
 
 
-def coupled_pipeline(
+STEPS = {
+    "hoist": ("hoist",),
+    "vectorize": ("keep_locals", "peel", "vectorize_loops", "jam"),
+    "keep_sums": ("unroll_counted", "keep_results"),
+    "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
+}
+"""What is dumped, by the names that decoupled programs' passes have, and the passes of each."""
+
+
+def coupled_passes(
     config: TmuConfig, zeros: Collection[str], room: Mapping[str, int], share: int
 ) -> dict[str, ModulePass]:
-    """Passes by name.
+    """Passes by name, in order.
 
     ``zeros``: arrays that are 0 before the run; ``room``: words of memory behind the end of each
     array; ``share``: of ``SHARES``.
     """
     budget = config.program_words // share if share else 0
-
-    def vectorize(module: ModuleOp) -> ModuleOp:
-        module = vectorize_loops(peel(to_variables(module)), config.lanes)
-        return jam(module) if share else module
-
-    def lower(module: ModuleOp) -> ModuleOp:
-        module = unroll_open(prefetch(module, config, room), budget)
-        return join_prefetches(simplify(reuse(simplify(linearize(module)))))
-
     return {
         "hoist": hoist,
-        "vectorize": vectorize,
-        "keep_sums": lambda module: keep_results(unroll_counted(module, budget), zeros),
-        "lower": lower,
+        "keep_locals": to_variables,
+        "peel": peel,
+        "vectorize_loops": lambda module: vectorize_loops(module, config.lanes),
+        "jam": jam if share else lambda module: module,
+        "unroll_counted": lambda module: unroll_counted(module, budget),
+        "keep_results": lambda module: keep_results(module, zeros),
+        "prefetch": lambda module: prefetch(module, config, room),
+        "unroll_open": lambda module: unroll_open(module, budget),
+        "linearize": lambda module: simplify(linearize(module)),
+        "reuse": lambda module: simplify(reuse(module)),
+        "join_prefetches": join_prefetches,
     }
 
 
 def couple(
     module: ModuleOp, config: TmuConfig, zeros: Collection[str], bases: Mapping[str, int]
 ) -> tuple[dict[str, ModuleOp], list[Instruction]]:
-    """What each pass makes of an SCF module, by name, and the program.
+    """What each of ``STEPS`` makes of an SCF module, and the program.
 
     ``bases``: the first word of each array. Raises ``CapacityError`` where registers or the
     program's memory do not suffice however little is unrolled, ``WorkloadError`` for operations
@@ -67,9 +75,12 @@ def couple(
     """
     room = _room(module, config, bases)
     for share in SHARES:
+        passes = coupled_passes(config, zeros, room, share)
         made, current = {}, module
-        for name, run in coupled_pipeline(config, zeros, room, share).items():
-            made[name] = current = run(current)
+        for step, names in STEPS.items():
+            for name in names:
+                current = passes[name](current)
+            made[step] = current
         try:
             return made, coupled_code(current, config, bases)
         except CapacityError:
