@@ -12,6 +12,7 @@ from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.coupled.code import coupled_code
+from sw.compiler.tmu.coupled.guard import guard
 from sw.compiler.tmu.coupled.jam import jam
 from sw.compiler.tmu.coupled.keep_results import keep_results
 from sw.compiler.tmu.coupled.linearize import linearize
@@ -32,7 +33,7 @@ registers and that memory suffice for."""
 
 STEPS = {
     "hoist": ("hoist",),
-    "vectorize": ("keep_locals", "peel", "vectorize_loops", "jam"),
+    "vectorize": ("keep_locals", "peel", "guard", "vectorize_loops", "jam"),
     "keep_sums": ("unroll_counted", "keep_results"),
     "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
 }
@@ -52,6 +53,7 @@ def coupled_passes(
         "hoist": hoist,
         "keep_locals": to_variables,
         "peel": peel,
+        "guard": guard,
         "vectorize_loops": lambda module: vectorize_loops(module, config.lanes),
         "jam": jam if share else lambda module: module,
         "unroll_counted": lambda module: unroll_counted(module, budget),

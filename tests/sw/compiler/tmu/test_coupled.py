@@ -147,6 +147,13 @@ def f(x: float32[n], y: float32[n], o: int32[n + 1]):
         for p in range(o[i], o[i + 1]):
             y[i] *= x[p]
 """,
+    "before_the_first": """\
+def f(x: float32[n], y: float32[n]):
+    for i in range(n):
+        y[i] = x[i] - (x[i - 1] if i > 0 else 0.0)
+        if i > 0 and x[i - 1] < 0.5 or i < 8 and x[i + 1] < 0.0:
+            y[i] *= 2.0
+""",
     "choice": """\
 def f(x: float32[n], y: float32[n]):
     for i in range(n):
