@@ -73,9 +73,7 @@ def test_operations_on_rtl(device: Device, name: str, opt: int):
     assert counters["lines_read"] == counters["l2_misses"]
 
 
-@pytest.mark.parametrize(
-    "name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny", "token_gather:tiny")
-)
+@pytest.mark.parametrize("name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny"))
 def test_coupled_programs_on_rtl(device: Device, model: Device, name: str):
     workload = named_workload(name)
     program = device.compile(workload, coupled=True)
