@@ -179,6 +179,7 @@ def _prompt_interrupts() -> Iterator[None]:
                 os._exit(interrupted.STATUS)
 
     thread = threading.Thread(target=watch, daemon=True)
+
     def show_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
         if not isinstance(unraisable.exc_value, KeyboardInterrupt):
             unraisable_before(unraisable)

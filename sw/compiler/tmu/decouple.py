@@ -306,4 +306,4 @@ def _identity(value: SSAValue) -> object:
 
 
 def _refuse(place: str, what: str) -> NoReturn:
-    raise WorkloadError(f"{place}: {what}: cannot be decoupled")
+    raise WorkloadError(f"{place}: {what}: cannot be decoupled; --coupled runs it")

@@ -44,8 +44,9 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics["bound_permille"] = 1000 * least // cycles
         waits = [(label, counters[name]) for label, name in _WAITS.items()]
         waits.append(("control, start, end", cycles - sum(count for _, count in waits)))
+        unit = "Execute unit alone" if "coupled" in statistics else "Execute unit"
         charts = [
-            Chart("Execute unit, % of cycles", waits, cycles),
+            Chart(f"{unit}, % of cycles", waits, cycles),
             Chart(
                 f"Bounds, % of cycles: {cycles / max(1, least):.2f} times the largest",
                 [(name.replace("_", " "), count) for name, count in bounds.items()],

@@ -97,12 +97,13 @@ def nest(text: str):
             "def f(x: int32[n], y: float32[n]):\n"
             "    for i in range(n):\n"
             "        y[x[x[i]]] = 1.0\n",
-            "file.py:7:11: an index that its own loop loads: cannot be decoupled",
+            "file.py:7:11: an index that its own loop loads: cannot be decoupled; "
+            "--coupled runs it",
         ),
         (
             "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
             "file.py:6:20: no loop that reads an array by known bounds and indices: "
-            "cannot be decoupled",
+            "cannot be decoupled; --coupled runs it",
         ),
         (
             "def f(x: float32[n], y: float32[n]):\n"

@@ -73,6 +73,17 @@ def test_operations_on_rtl(device: Device, name: str, opt: int):
     assert counters["lines_read"] == counters["l2_misses"]
 
 
+@pytest.mark.parametrize("name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny"))
+def test_coupled_programs_on_rtl(device: Device, model: Device, name: str):
+    workload = named_workload(name)
+    program = device.compile(workload, coupled=True)
+    result = device.run(program, workload.inputs)
+    assert device.verify(result).bit_exact
+    instructions = model.run(program, workload.inputs).counters["instructions"]
+    assert result.counters["instructions"] == instructions
+    assert result.counters["requests_in_flight"] == 0
+
+
 @pytest.mark.parametrize("lengths", ([], [0], [1], [0, 0, 7]))
 def test_few_and_empty_bags(device: Device, lengths: list[int]):
     values = bags(np.random.default_rng(len(lengths)), lengths, 6)
