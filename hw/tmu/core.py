@@ -40,7 +40,15 @@ COUNTER_BITS = 40
 TOTAL_BITS = 48
 
 _FAULTS = data.StructLayout(
-    {"index": 1, "stream": 16, "execute": Fault.as_shape(), "pc": 17, "stuck": 1}
+    {
+        "index": 1,
+        "stream": 16,
+        "bounds": 1,
+        "fiber": 16,
+        "execute": Fault.as_shape(),
+        "pc": 17,
+        "stuck": 1,
+    }
 )
 
 
@@ -125,6 +133,7 @@ class TmuCore(Core):
                 | hierarchy.happens.any()
             ),
             faults.faults.index.eq(access.faults.any()),
+            faults.faults.bounds.eq(access.disorders.any()),
             faults.faults.execute.eq(execute.fault),
             faults.faults.pc.eq(execute.fault_pc),
             faults.faults.stuck.eq(watchdog.stuck),
@@ -133,6 +142,8 @@ class TmuCore(Core):
             with m.If(access.faults[layer]):
                 stream = layer * config.streams + access.faulty[layer]
                 m.d.comb += faults.faults.stream.eq(stream)
+            with m.If(access.disorders[layer]):
+                m.d.comb += faults.faults.fiber.eq(layer * config.streams)
         sums = (access.under_way, Const(config.data_words) - queue.room)
         for total, amount in zip(totals, sums, strict=True):
             with m.If(control.begin | self.clear):
@@ -247,6 +258,7 @@ class TmuCore(Core):
 def _ranked(faults: Any) -> list[Rank]:
     return [
         (ErrorCause.INDEX, faults.index, faults.stream),
+        (ErrorCause.BOUNDS, faults.bounds, faults.fiber),
         (ErrorCause.ENCODING, faults.execute == Fault.ENCODING, faults.pc),
         (ErrorCause.CONTROL, faults.execute == Fault.CONTROL, faults.pc),
         (ErrorCause.ADDRESS, faults.execute == Fault.ADDRESS, faults.pc),

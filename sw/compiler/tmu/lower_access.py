@@ -10,7 +10,15 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, VectorType, 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import EVENT_STEPS, AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import (
+    EVENT_STEPS,
+    UNIT,
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    StreamKind,
+)
 from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
@@ -25,6 +33,8 @@ from sw.compiler.tmu.dialects.slc import (
 )
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
+
+_MOST_STRIDE = (1 << UNIT["stride"].width) - 1
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
@@ -101,13 +111,19 @@ class _Lowering:
         layer.numbers[loop.induction] = 0
         self._place[loop.induction] = depth
         lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+        step = loop.step.value.data
+        if step > _MOST_STRIDE:
+            raise CapacityError(
+                f"{place_of(loop)}: a step of {step}: must be at most {_MOST_STRIDE}"
+            )
         layer.unit = Unit(
             lower=Operand() if lower is not None else self._parent(loop.lower, depth),
             upper=Operand() if upper is not None else self._parent(loop.upper, depth),
             lower_immediate=lower or 0,
             upper_immediate=upper or 0,
-            stride=loop.step.value.data,
+            stride=step,
             accumulates=loop.accumulates is not None,
+            ordered=_is_element(loop.upper) and (lower == 0 or _is_element(loop.lower)),
         )
         operations = list(loop.body.block.ops)
         inner = next((each for each in operations if isinstance(each, ForOp)), None)
@@ -343,6 +359,11 @@ def _pop_arguments(callback: CallbackOp, block: Block, arrays: dict[SSAValue, SS
         block.add_op(made)
         for old, new in zip(operation.results, made.results, strict=True):
             values[old] = new
+
+
+def _is_element(bound: SSAValue) -> bool:
+    """Whether it is a word of memory, as offsets and lengths are."""
+    return isinstance(bound.owner, MemStrOp)
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:
