@@ -97,7 +97,8 @@ class TmuCore(Core):
             stages=FLOAT_STAGES,
         )
         queue = DataQueue(config.data_words, config.lanes)
-        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens)
+        # One more than there is room for, as in the data queue.
+        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens + 1)
         hierarchy = Hierarchy(config, self.memory_map.window("memory"))
         m.submodules.access = ResetInserter(reset)(access)
         m.submodules.execute = ResetInserter(reset)(execute)

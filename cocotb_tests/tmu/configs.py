@@ -1,0 +1,57 @@
+"""The configurations that are tested as a whole: the least there is, and one with room."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from hw.tmu.config import TmuConfig
+
+LEAST = TmuConfig(
+    layers=4,
+    lanes=2,
+    streams=6,
+    stream_words=16,
+    requests=1,
+    data_words=4,
+    control_tokens=2,
+    program_words=256,
+    loads=1,
+    l1_bytes=1 << 10,
+    l2_bytes=1 << 10,
+    memory_bytes=1 << 14,
+    latency=2,
+    bandwidth=4,
+)
+"""Queues, caches and requests as few as can be; layers and streams that all operations need."""
+
+ROOMY = TmuConfig(
+    layers=3,
+    lanes=4,
+    streams=6,
+    stream_words=128,
+    requests=8,
+    data_words=64,
+    control_tokens=16,
+    program_words=256,
+    loads=4,
+    l1_bytes=1 << 10,
+    l2_bytes=1 << 12,
+    memory_bytes=1 << 14,
+    latency=37,
+    bandwidth=64,
+)
+
+CONFIGS = {"least": LEAST, "roomy": ROOMY}
+
+_VARIABLE = "TMU_CONFIG"
+
+
+def environment(config: TmuConfig) -> dict[str, str]:
+    """Variables that tell the tests inside the simulator which configuration they test."""
+    return {_VARIABLE: json.dumps(config.to_dict())}
+
+
+def config_under_test() -> TmuConfig:
+    """The configuration under test, inside the simulator."""
+    return TmuConfig.from_dict(json.loads(os.environ[_VARIABLE]))

@@ -1,0 +1,89 @@
+"""Programs on the whole core, beside the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cocotb_tests.lib.host_port import CocotbPort, use_driver
+from cocotb_tests.tmu.programs import Ending, Image
+from hw.tmu.config import LINE_WORDS, TmuConfig
+from hw.tmu.memory_map import ErrorCause, memory_map
+from sw.runtime.host import HostDriver, Status
+
+Result = TypeVar("Result")
+
+IDLE = Status(busy=False, done=False, cause=0, detail=0)
+DONE = Status(busy=False, done=True, cause=0, detail=0)
+
+CYCLE_LIMIT = 200_000
+
+
+class Machine:
+    """A TMU core behind its driver.
+
+    What its windows hold is known, so that only rows that differ are written: all that a run writes
+    is read before the next one.
+    """
+
+    def __init__(self, config: TmuConfig, driver: HostDriver) -> None:
+        self.config = config
+        self.driver = driver
+        self._held: dict[str, np.ndarray] = {}
+
+    def load(self, image: Image) -> None:
+        memory = image.memory.reshape(-1, LINE_WORDS)
+        windows = {**image.rows, "instructions": image.instructions, "memory": memory}
+        for name, words in windows.items():
+            held = self._held.get(name)
+            differs = np.ones(len(words), bool) if held is None else (words != held).any(axis=1)
+            for row in np.flatnonzero(differs).tolist():
+                self.driver.write_window(name, words[row : row + 1], row)
+            self._held[name] = words.copy()
+
+    def forget(self) -> None:
+        """The next ``load`` writes all of memory."""
+        self._held.pop("memory", None)
+
+    def memory(self) -> np.ndarray:
+        """All of it: uint32 [words]."""
+        lines = self.driver.read_window("memory", 0, self.config.memory_lines)
+        self._held["memory"] = lines
+        return lines.reshape(-1)
+
+    def start_and_wait(self) -> Status:
+        self.driver.start()
+        return self.driver.wait(CYCLE_LIMIT)
+
+    def check(self, expected: Ending) -> None:
+        """The end of a run as the models have it."""
+        status = self.driver.status()
+        found = self.memory()
+        if expected.cause == 0:
+            assert status == DONE, f"{status}, must be done {self.driver.counters()} {self.driver.cycles()}"
+            if expected.is_clean:
+                wrong = np.flatnonzero(found != expected.memory)
+                assert not len(wrong), (
+                    f"memory differs in {len(wrong)} words, first in {wrong[0]}: "
+                    f"{found[wrong[0]]:#x}, must be {expected.memory[wrong[0]]:#x}"
+                )
+        elif expected.cause is not None and expected.is_clean:
+            cause = ErrorCause(expected.cause)
+            wanted = Status(False, False, expected.cause, expected.detail)
+            assert status == wanted, f"{status}, must be {cause.name}, {expected.detail}"
+
+    def run_and_check(self, image: Image, expected: Ending) -> int:
+        """Cycles of a run that ends as the models say."""
+        self.load(image)
+        self.start_and_wait()
+        self.check(expected)
+        return self.driver.cycles()
+
+
+async def use_machine(port: CocotbPort, config: TmuConfig, use: Callable[[Machine], Result]) -> Any:
+    """What ``use`` returns, a plain function that is given the machine."""
+    return await use_driver(
+        port, memory_map(config), config.digest, lambda driver: use(Machine(config, driver))
+    )
