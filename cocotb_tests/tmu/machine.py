@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
-from cocotb_tests.tmu.programs import Ending, Image
+from cocotb_tests.tmu.programs import USED, Ending, Image
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.memory_map import ErrorCause, memory_map
+from sw.program.rows import row_spans
 from sw.runtime.host import HostDriver, Status
 
 Result = TypeVar("Result")
@@ -34,22 +35,23 @@ class Machine:
         self._held: dict[str, np.ndarray] = {}
 
     def load(self, image: Image) -> None:
-        memory = image.memory.reshape(-1, LINE_WORDS)
+        memory = image.memory[:USED].reshape(-1, LINE_WORDS)
         windows = {**image.rows, "instructions": image.instructions, "memory": memory}
         for name, words in windows.items():
             held = self._held.get(name)
             differs = np.ones(len(words), bool) if held is None else (words != held).any(axis=1)
-            for row in np.flatnonzero(differs).tolist():
-                self.driver.write_window(name, words[row : row + 1], row)
+            rows = np.flatnonzero(differs)
+            for first, last in row_spans(rows):
+                self.driver.write_window(name, words[rows[first:last]], int(rows[first]))
             self._held[name] = words.copy()
 
     def forget(self) -> None:
-        """The next ``load`` writes all of memory."""
-        self._held.pop("memory", None)
+        """The next ``load`` writes everything but the instructions."""
+        self._held = {"instructions": self._held["instructions"]}
 
     def memory(self) -> np.ndarray:
-        """All of it: uint32 [words]."""
-        lines = self.driver.read_window("memory", 0, self.config.memory_lines)
+        """What programs use of it: uint32 [``USED``]."""
+        lines = self.driver.read_window("memory", 0, USED // LINE_WORDS)
         self._held["memory"] = lines
         return lines.reshape(-1)
 
@@ -62,9 +64,9 @@ class Machine:
         status = self.driver.status()
         found = self.memory()
         if expected.cause == 0:
-            assert status == DONE, f"{status}, must be done {self.driver.counters()} {self.driver.cycles()}"
+            assert status == DONE, f"{status}, must be done"
             if expected.is_clean:
-                wrong = np.flatnonzero(found != expected.memory)
+                wrong = np.flatnonzero(found != expected.memory[:USED])
                 assert not len(wrong), (
                     f"memory differs in {len(wrong)} words, first in {wrong[0]}: "
                     f"{found[wrong[0]]:#x}, must be {expected.memory[wrong[0]]:#x}"
@@ -73,6 +75,14 @@ class Machine:
             cause = ErrorCause(expected.cause)
             wanted = Status(False, False, expected.cause, expected.detail)
             assert status == wanted, f"{status}, must be {cause.name}, {expected.detail}"
+
+    def check_rest(self) -> None:
+        """Nobody has written where programs have nothing."""
+        first = USED // LINE_WORDS
+        lines = self.driver.read_window("memory", first, self.config.memory_lines - first)
+        assert not lines.any(), (
+            f"words are written, first in line {first + lines.any(axis=1).argmax()}"
+        )
 
     def run_and_check(self, image: Image, expected: Ending) -> int:
         """Cycles of a run that ends as the models say."""

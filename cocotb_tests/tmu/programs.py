@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
-from hw.tmu.config import TmuConfig
+from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
 from hw.tmu.memory_map import ErrorCause
 from sw.runtime.tmu.model import access, execute
@@ -30,8 +30,12 @@ from tests.support.execute_programs import (
 
 Words = npt.NDArray[np.uint32]
 
-UPPER_HALF = 2048
-"""The first word that random nests' arrays and random programs' data leave alone."""
+RESULTS = 512
+"""Before this word lie random nests' arrays and random programs' data, behind it what nests store
+and random programs are fed with."""
+
+USED = 1536
+"""Words that programs use."""
 
 _MOST_INSTRUCTIONS = 20_000
 
@@ -113,7 +117,7 @@ def fed_program(config: TmuConfig, rng: random.Random) -> Image:
     It may end in an error; it ends.
     """
     while True:
-        made = random_program(rng.getrandbits(32), lanes=config.lanes, memory_words=1024)
+        made = random_program(rng.getrandbits(32), lanes=config.lanes, memory_words=RESULTS)
         if len(made.program) > config.program_words:
             continue
         last = made.tokens[-1]
@@ -126,32 +130,34 @@ def fed_program(config: TmuConfig, rng: random.Random) -> Image:
             )
         except ExecuteError as error:
             done = error.run
-        if done.instructions < _MOST_INSTRUCTIONS:
+        written = done.lines[done.uses == execute.WRITE] * LINE_WORDS
+        is_inside = written.max(initial=0) < USED and done.words <= USED - RESULTS
+        if is_inside and done.instructions < _MOST_INSTRUCTIONS:
             break
     words = made.words[: done.words]
     program = _feed(rng, tokens[: done.tokens], len(words), config)
     memory = np.zeros(config.memory_words, np.uint32)
-    memory[:1024] = made.memory
-    memory[UPPER_HALF : UPPER_HALF + len(words)] = words
+    memory[:RESULTS] = made.memory
+    memory[RESULTS : RESULTS + len(words)] = words
     return image(config, program, made.program, memory)
 
 
 def _feed(rng: random.Random, tokens: list[int], count: int, config: TmuConfig) -> AccessProgram:
-    """Queues all tokens, and ``count`` words from ``UPPER_HALF`` on, by words or by vectors."""
+    """Queues all tokens, and ``count`` words from ``RESULTS`` on, by words or by vectors."""
     is_wide = count % config.lanes == 0 and rng.random() < 0.5
     kind = EventKind.VECTOR if is_wide else EventKind.WORD
     events = {
         Event.BEGIN: tuple(EventStep(EventKind.TOKEN, token=token) for token in tokens),
         Event.ITERATION: (EventStep(kind, stream=1),),
     }
-    unit = Unit(upper_immediate=count, streams=(INDUCTION, load(UPPER_HALF, count)))
+    unit = Unit(upper_immediate=count, streams=(INDUCTION, load(RESULTS, count)))
     mode = Mode.LOCKSTEP if is_wide else Mode.SINGLE
     return AccessProgram((Layer(mode, (unit,), rng.randint(1, 16), events=events),))
 
 
 def drained_nest(config: TmuConfig, rng: random.Random) -> Image:
     """A random access program, with a case for each of its events, which stores the words of the
-    event behind those before, from ``UPPER_HALF`` on. It ends without an error."""
+    event behind those before, from ``RESULTS`` on. It ends without an error."""
     while True:
         nest, memory = random_nest(rng, config)
         layers, instructions = _cases(nest, config, rng)
@@ -162,8 +168,17 @@ def drained_nest(config: TmuConfig, rng: random.Random) -> Image:
         given = image(config, program, instructions, memory)
         given.memory[given.memory == 0xDEAD_BEEF] = 0
         queued = access.run(program, given.memory.copy(), config.lanes)
-        if len(queued.words) <= config.memory_words - UPPER_HALF:
+        if len(queued.words) <= USED - RESULTS:
             return given
+
+
+def copy_of(config: TmuConfig, words: list[int]) -> Image:
+    """Reads ``words`` and stores them, one after the other."""
+    step = (EventStep(EventKind.WORD, stream=1),)
+    unit = Unit(upper_immediate=len(words), streams=(INDUCTION, load(0, len(words))))
+    nest = AccessProgram((Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: step}),))
+    layers, instructions = _cases(nest, config, random.Random(0))
+    return image(config, AccessProgram(layers), instructions, np.array(words, np.uint32))
 
 
 def _cases(
@@ -171,7 +186,7 @@ def _cases(
 ) -> tuple[tuple[Layer, ...], list[Raw]]:
     """The layers with a token for each event, before its words or, if the queue has room for them,
     behind; and the program."""
-    begin = Instruction(Opcode.ADD, dst=1, a=IMMEDIATE, immediate=UPPER_HALF)
+    begin = Instruction(Opcode.ADD, dst=1, a=IMMEDIATE, immediate=RESULTS)
     instructions: list[Raw] = [begin, Instruction(Opcode.JUMP_TOKEN)]
     layers = []
     for layer in nest.layers:
