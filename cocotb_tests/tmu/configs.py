@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 
 from hw.tmu.config import TmuConfig
 
@@ -26,7 +27,7 @@ LEAST = TmuConfig(
 """Queues, caches and requests as few as can be; layers and streams that all operations need."""
 
 ROOMY = TmuConfig(
-    layers=3,
+    layers=4,
     lanes=4,
     streams=6,
     stream_words=128,
@@ -45,11 +46,23 @@ ROOMY = TmuConfig(
 CONFIGS = {"least": LEAST, "roomy": ROOMY}
 
 _VARIABLE = "TMU_CONFIG"
+_DIMENSIONS = "TMU_DIMENSIONS"
+
+DIMENSIONS = (1, 7, 8, 9, 63, 64, 65)
 
 
-def environment(config: TmuConfig) -> dict[str, str]:
-    """Variables that tell the tests inside the simulator which configuration they test."""
-    return {_VARIABLE: json.dumps(config.to_dict())}
+def environment(config: TmuConfig, dimensions: Sequence[int] = DIMENSIONS) -> dict[str, str]:
+    """Variables that tell the tests inside the simulator what they test."""
+    return {
+        _VARIABLE: json.dumps(config.to_dict()),
+        _DIMENSIONS: json.dumps(list(dimensions)),
+    }
+
+
+def dimensions() -> list[int]:
+    """Of rows of operations, inside the simulator."""
+    found: list[int] = json.loads(os.environ[_DIMENSIONS])
+    return found
 
 
 def config_under_test() -> TmuConfig:

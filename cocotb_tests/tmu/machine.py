@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
-from cocotb_tests.tmu.programs import USED, Ending, Image
+from cocotb_tests.tmu.programs import Ending, Image
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.memory_map import ErrorCause, memory_map
 from sw.program.rows import row_spans
@@ -35,11 +35,13 @@ class Machine:
         self._held: dict[str, np.ndarray] = {}
 
     def load(self, image: Image) -> None:
-        memory = image.memory[:USED].reshape(-1, LINE_WORDS)
+        memory = image.memory.reshape(-1, LINE_WORDS)
         windows = {**image.rows, "instructions": image.instructions, "memory": memory}
         for name, words in windows.items():
             held = self._held.get(name)
-            differs = np.ones(len(words), bool) if held is None else (words != held).any(axis=1)
+            if held is None or len(held) != len(words):
+                held = ~words
+            differs = (words != held).any(axis=1)
             rows = np.flatnonzero(differs)
             for first, last in row_spans(rows):
                 self.driver.write_window(name, words[rows[first:last]], int(rows[first]))
@@ -50,8 +52,8 @@ class Machine:
         self._held = {"instructions": self._held["instructions"]}
 
     def memory(self) -> np.ndarray:
-        """What programs use of it: uint32 [``USED``]."""
-        lines = self.driver.read_window("memory", 0, USED // LINE_WORDS)
+        """As much of it as was loaded: uint32 [words]."""
+        lines = self.driver.read_window("memory", 0, len(self._held["memory"]))
         self._held["memory"] = lines
         return lines.reshape(-1)
 
@@ -66,7 +68,7 @@ class Machine:
         if expected.cause == 0:
             assert status == DONE, f"{status}, must be done"
             if expected.is_clean:
-                wrong = np.flatnonzero(found != expected.memory[:USED])
+                wrong = np.flatnonzero(found != expected.memory[: len(found)])
                 assert not len(wrong), (
                     f"memory differs in {len(wrong)} words, first in {wrong[0]}: "
                     f"{found[wrong[0]]:#x}, must be {expected.memory[wrong[0]]:#x}"
@@ -78,7 +80,7 @@ class Machine:
 
     def check_rest(self) -> None:
         """Nobody has written where programs have nothing."""
-        first = USED // LINE_WORDS
+        first = len(self._held["memory"])
         lines = self.driver.read_window("memory", first, self.config.memory_lines - first)
         assert not lines.any(), (
             f"words are written, first in line {first + lines.any(axis=1).argmax()}"

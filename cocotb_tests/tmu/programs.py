@@ -49,7 +49,7 @@ class Image:
     instructions
         uint32 [instructions, 3].
     memory
-        uint32 [words].
+        uint32 [words], whole lines; it is 0 behind.
     """
 
     rows: dict[str, Words]
@@ -80,14 +80,19 @@ def image(
     words = np.zeros((config.program_words, INSTRUCTION_WORDS), np.uint32)
     for row, one in enumerate(instructions):
         words[row] = one.words() if isinstance(one, Instruction) else one
-    full = np.zeros(config.memory_words, np.uint32)
-    full[: len(memory)] = memory
-    return Image({**rows, "events": events}, words, full)
+    return Image({**rows, "events": events}, words, memory)
+
+
+def memory_of(config: TmuConfig, given: Image) -> Words:
+    """All of it: uint32 [words]."""
+    memory = np.zeros(config.memory_words, np.uint32)
+    memory[: len(given.memory)] = given.memory
+    return memory
 
 
 def ending(config: TmuConfig, given: Image) -> Ending:
     """By the models. Raises ``ValueError`` for rows that are none."""
-    memory = given.memory.copy()
+    memory = memory_of(config, given)
     program = AccessProgram.decoded(given.rows, config)
     try:
         queued = access.run(program, memory, config.lanes) if program.layers else Output()
@@ -126,7 +131,11 @@ def fed_program(config: TmuConfig, rng: random.Random) -> Image:
         offered = Output(tokens, made.words)
         try:
             done = execute.run(
-                given.instructions, given.memory.copy(), config.lanes, offered, _MOST_INSTRUCTIONS
+                given.instructions,
+                memory_of(config, given),
+                config.lanes,
+                offered,
+                _MOST_INSTRUCTIONS,
             )
         except ExecuteError as error:
             done = error.run
@@ -136,7 +145,7 @@ def fed_program(config: TmuConfig, rng: random.Random) -> Image:
             break
     words = made.words[: done.words]
     program = _feed(rng, tokens[: done.tokens], len(words), config)
-    memory = np.zeros(config.memory_words, np.uint32)
+    memory = np.zeros(USED, np.uint32)
     memory[:RESULTS] = made.memory
     memory[RESULTS : RESULTS + len(words)] = words
     return image(config, program, made.program, memory)
@@ -165,7 +174,7 @@ def drained_nest(config: TmuConfig, rng: random.Random) -> Image:
         steps = sum(len(each) for layer in layers for each in layer.events.values())
         if steps > EVENT_STEPS or len(instructions) > config.program_words:
             continue
-        given = image(config, program, instructions, memory)
+        given = image(config, program, instructions, memory[:USED])
         given.memory[given.memory == 0xDEAD_BEEF] = 0
         queued = access.run(program, given.memory.copy(), config.lanes)
         if len(queued.words) <= USED - RESULTS:
@@ -178,7 +187,9 @@ def copy_of(config: TmuConfig, words: list[int]) -> Image:
     unit = Unit(upper_immediate=len(words), streams=(INDUCTION, load(0, len(words))))
     nest = AccessProgram((Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: step}),))
     layers, instructions = _cases(nest, config, random.Random(0))
-    return image(config, AccessProgram(layers), instructions, np.array(words, np.uint32))
+    memory = np.zeros(USED, np.uint32)
+    memory[: len(words)] = words
+    return image(config, AccessProgram(layers), instructions, memory)
 
 
 def _cases(

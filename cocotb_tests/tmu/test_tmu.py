@@ -13,7 +13,7 @@ from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.tmu.configs import CONFIGS, config_under_test, environment
 from cocotb_tests.tmu.damage import damaged_memory, damaged_program, damaged_rows
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
-from cocotb_tests.tmu.programs import USED, Image, copy_of, drained_nest, ending, fed_program
+from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
 from hw.lib.memory_map import Register
 from hw.tmu.memory_map import ErrorCause, memory_map
 from hw.tmu.top import build
@@ -83,7 +83,7 @@ async def damaged_programs_end_as_in_the_models(dut):
                 machine.run_and_check(whole, ending(config, whole))
         return causes
 
-    assert len(await use_machine(port, config, use)) >= 3
+    assert len(await use_machine(port, config, use)) >= 2
 
 
 @cocotb.test()
@@ -124,7 +124,7 @@ async def interrupted(dut, interrupt) -> None:
         machine.forget()
         assert machine.run_and_check(whole, expected) == cycles
 
-    for until in [0, 1, 2, *(random.randrange(cycles) for _ in range(4)), cycles - 1]:
+    for until in [0, 1, *(random.randrange(cycles) for _ in range(3)), cycles - 1]:
         await port.exchange(START)
         await port.step(until)
         await interrupt(port)
@@ -205,7 +205,7 @@ async def a_stopped_run_writes_no_more(dut):
         assert machine.driver.status() == IDLE
         cycles = machine.driver.cycles()
         found = machine.memory()
-        assert np.count_nonzero(found != given.memory[:USED]) < 300
+        assert np.count_nonzero(found != given.memory) < 300
         assert (machine.memory() == found).all()
         assert machine.driver.cycles() == cycles
 
@@ -250,4 +250,5 @@ async def a_host_that_stalls_sees_the_same(dut):
 @pytest.mark.parametrize("name", ["least", pytest.param("roomy", marks=pytest.mark.slow)])
 def test_tmu(name):
     config = CONFIGS[name]
-    run_cocotb(build(config), __name__, name="tmu", environment=environment(config))
+    modules = f"{__name__},cocotb_tests.tmu.test_dimensions"
+    run_cocotb(build(config), modules, name="tmu", environment=environment(config))
