@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from hw.tmu.config import TmuConfig
 
 LEAST = TmuConfig(
-    layers=4,
+    layers=5,
     lanes=2,
     streams=6,
     stream_words=16,
     requests=1,
     data_words=4,
     control_tokens=2,
-    program_words=256,
+    program_words=512,
     loads=1,
     l1_bytes=1 << 10,
     l2_bytes=1 << 10,
@@ -27,14 +27,14 @@ LEAST = TmuConfig(
 """Queues, caches and requests as few as can be; layers and streams that all operations need."""
 
 ROOMY = TmuConfig(
-    layers=4,
+    layers=5,
     lanes=4,
     streams=6,
     stream_words=128,
     requests=8,
     data_words=64,
     control_tokens=16,
-    program_words=256,
+    program_words=512,
     loads=4,
     l1_bytes=1 << 10,
     l2_bytes=1 << 12,

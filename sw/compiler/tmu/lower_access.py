@@ -31,6 +31,7 @@ from sw.compiler.tmu.dialects.slc import (
     PushOp,
     StreamType,
 )
+from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
 
@@ -93,6 +94,7 @@ class _Lowering:
         self._traverse(outermost)
         end = EventStep(EventKind.TOKEN, token=self._token(END))
         self._layers[0].step(Event.END, end)
+        self._order_tokens()
         self._divide_queues()
         self._check()
         self.module = self._module()
@@ -281,6 +283,22 @@ class _Lowering:
         return number
 
     # The whole.
+
+    def _order_tokens(self) -> None:
+        innermost = self._layers[-1].loop
+        lower, upper = constant_of(innermost.lower), constant_of(innermost.upper)
+        iterations = None
+        if lower is not None and upper is not None:
+            lanes = self._config.lanes if innermost.vector is not None else 1
+            iterations = max(0, -(-(upper - lower) // (innermost.step.value.data * lanes)))
+        ordered = early_tokens(
+            [layer.events for layer in self._layers],
+            iterations,
+            self._config.lanes,
+            self._config.data_words,
+        )
+        for layer, events in zip(self._layers, ordered, strict=True):
+            layer.events = events
 
     def _divide_queues(self) -> None:
         words = self._config.stream_words
