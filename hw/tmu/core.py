@@ -6,7 +6,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
@@ -32,6 +31,7 @@ from hw.tmu.memory_map import (
 )
 from hw.tmu.program_rows import ProgramRows
 from hw.tmu.queues.data_queue import DataQueue
+from hw.tmu.queues.token_queue import TokenQueue
 
 FLOAT_STAGES = 4
 """Pipeline registers of float units."""
@@ -97,8 +97,7 @@ class TmuCore(Core):
             stages=FLOAT_STAGES,
         )
         queue = DataQueue(config.data_words, config.lanes)
-        # One more than there is room for, as in the data queue.
-        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens + 1)
+        tokens = TokenQueue(config.control_tokens, config.pc_bits)
         hierarchy = Hierarchy(config, self.memory_map.window("memory"))
         m.submodules.access = ResetInserter(reset)(access)
         m.submodules.execute = ResetInserter(reset)(execute)
@@ -204,7 +203,7 @@ class TmuCore(Core):
         access: AccessUnit,
         execute: ExecuteUnit,
         queue: DataQueue,
-        tokens: SyncFIFOBuffered,
+        tokens: TokenQueue,
     ) -> None:
         m.d.comb += [
             queue.put.eq(access.put),
@@ -215,14 +214,10 @@ class TmuCore(Core):
             queue.take_vector.eq(execute.take_vector),
             execute.valid.eq(queue.valid),
             execute.words.eq(queue.words),
-            tokens.w_en.eq(access.token.valid),
-            tokens.w_data.eq(access.token.payload),
-            access.token.ready.eq(tokens.w_rdy),
-            access.token_room.eq(self._config.control_tokens - tokens.level),
-            execute.token.valid.eq(tokens.r_rdy),
-            execute.token.payload.eq(tokens.r_data),
-            tokens.r_en.eq(execute.token.ready),
+            access.token_room.eq(tokens.room),
         ]
+        wiring.connect(m, access.token, tokens.i)
+        wiring.connect(m, tokens.o, execute.token)
 
     def _connect_memory(
         self,
