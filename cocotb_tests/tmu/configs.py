@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hw.tmu.config import TmuConfig
 
@@ -42,6 +43,9 @@ ROOMY = TmuConfig(
     latency=37,
     bandwidth=64,
 )
+
+LONG = replace(LEAST, memory_bytes=1 << 20, program_words=1 << 15)
+"""With memory for long rows, and for programs that have them unrolled."""
 
 CONFIGS = {"least": LEAST, "roomy": ROOMY}
 

@@ -43,12 +43,12 @@ def compiled(config: TmuConfig, name: str, dim: int, opt: int) -> Image:
 
 
 def runs(name: str) -> list[tuple[int, int]]:
-    """Some dimensions and levels of an operation: two of a few dimensions, so that all operations
-    together have each of them at several levels."""
+    """Dimensions and levels of an operation: two of a few dimensions, so that all operations
+    together have each of them at several levels; or all levels of the only one."""
     place, known = 2 * list(_ALL).index(name), dimensions()
     return [
         (known[at % len(known)], LEVELS[at % len(LEVELS)])
-        for at in range(place, place + min(2, len(known)))
+        for at in range(place, place + (2 if len(known) > 1 else len(LEVELS)))
     ]
 
 

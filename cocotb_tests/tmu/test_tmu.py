@@ -10,7 +10,7 @@ import pytest
 
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.run import run_cocotb
-from cocotb_tests.tmu.configs import CONFIGS, config_under_test, environment
+from cocotb_tests.tmu.configs import CONFIGS, LONG, config_under_test, environment
 from cocotb_tests.tmu.damage import damaged_memory, damaged_program, damaged_rows
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
@@ -252,3 +252,9 @@ def test_tmu(name):
     config = CONFIGS[name]
     modules = f"{__name__},cocotb_tests.tmu.test_dimensions"
     run_cocotb(build(config), modules, name="tmu", environment=environment(config))
+
+
+@pytest.mark.slow
+def test_the_longest_dimension():
+    variables = environment(LONG, [4096])
+    run_cocotb(build(LONG), "cocotb_tests.tmu.test_dimensions", name="tmu", environment=variables)

@@ -65,6 +65,7 @@ def test_every_broken_rule_is_noticed(tmp_path):
     assert reach(SideBySide(parts, shows), _CYCLES, tmp_path) == shows
 
 
+@pytest.mark.slow
 def test_a_lost_word_refutes_the_proof(tmp_path):
     make, _ = MUTANTS["loses"]
     verdict, broken = prove(make(), _CYCLES, tmp_path)
