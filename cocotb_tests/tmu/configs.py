@@ -22,7 +22,7 @@ LEAST = TmuConfig(
     l1_bytes=1 << 10,
     l2_bytes=1 << 10,
     memory_bytes=1 << 14,
-    latency=2,
+    latency=11,
     bandwidth=4,
 )
 """Queues, caches and requests as few as can be; layers and streams that all operations need."""

@@ -15,6 +15,7 @@ from cocotb_tests.tmu.damage import damaged_memory, damaged_program, damaged_row
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
 from hw.lib.memory_map import Register
+from hw.tmu.config import LINE_WORDS
 from hw.tmu.memory_map import ErrorCause, memory_map
 from hw.tmu.top import build
 from sw.runtime.host import HostTimeoutError
@@ -149,6 +150,21 @@ async def clear_in_the_middle_of_a_run(dut):
 def long_copy() -> Image:
     """A program of more than a thousand cycles."""
     return copy_of(config_under_test(), [random.getrandbits(32) for _ in range(300)])
+
+
+@cocotb.test()
+async def lines_wait_for_each_other_where_requests_are_few(dut):
+    port = await open_port(dut)
+    config = config_under_test()
+    given = long_copy()
+    lines = 300 // LINE_WORDS + 1
+
+    def use(machine: Machine) -> None:
+        cycles = machine.run_and_check(given, ending(config, given))
+        assert cycles * config.requests >= lines * config.latency
+        assert machine.driver.counters()["requests_in_flight"] >= lines * config.latency
+
+    await use_machine(port, config, use)
 
 
 @cocotb.test()
