@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)
 
-CYCLE_LIMIT = 200_000
+CYCLE_LIMIT = 5_000_000
 
 
 class Machine:

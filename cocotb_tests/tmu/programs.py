@@ -90,8 +90,11 @@ def memory_of(config: TmuConfig, given: Image) -> Words:
     return memory
 
 
-def ending(config: TmuConfig, given: Image) -> Ending:
-    """By the models. Raises ``ValueError`` for rows that are none."""
+def ending(config: TmuConfig, given: Image, limit: int = _MOST_INSTRUCTIONS) -> Ending:
+    """By the models, which do not say how a run of more than ``limit`` instructions ends.
+
+    Raises ``ValueError`` for rows that are none.
+    """
     memory = memory_of(config, given)
     program = AccessProgram.decoded(given.rows, config)
     try:
@@ -103,7 +106,7 @@ def ending(config: TmuConfig, given: Image) -> Ending:
         return Ending(cause.value, layer * config.streams + stream, memory, True)
     read = {line for _, _, line in queued.requests}
     try:
-        done = execute.run(given.instructions, memory, config.lanes, queued, _MOST_INSTRUCTIONS)
+        done = execute.run(given.instructions, memory, config.lanes, queued, limit)
         cause_of, detail = 0, 0
     except FaultError as error:
         done, cause_of, detail = error.run, ErrorCause[error.fault.name].value, error.pc
