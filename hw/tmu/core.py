@@ -6,7 +6,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
@@ -32,6 +31,7 @@ from hw.tmu.memory_map import (
 )
 from hw.tmu.program_rows import ProgramRows
 from hw.tmu.queues.data_queue import DataQueue
+from hw.tmu.queues.token_queue import TokenQueue
 
 FLOAT_STAGES = 4
 """Pipeline registers of float units."""
@@ -40,7 +40,15 @@ COUNTER_BITS = 40
 TOTAL_BITS = 48
 
 _FAULTS = data.StructLayout(
-    {"index": 1, "stream": 16, "execute": Fault.as_shape(), "pc": 17, "stuck": 1}
+    {
+        "index": 1,
+        "stream": 16,
+        "bounds": 1,
+        "fiber": 16,
+        "execute": Fault.as_shape(),
+        "pc": 17,
+        "stuck": 1,
+    }
 )
 
 
@@ -89,7 +97,7 @@ class TmuCore(Core):
             stages=FLOAT_STAGES,
         )
         queue = DataQueue(config.data_words, config.lanes)
-        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens)
+        tokens = TokenQueue(config.control_tokens, config.pc_bits)
         hierarchy = Hierarchy(config, self.memory_map.window("memory"))
         m.submodules.access = ResetInserter(reset)(access)
         m.submodules.execute = ResetInserter(reset)(execute)
@@ -125,6 +133,7 @@ class TmuCore(Core):
                 | hierarchy.happens.any()
             ),
             faults.faults.index.eq(access.faults.any()),
+            faults.faults.bounds.eq(access.disorders.any()),
             faults.faults.execute.eq(execute.fault),
             faults.faults.pc.eq(execute.fault_pc),
             faults.faults.stuck.eq(watchdog.stuck),
@@ -133,6 +142,8 @@ class TmuCore(Core):
             with m.If(access.faults[layer]):
                 stream = layer * config.streams + access.faulty[layer]
                 m.d.comb += faults.faults.stream.eq(stream)
+            with m.If(access.disorders[layer]):
+                m.d.comb += faults.faults.fiber.eq(layer * config.streams)
         sums = (access.under_way, Const(config.data_words) - queue.room)
         for total, amount in zip(totals, sums, strict=True):
             with m.If(control.begin | self.clear):
@@ -192,7 +203,7 @@ class TmuCore(Core):
         access: AccessUnit,
         execute: ExecuteUnit,
         queue: DataQueue,
-        tokens: SyncFIFOBuffered,
+        tokens: TokenQueue,
     ) -> None:
         m.d.comb += [
             queue.put.eq(access.put),
@@ -203,14 +214,10 @@ class TmuCore(Core):
             queue.take_vector.eq(execute.take_vector),
             execute.valid.eq(queue.valid),
             execute.words.eq(queue.words),
-            tokens.w_en.eq(access.token.valid),
-            tokens.w_data.eq(access.token.payload),
-            access.token.ready.eq(tokens.w_rdy),
-            access.token_room.eq(self._config.control_tokens - tokens.level),
-            execute.token.valid.eq(tokens.r_rdy),
-            execute.token.payload.eq(tokens.r_data),
-            tokens.r_en.eq(execute.token.ready),
+            access.token_room.eq(tokens.room),
         ]
+        wiring.connect(m, access.token, tokens.i)
+        wiring.connect(m, tokens.o, execute.token)
 
     def _connect_memory(
         self,
@@ -247,6 +254,7 @@ class TmuCore(Core):
 def _ranked(faults: Any) -> list[Rank]:
     return [
         (ErrorCause.INDEX, faults.index, faults.stream),
+        (ErrorCause.BOUNDS, faults.bounds, faults.fiber),
         (ErrorCause.ENCODING, faults.execute == Fault.ENCODING, faults.pc),
         (ErrorCause.CONTROL, faults.execute == Fault.CONTROL, faults.pc),
         (ErrorCause.ADDRESS, faults.execute == Fault.ADDRESS, faults.pc),

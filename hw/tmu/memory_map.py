@@ -14,7 +14,9 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
 
     ``INDEX``: a stream's index is beyond its array; the detail is the layer x ``streams`` + the
     stream. ``ENCODING``, ``CONTROL``, ``ADDRESS``: as ``execute_isa.Fault``; the detail is the
-    address of the instruction. ``DEADLOCK``: nothing has moved for a while.
+    address of the instruction. ``DEADLOCK``: nothing has moved for a while. ``BOUNDS``: an upper
+    bound of an ``ordered`` unit is below the lower one; the detail is the layer x ``streams``, of
+    the unit's induction variable.
     """
 
     NONE = 0
@@ -23,6 +25,7 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     CONTROL = 3
     ADDRESS = 4
     DEADLOCK = 5
+    BOUNDS = 6
 
 
 WATCHDOG_CYCLES = 4096

@@ -46,11 +46,13 @@ class Memory:
 
 @dataclass
 class Result:
-    """What came out, in how many cycles; or the layer and stream of a fault."""
+    """What came out, in how many cycles; or the layer and stream of a fault, or the layer of bounds
+    that decrease."""
 
     output: Output
     cycles: int
     fault: tuple[int, int] | None = None
+    disorder: int | None = None
 
 
 def run(
@@ -89,6 +91,9 @@ def run(
             if faults := ctx.get(unit.faults):
                 layer = faults.bit_length() - 1
                 result.fault = layer, ctx.get(unit.faulty[layer])
+                return
+            if disorders := ctx.get(unit.disorders):
+                result.disorder = disorders.bit_length() - 1
                 return
             if ctx.get(unit.done):
                 return

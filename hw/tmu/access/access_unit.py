@@ -45,6 +45,8 @@ class AccessUnit(wiring.Component):
         out: a stream of ``store_layout``.
     faults
         out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
+    disorders
+        out: for each layer, that an upper bound is below the lower one, of an ``ordered`` unit.
     under_way
         out: lines that are asked for and not handed out.
     done
@@ -90,6 +92,7 @@ class AccessUnit(wiring.Component):
                 "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "faults": Out(layers),
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
+                "disorders": Out(layers),
                 "under_way": Out(range(requests + 1)),
                 "done": Out(1),
             }
@@ -145,6 +148,7 @@ class AccessUnit(wiring.Component):
             m.d.comb += [
                 self.faults[place].eq(generator.fault | merge.fault),
                 self.faulty[place].eq(Mux(merge.fault, 1, generator.faulty)),
+                self.disorders[place].eq(generator.disorder | merge.disorder),
             ]
         wiring.connect(m, marshaller.token, wiring.flipped(self.token))
         wiring.connect(m, marshaller.store, wiring.flipped(self.store))

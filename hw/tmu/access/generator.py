@@ -37,7 +37,8 @@ class Generator(wiring.Component):
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
     ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
     iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
-    ``fault`` out: an index beyond its array, of stream ``faulty``.
+    ``fault`` out: an index beyond its array, of stream ``faulty``; ``disorder`` out: an upper bound
+    below the lower one, of a unit that is ``ordered``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -63,6 +64,7 @@ class Generator(wiring.Component):
                 "queued": In(streams),
                 "fault": Out(1),
                 "faulty": Out(range(streams)),
+                "disorder": Out(1),
             }
         )
 
@@ -245,6 +247,10 @@ class Generator(wiring.Component):
         end = Signal(32)
         offset = Mux(self.unit.accumulates, end, 0)
         with m.If(context.valid & context.ready):
+            m.d.comb += self.disorder.eq(
+                self.unit.ordered
+                & (context.payload.upper.as_signed() < context.payload.lower.as_signed())
+            )
             m.d.sync += [
                 is_busy.eq(1),
                 fiber.eq(context.payload),

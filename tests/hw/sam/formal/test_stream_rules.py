@@ -17,10 +17,10 @@ from hw.sam.blocks.intersect import Intersect
 from hw.sam.blocks.reduce import Reduce
 from hw.sam.blocks.repeat import Repeat
 from hw.sam.blocks.union import Union
-from tests.hw.sam.formal.harness import Harness, Harnesses
+from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
-from tests.hw.sam.formal.sby import has_solver, prepare, prove, reach
 from tests.hw.sam.formal.walks import WIDTH, CrdDropWalk, JoinWalk, ReduceWalk, RepeatWalk
+from tests.support.proofs import SideBySide, has_solver, prepare, prove, reach
 
 pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this computer")
 
@@ -88,7 +88,7 @@ def test_every_broken_rule_is_noticed(hang, tmp_path):
     mutations = [mutation for mutation in MUTATIONS if (mutation == "hangs") == hang]
     mutants = {mutation: broken("repeat", "out_ref", mutation) for mutation in mutations}
     shows = {f"{mutation}_{shown_by(mutation)}" for mutation in mutations}
-    assert reach(Harnesses(mutants, shows), 14 if hang else 7, tmp_path) == shows
+    assert reach(SideBySide(mutants, shows), 14 if hang else 7, tmp_path) == shows
 
 
 def shown_by(mutation):
@@ -105,7 +105,7 @@ def test_a_lost_stop_is_noticed_on_every_output(tmp_path):
         for output in outputs
     }
     shows = {f"{name}_{output}_is_wrong_{output}" for name in OUTPUTS for output in OUTPUTS[name]}
-    assert reach(Harnesses(mutants, shows), 7, tmp_path) == shows
+    assert reach(SideBySide(mutants, shows), 7, tmp_path) == shows
 
 
 def test_a_lost_stop_refutes_a_proof(tmp_path):

@@ -146,6 +146,29 @@ def test_indices_outside_the_table_are_trapped(device: Device):
     assert f"{2 * config.streams + 1}" in str(caught.value)
 
 
+def test_offsets_that_decrease(device: Device):
+    """Refused by the host; for drivers that do not look, an error names the layer."""
+    workload = named_workload("embedding_bag:tiny")
+    program = device.compile(workload)
+    (launch,) = program.launches
+    offsets = workload.inputs["offsets"].copy()
+    offsets[3] = offsets[2] - 1
+    with pytest.raises(WorkloadError) as caught:
+        device.run(program, {**workload.inputs, "offsets": offsets})
+    assert str(caught.value).endswith(
+        f": offsets[3] = {offsets[3]}: must be at least {offsets[2]}, where the loop begins"
+    )
+    job = device.target.job(program, launch, workload.inputs)
+    job.operands.memory.reshape(-1)[launch.sections["bases"][2] + 3] = offsets[3]
+    machine = device._machine(program, launch)
+    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.start()
+    with pytest.raises(ProgramError, match="BOUNDS") as trapped:
+        machine.wait()
+    assert f"detail {device.configuration.config.streams}" in str(trapped.value)
+    assert device.verify(device.run(program, workload.inputs)).bit_exact
+
+
 @pytest.mark.parametrize(
     "instruction, cause",
     [
