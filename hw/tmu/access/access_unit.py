@@ -13,10 +13,11 @@ from hw.lib.arbiter import RoundRobin
 from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
-from hw.tmu.access.marshaller import Marshaller, store_layout
+from hw.tmu.access.marshaller import Marshaller
 from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
 from hw.tmu.access.merge.merged_fibers import MergedFibers
 from hw.tmu.access.requester import Requester, line_answer, line_request
+from hw.tmu.access.step_unit import store_layout
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode
@@ -214,6 +215,7 @@ class AccessUnit(wiring.Component):
             for place, (context, merge) in enumerate(zip(contexts, merges, strict=True))
         ]
         first = around[0]
+        m.d.comb += first.payload.lanes.eq(1)
         m.d.comb += first.valid.eq(~has_begun & (self.layers[0].mode != Mode.OFF))
         with m.If(first.valid & first.ready):
             m.d.sync += has_begun.eq(1)

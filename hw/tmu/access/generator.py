@@ -24,13 +24,14 @@ from hw.tmu.config import LINE_WORDS
 
 class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
-    and one for the end of the fiber.
+    at least one an iteration, and one for a fiber of none.
 
     Induction variables without a queue have none. A division takes 34 cycles a lane.
 
     A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
     cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
-    are any. Streams 0 and 1 are written meanwhile, where the store is free.
+    are any, and one for the end of the fiber. Streams 0 and 1 are written meanwhile, where the
+    store is free.
 
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
@@ -216,31 +217,33 @@ class Generator(wiring.Component):
             (todo == lowest_one(todo)) & (did | ~todo.any()),
         )
         ends_iteration = iterates & has_slot & is_last & is_filled
+        step = Mux(is_wide, unit.stride * self._lanes, unit.stride)
+        following = Signal.like(index)
+        is_end = Signal()
         m.d.comb += [
+            following.eq(index + step),
+            is_end.eq(ends_fiber | (~merges & (following >= upper))),
             self.steps.valid.eq(ends_iteration | ends_fiber),
-            self.steps.payload.is_end.eq(ends_fiber),
+            self.steps.payload.is_end.eq(is_end),
             self.steps.payload.lanes.eq(Mux(ends_fiber, 0, in_use)),
-            self.context.ready.eq(~is_busy),
+            self.context.ready.eq(~is_busy | (self.steps.valid & self.steps.ready & is_end)),
             self.merged.ready.eq(self.steps.valid & self.steps.ready & merges),
         ]
         m.d.comb += goes_on.eq(ends_iteration & self.steps.ready)
-        self._begin(m, is_busy, index, upper, fiber)
-        with m.If(ends_fiber & self.steps.ready):
-            m.d.sync += is_busy.eq(0)
         with m.If(goes_on):
-            step = Mux(is_wide, unit.stride * self._lanes, unit.stride)
-            m.d.sync += [index.eq(index + step), done.eq(0)]
+            m.d.sync += [index.eq(following), done.eq(0)]
             slot.advance()
         with m.Elif(did):
             m.d.sync += done.eq(done | lowest_one(todo))
         m.d.sync += used.eq(used + goes_on - self.release)
+        self._begin(m, is_busy, index, upper, fiber)
         return m
 
     def _rows(self) -> list[Any]:
         return [self.descriptors[number] for number in range(self._streams)]
 
     def _begin(self, m: Module, is_busy: Signal, index: Signal, upper: Signal, fiber: Any) -> None:
-        """Takes the next fiber's context."""
+        """Takes the next fiber's context, which is ready where the one before ends."""
         context = self.context
         end = Signal(32)
         offset = Mux(self.unit.accumulates, end, 0)
@@ -250,10 +253,13 @@ class Generator(wiring.Component):
                 fiber.eq(context.payload),
                 index.eq(context.payload.lower + offset),
                 upper.eq(context.payload.upper + offset),
-                end.eq(context.payload.upper + offset),
+                end.eq(Mux(context.payload.is_last, 0, context.payload.upper + offset)),
             ]
-        with m.Elif(self.ends_around):
-            m.d.sync += end.eq(0)
+        with m.Else():
+            with m.If(context.ready):
+                m.d.sync += is_busy.eq(0)
+            with m.If(self.ends_around):
+                m.d.sync += end.eq(0)
 
     def _fill(
         self, m: Module, merges: Signal, in_use: Signal, goes_on: Signal
