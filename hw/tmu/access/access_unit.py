@@ -271,7 +271,6 @@ class AccessUnit(wiring.Component):
     ) -> None:
         """Lines that come in are written first; then, and for all else, outer layers go first."""
         wiring.connect(m, marshaller.back, store.back)
-        taken: Value = requester.write.lanes.any() & ~requester.is_coordinates
         for place, merge in enumerate(merges):
             is_its = requester.is_coordinates & (requester.layer == place)
             m.d.comb += [
@@ -280,19 +279,30 @@ class AccessUnit(wiring.Component):
                 merge.write.phase.eq(requester.write.phase),
                 merge.write.data.eq(requester.write.data),
             ]
-        writers = [(taken, requester.write)]
-        for generator in generators:
-            wants = generator.write.lanes.any()
-            m.d.comb += generator.granted.eq(wants & ~taken)
-            writers.append((generator.granted, generator.write))
-            taken = taken | wants
-        for name in ("lanes", "row", "phase"):
-            m.d.comb += getattr(store.write, name).eq(
-                selected((chosen, getattr(write, name)) for chosen, write in writers)
-            )
-        m.d.comb += store.write.data.eq(
-            selected((chosen, write.data.as_value()) for chosen, write in writers)
+        singles = [layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers)]
+        ports = (
+            (store.write, requester.write, requester.is_coordinates, [~each for each in singles]),
+            (store.write_single, requester.write_single, Const(0), singles),
         )
+        granted: list[list[Value]] = [[] for _ in generators]
+        for port, lines, is_elsewhere, uses in ports:
+            taken: Value = lines.lanes.any() & ~is_elsewhere
+            writers = [(taken, lines)]
+            for generator, is_its, grants in zip(generators, uses, granted, strict=True):
+                wants = generator.write.lanes.any() & is_its
+                grants.append(wants & ~taken)
+                writers.append((grants[-1], generator.write))
+                taken = taken | wants
+            for name in ("lanes", "row", "phase", "data"):
+                member = getattr(port, name)
+                m.d.comb += Value.cast(member).eq(
+                    selected(
+                        (chosen, Value.cast(getattr(write, name))[: len(Value.cast(member))])
+                        for chosen, write in writers
+                    )
+                )
+        for generator, grants in zip(generators, granted, strict=True):
+            m.d.comb += generator.granted.eq(Cat(grants).any())
 
         taken = Const(0)
         runs: list[tuple[Value, Value]] = []
@@ -317,9 +327,13 @@ class AccessUnit(wiring.Component):
         readers: list[tuple[ContextReader, MergedFibers]]
         readers = list(zip(contexts, merges, strict=True))
         m.submodules.turns = turns = RoundRobin(self._layers)
+        around = [Const(0), *(layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers))]
         chosen = [
-            (turns.grant[number] & reader.wants, Cat(reader.row, reader.phase, reader.lane))
-            for number, pair in enumerate(readers)
+            (
+                turns.grant[number] & reader.wants,
+                Cat(reader.row, reader.phase, single, reader.lane),
+            )
+            for number, (pair, single) in enumerate(zip(readers, around, strict=False))
             for reader in pair
         ]
         lane = Signal(range(self._lanes))
@@ -330,7 +344,7 @@ class AccessUnit(wiring.Component):
                     for context, merge in zip(contexts, merges, strict=True)
                 )
             ),
-            Cat(store.front.row, store.front.phase, lane).eq(selected(chosen)),
+            Cat(store.front.row, store.front.phase, store.front.single, lane).eq(selected(chosen)),
             store.front.enable.eq(1),
         ]
         has_arrived = Array(store.front.arrived)[lane]

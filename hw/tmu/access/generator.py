@@ -155,6 +155,7 @@ class Generator(wiring.Component):
             maker.turn.eq(turn),
             maker.asks.eq(turns & is_memory),
             maker.lanes_in_use.eq(lanes_in_use),
+            maker.is_single.eq(layer.mode == Mode.SINGLE),
             maker.is_wide.eq(is_wide),
             maker.has_unit_stride.eq((unit.stride == 1) & ~merges),
             maker.left.eq(upper - index),

@@ -198,6 +198,7 @@ class Marshaller(wiring.Component):
             with m.If(self.release[number]):
                 slot.advance()
             m.d.comb += [
+                unit.singles[number].eq(self.layers[number].mode == Mode.SINGLE),
                 unit.slots[number].eq(slot.slot),
                 unit.phases[number].eq(slot.phase),
                 unit.lanes[number].eq(steps.payload.lanes),

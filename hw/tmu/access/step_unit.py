@@ -44,6 +44,8 @@ class StepUnit(wiring.Component):
         in: a ``tail_layout`` comes behind it; ``did_tail``, out, with ``can``: is done with it.
     queues
         in: the first row of the queue of each stream of each layer.
+    singles
+        in: the layers of one unit.
     slots, phases, lanes
         in: of each layer's current iteration: the slot and its phase, and the lanes in use.
     back
@@ -77,6 +79,7 @@ class StepUnit(wiring.Component):
                 "tail": In(tail_layout(token_bits)),
                 "did_tail": Out(1),
                 "queues": In(data.ArrayLayout(data.ArrayLayout(range(rows), streams), layers)),
+                "singles": In(layers),
                 "slots": In(data.ArrayLayout(SLOT_BITS, layers)),
                 "phases": In(layers),
                 "lanes": In(data.ArrayLayout(lanes, layers)),
@@ -115,6 +118,7 @@ class StepUnit(wiring.Component):
             of.eq(step.layer),
             back.row.eq(Array(Array(rows) for rows in self.queues)[of][number] + slots[of]),
             back.phase.eq(Array(self.phases)[of]),
+            back.single.eq(Array(self.singles)[of]),
             in_use.eq(Array(self.lanes[layer] for layer in range(self._layers))[of]),
             room.eq(self.room - Mux(self.put, Mux(self.put_vector, self._lanes, 1), 0)),
             token_room.eq(self.token_room - self.token.valid),
