@@ -113,6 +113,7 @@ class TmuCore(Core):
                     execute.waits_token,
                     execute.waits_memory,
                     execute.waits_registers,
+                    execute.joined,
                     access.put & access.put_vector,
                     access.put & ~access.put_vector,
                     access.token.valid & access.token.ready,

@@ -35,9 +35,11 @@ EXECUTE_EVENTS = (
     "waits_token",
     "waits_memory",
     "waits_registers",
+    "jumps_joined",
 )
 """An instruction issues; none does, because the data queue is empty, the control queue, loads are
-under way whose registers it needs or that there are too many of, or for a register otherwise."""
+under way whose registers it needs or that there are too many of, or for a register otherwise. A
+``JUMP_TOKEN`` is done as one with the instruction before it, and issues no more."""
 
 QUEUE_EVENTS = ("vectors_queued", "words_queued", "tokens_queued")
 """A vector is put into the data queue, a word; a token into the control queue."""

@@ -44,7 +44,8 @@ class ExecuteUnit(wiring.Component):
     post-increment                          1
     ======================================  ====================================
 
-    A jump, a waiting token, and the end of a loop's body take no cycles beside their own. A branch
+    A jump, a waiting token, and the end of a loop's body take no cycles beside their own; a jump by
+    token not even that, if it has been done before: see ``Sequencer``. A branch
     that is taken takes two more, as a ``LOOP`` that does not run; behind a branch or ``LOOP``,
     jumps, ``LOOP`` and ends of bodies wait for up to two cycles. Source: Ember, section VII.C.
 
@@ -70,6 +71,8 @@ class ExecuteUnit(wiring.Component):
     waits_data, waits_token, waits_memory, waits_registers
         out: none issues, for want of words in the data queue; of a token; of loads' results, or
         of room for requests; of other results and units.
+    joined
+        out: a jump by token is done as one with the instruction before it.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class ExecuteUnit(wiring.Component):
                 "waits_token": Out(1),
                 "waits_memory": Out(1),
                 "waits_registers": Out(1),
+                "joined": Out(1),
             }
         )
 
@@ -165,6 +169,7 @@ class ExecuteUnit(wiring.Component):
             sequencer.target.eq(second.decoded.immediate),
             sequencer.counts.eq(stage.counts),
             sequencer.count.eq(self._operands.a),
+            self.joined.eq(sequencer.joins),
             buffer.clear.eq(stage.redirects),
             buffer.o.ready.eq(self._issue.issues),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.tmu.execute.sequencer import KNOWN_JUMPS
 from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from tests.hw.tmu.execute.compare import check
 from tests.support.execute_machine import Machine, Pace
@@ -227,6 +229,50 @@ def test_a_token_out_of_both_loops_ends_them(machine):
         HALT,
     ]
     check(machine, program, tokens=[5, 5, 8])
+
+
+_CASES = st.lists(
+    st.lists(st.sampled_from(["add", "take", "branch", "loop", "body"]), max_size=3),
+    min_size=1,
+    max_size=KNOWN_JUMPS + 2,
+)
+
+
+@settings(max_examples=40)
+@given(
+    cases=_CASES,
+    starts=st.lists(st.integers(0, 40), max_size=30),
+    pace=st.sampled_from(PACES),
+    seed=st.integers(0, 99),
+)
+def test_tables_of_callbacks(machine, cases, starts, pace, seed):
+    """Which end in a jump by token, whatever is before it: sums, words taken, a branch over it to
+    the next case, a loop; some are in a loop's body, which the token leaves or not."""
+    count = Instruction(Opcode.ADD, dst=2, a=register(2), b=IMMEDIATE, immediate=1)
+    program = [set_scalar(1, 3), Instruction(Opcode.JUMP_TOKEN)]
+    for case in cases:
+        for kind in case:
+            behind = len(program) + 2
+            program += {
+                "add": [count],
+                "take": [Instruction(Opcode.XOR, dst=2, a=register(2), b=WORD)],
+                "branch": [Instruction(Opcode.BRANCH_LT, a=register(2), b=register(1))],
+                "loop": [
+                    Instruction(Opcode.LOOP, a=register(1), immediate=behind + 1),
+                    *[count] * 2,
+                ],
+                "body": [Instruction(Opcode.LOOP, a=register(1), immediate=behind + 3)],
+            }[kind]
+        program += [Instruction(Opcode.JUMP_TOKEN), count, count]
+    end = len(program)
+    program = [
+        replace(each, immediate=end) if each.opcode == Opcode.BRANCH_LT else each
+        for each in program
+    ]
+    program += [Instruction(Opcode.STORE, c=register(2)), HALT]
+    tokens = [2 + start % (end - 2) for start in starts] + [end] * 4
+    words = list(range(1, 200))
+    check(machine, program, words=words, tokens=tokens, pace=pace, seed=seed)
 
 
 def test_a_jump_within_a_body_goes_on_with_its_loop(machine):
