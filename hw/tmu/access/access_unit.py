@@ -13,6 +13,7 @@ from hw.lib.arbiter import RoundRobin
 from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
+from hw.tmu.access.marshaller import WAITS as MARSHALLER_WAITS
 from hw.tmu.access.marshaller import Marshaller
 from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
 from hw.tmu.access.merge.merged_fibers import MergedFibers
@@ -22,6 +23,14 @@ from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode
 from hw.tmu.config import LINE_WORDS
+
+WAITS = (
+    "waits_iteration",
+    *MARSHALLER_WAITS,
+    "waits_slot",
+    "waits_request",
+    "waits_memory",
+)
 
 
 class AccessUnit(wiring.Component):
@@ -48,6 +57,8 @@ class AccessUnit(wiring.Component):
         out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
     under_way
         out: lines that are asked for and not handed out.
+    waits
+        out: a bit for each of ``WAITS``, which ``memory_map.ACCESS_EVENTS`` explains.
     done
         out: all is put into the queues, and stores are taken.
     """
@@ -92,6 +103,7 @@ class AccessUnit(wiring.Component):
                 "faults": Out(layers),
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
                 "under_way": Out(range(requests + 1)),
+                "waits": Out(len(WAITS)),
                 "done": Out(1),
             }
         )
@@ -124,6 +136,8 @@ class AccessUnit(wiring.Component):
         wiring.connect(m, requester.request, wiring.flipped(self.request))
         wiring.connect(m, wiring.flipped(self.answer), requester.answer)
 
+        innermost = Cat(marshaller.depth == place + 1 for place in range(self._layers))
+        waits_slot = Cat(generator.waits_slot for generator in generators)
         modes = Cat(layer.mode != Mode.OFF for layer in self._rows_of(self.layers))
         m.d.comb += [
             marshaller.layers.eq(self.layers),
@@ -140,6 +154,15 @@ class AccessUnit(wiring.Component):
             marshaller.room.eq(self.room),
             marshaller.token_room.eq(self.token_room),
             self.under_way.eq(requester.under_way),
+            self.waits.eq(
+                Cat(
+                    marshaller.waits_iteration,
+                    marshaller.waits,
+                    (waits_slot & innermost).any(),
+                    requester.waits_request,
+                    requester.waits_memory,
+                )
+            ),
             self.done.eq(marshaller.done),
         ]
         for place, (generator, merge) in enumerate(zip(generators, merges, strict=True)):

@@ -38,7 +38,8 @@ class Generator(wiring.Component):
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
     ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
     iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
-    ``fault`` out: an index beyond its array, of stream ``faulty``.
+    ``waits_slot`` out: an iteration waits for a free slot; ``fault`` out: an index beyond its
+    array, of stream ``faulty``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -62,6 +63,7 @@ class Generator(wiring.Component):
                 "merged": In(stream.Signature(merged_layout(lanes))),
                 "turn": In(turn_signature(lanes, streams)),
                 "queued": In(streams),
+                "waits_slot": Out(1),
                 "fault": Out(1),
                 "faulty": Out(range(streams)),
             }
@@ -136,6 +138,7 @@ class Generator(wiring.Component):
                 ends_fiber.eq(is_busy & ~in_use[0]),
                 turns.eq(iterates & has_slot & todo.any()),
             ]
+        m.d.comb += self.waits_slot.eq(iterates & ~has_slot)
         # Lanes whose turn it is.
         its_turn = Signal(self._lanes)
         m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))

@@ -13,7 +13,8 @@ from hw.tmu.access.steps import SlotCounter, step_layout
 from hw.tmu.access.stream_store import read_signature
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
 
-WAITS = ("waits_steps", "waits_words", "waits_data_room", "waits_token_room", "waits_store")
+WAITS = ("waits_words", "waits_data_room", "waits_token_room", "waits_store")
+"""Of ``StepUnit``."""
 
 
 class _At(enum.Enum):
@@ -51,9 +52,10 @@ class Marshaller(wiring.Component):
         of ``StepUnit``.
     done
         out: the outermost loop has ended, all is put, and stores are taken.
+    waits_iteration
+        out: nothing is done, because it is not known yet whether there is another iteration.
     waits
-        out: a bit for each of ``WAITS``: nothing is done, because the next iteration is not known
-        yet, or as ``StepUnit`` has it.
+        out: a bit for each of ``WAITS``.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Marshaller(wiring.Component):
                 "token_room": In(32),
                 "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "done": Out(1),
+                "waits_iteration": Out(1),
                 "waits": Out(len(WAITS)),
             }
         )
@@ -142,7 +145,8 @@ class Marshaller(wiring.Component):
             unit.step.eq(step),
             unit.has_tail.eq(ends_loop & (is_empty | is_last)),
             event_ends.eq(happens & ~looks & (is_empty | (unit.can & is_last))),
-            self.waits.eq(Cat((at == _At.LOOP) & ~has_head & ~finished, *self._waits_of_unit())),
+            self.waits_iteration.eq((at == _At.LOOP) & ~has_head & ~finished & (self.depth != 0)),
+            self.waits.eq(Cat(getattr(unit, name) for name in WAITS)),
         ]
         with m.If(looks):
             m.d.comb += [
@@ -230,9 +234,6 @@ class Marshaller(wiring.Component):
     def _event(self, number: Value) -> Value:
         rows = Array(self.events[row].as_value() for row in range(EVENT_STEPS))
         return rows[number[: (EVENT_STEPS - 1).bit_length()]]
-
-    def _waits_of_unit(self) -> list[Value]:
-        return [getattr(self._unit, name) for name in WAITS[1:]]
 
     def _leave(
         self,

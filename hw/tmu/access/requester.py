@@ -45,7 +45,8 @@ class Requester(wiring.Component):
     Members: ``runs`` in, a stream of ``run_layout``; ``request`` out, one of ``line_request``;
     ``answer`` in, one of ``line_answer``; ``write`` out, a ``write_signature`` that is always
     obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``write_single`` out, the same
-    for layers of one unit; ``under_way`` out: how many lines are asked for and not handed out.
+    for layers of one unit; ``under_way`` out: how many lines are asked for and not handed out;
+    ``waits_request``, ``waits_memory`` out: a run waits, because so many are, or for ``request``.
     """
 
     def __init__(self, lanes: int, rows: int, line_bits: int, requests: int) -> None:
@@ -63,6 +64,8 @@ class Requester(wiring.Component):
                 "is_coordinates": Out(1),
                 "layer": Out(range(MAX_LAYERS)),
                 "under_way": Out(range(requests + 1)),
+                "waits_request": Out(1),
+                "waits_memory": Out(1),
             }
         )
 
@@ -82,6 +85,8 @@ class Requester(wiring.Component):
             request.payload.cached.eq(runs.payload.cached),
             request.payload.temporal.eq(runs.payload.temporal),
             runs.ready.eq(request.ready & ~taken.all()),
+            self.waits_request.eq(runs.valid & taken.all()),
+            self.waits_memory.eq(request.valid & ~request.ready),
             table.write_address.eq(tag),
             table.write_enable.eq(begins),
             table.write_data.eq(runs.payload.as_value()),
