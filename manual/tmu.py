@@ -122,7 +122,7 @@ def _host(config: TmuConfig) -> str:
             "| --- | --- | --- | --- |",
             *windows,
             "",
-            "Counters, of the execute unit, the access unit, the queues, memory, and sums over the cycles:",
+            "Counters, of both units, the queues, memory, and sums over the cycles:",
             "",
             names,
             "",

@@ -38,6 +38,7 @@ class ExecuteUnit(wiring.Component):
     floating point, ``MUL``, ``TO_FLOAT``   F + 1 (a scalar: F + 2)
     ``FMUL_ADD``                            2 F + 1 (a scalar: 2 F + 2)
     the same of vectors, for c of another   F + 1
+    sums of vectors, for a of another sum   F
     ``REDUCE_*``                            log2(lanes) F + 2
     ``FDIV``, ``FSQRT``                     20, also until the next; 18 lanes + 4
     ``LOAD``                                4 and the port's, from request to response
@@ -186,6 +187,7 @@ class ExecuteUnit(wiring.Component):
             issue.has_data.eq(self.valid),
             issue.slot_free.eq(bus.free),
             issue.addend_comes.eq(bus.comes),
+            issue.sum_comes.eq(bus.sums),
             issue.has_room.eq(self._memory.has_room),
             issue.has_tag.eq(self._memory.has_tag),
             issue.divided.eq(self._divider.result.valid & self._divider.result.ready),
@@ -195,6 +197,7 @@ class ExecuteUnit(wiring.Component):
             issue.vector_ends.eq(bus.vector_ends),
             bus.asks.eq(first.path),
             bus.asked.eq(first.c.index),
+            bus.asked_sum.eq(first.a.index),
             bus.reserves.eq(issue.issues),
             bus.vector.eq(first.writes_vector),
             bus.dst.eq(first.dst),
@@ -270,7 +273,12 @@ class ExecuteUnit(wiring.Component):
 
     def _connect_lanes(self, m: Module, third: Any, has_third: Value) -> None:
         lanes, operands, masks, bus = self._lane_array, self._operands, self._masks, self._bus
-        m.d.sync += lanes.mask.eq(masks.mask)
+        takes_sum = Signal()
+        m.d.sync += [
+            lanes.mask.eq(masks.mask),
+            takes_sum.eq(self._issue.takes_sum),
+            lanes.sums.eq(takes_sum),
+        ]
         m.d.comb += [
             lanes.opcode.eq(third.opcode),
             lanes.place.eq(third.immediate),

@@ -50,8 +50,8 @@ def add(dst: int, count: int = 1) -> list[Instruction]:
 
 
 def test_sums_of_the_queue_take_a_cycle_each(machine):
-    """In ``stages`` + 1 registers, since each waits for its own last one."""
-    count = machine.stages + 1
+    """In ``stages`` registers, since each waits for its own last one."""
+    count = machine.stages
     sums = add(1, count) * 4
     clear = [set_vector(number, 0) for number in range(1, count + 1)]
     assert set(gaps(machine, [*clear, *sums, HALT], words=[0] * 4 * len(sums))) == {1}
@@ -74,7 +74,7 @@ def table(cases: int) -> tuple[list[Instruction], list[int]]:
 
 def test_tokens_that_wait_cost_their_cycle_alone(machine):
     """While they are new."""
-    program, (*starts, end) = table(machine.stages + 1)
+    program, (*starts, end) = table(machine.stages)
     words = [0] * 4 * len(starts)
     assert set(gaps(machine, program, words=words, tokens=[*starts, end])) == {1}
 
@@ -206,6 +206,28 @@ def test_masks_are_there_when_the_docstring_says(machine):
     assert [gap(machine, first, selects) for first in (sets, compares)] == [1, 2]
     others = Instruction(Opcode.FLESS, True, dst=2, a=register(1), b=register(2))
     assert gap(machine, others, selects) == 1
+
+
+def test_a_sum_is_an_addend_of_the_next_as_it_comes(machine):
+    """As operand a of what adders do, whatever register that goes to; nowhere else."""
+    stages = machine.stages
+    operands = {"a": register(1), "b": register(2), "c": register(3)}
+    for first, cycles in (
+        (Opcode.FADD, stages),
+        (Opcode.FMAX, stages),
+        (Opcode.FMUL_ADD, 2 * stages),
+        (Opcode.FMUL, stages + 1),
+    ):
+        result = Instruction(first, True, dst=6, **operands)
+        for dst in (6, 7):
+            second = Instruction(Opcode.FSUB, True, dst=dst, a=register(6), b=register(4))
+            assert gap(machine, result, second) == cycles, first
+    result = Instruction(Opcode.FADD, True, dst=6, **operands)
+    for a, b, cycles in ((4, 6, stages + 1), (6, 6, stages + 1), (6, 4, stages)):
+        other = Instruction(Opcode.FADD, True, dst=7, a=register(a), b=register(b))
+        assert gap(machine, result, other) == cycles
+    product = Instruction(Opcode.FMUL, True, dst=7, a=register(6), b=register(4))
+    assert gap(machine, result, product) == stages + 1
 
 
 def test_sums_of_products_follow_each_other_as_sums_do(machine):
