@@ -21,6 +21,7 @@ from hw.tmu.execute.execute_unit import ExecuteUnit
 from hw.tmu.execute_isa import Fault
 from hw.tmu.memory.hierarchy import Hierarchy
 from hw.tmu.memory_map import (
+    ACCESS_EVENTS,
     EXECUTE_EVENTS,
     MEMORY_EVENTS,
     QUEUE_EVENTS,
@@ -69,7 +70,7 @@ class TmuCore(Core):
         m = Module()
         config = self._config
         faults = FaultRecorder(_FAULTS, ErrorCause, _ranked)
-        happenings = (*EXECUTE_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS)
+        happenings = (*EXECUTE_EVENTS, *ACCESS_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS)
         events = Counters(len(happenings), COUNTER_BITS)
         totals = [Signal(TOTAL_BITS, name=name) for name in TOTALS]
         control = self.add_run_control(m, faults, events, totals)
@@ -121,6 +122,8 @@ class TmuCore(Core):
                     execute.waits_token,
                     execute.waits_memory,
                     execute.waits_registers,
+                    execute.joined,
+                    access.waits,
                     access.put & access.put_vector,
                     access.put & ~access.put_vector,
                     access.token.valid & access.token.ready,

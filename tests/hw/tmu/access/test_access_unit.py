@@ -140,27 +140,6 @@ def test_neighbours_are_one_request():
     assert sorted(memory.lines) == [0, 0, 1, 2, 3]
 
 
-def rows_in_flight(requests: int, latency: int) -> int:
-    """Cycles for eight rows of 16 words, of which all have room."""
-    table = np.arange(128, dtype=np.uint32).reshape(8, 16)
-    bags = Bags(np.arange(8, dtype=np.uint32), np.array([0, 8], np.uint32), table)
-    words, bases = bags.memory(CONFIG.memory_words)
-    config = replace(CONFIG, requests=requests, stream_words=256)
-    program = embedding_bag(bags, bases, 3, slots=32)
-    result = run(program, Memory(words, latency), config=config, room=256)
-    assert result.output == access.run(program, words, CONFIG.lanes)
-    return result.cycles
-
-
-def test_latency_is_hidden_by_requests_under_way():
-    """Of offsets, indices and rows one after the other; the rows' own is that of the first."""
-    assert rows_in_flight(8, 60) - rows_in_flight(8, 20) == 3 * 40
-
-
-def test_one_request_at_a_time_costs_a_latency_a_line():
-    assert rows_in_flight(1, 60) - rows_in_flight(1, 20) == (2 + 1 + 8) * 40
-
-
 def one_loop(unit: Unit, *steps: EventStep, mode: Mode = Mode.SINGLE, **fields: int) -> Layer:
     return Layer(mode, (unit,), 4, events={Event.ITERATION: steps}, **fields)
 

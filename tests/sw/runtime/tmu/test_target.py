@@ -97,7 +97,7 @@ def test_the_model_takes_as_many_instructions_and_words(device: Device, model: D
     workload = named_workload("embedding_bag:tiny")
     program = device.compile(workload)
     rtl, other = (each.run(program, workload.inputs).counters for each in (device, model))
-    assert rtl["instructions"] == other["instructions"]
+    assert rtl["instructions"] + rtl["jumps_joined"] == other["instructions"]
     assert 2 * rtl["vectors_queued"] + rtl["words_queued"] == other["words_queued"]
     assert rtl["tokens_queued"] == other["tokens_queued"]
 
