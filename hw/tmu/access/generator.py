@@ -106,6 +106,7 @@ class Generator(wiring.Component):
             (row.kind == StreamKind.MEMORY)
             | (row.kind == StreamKind.ALU)
             | (row.kind == StreamKind.FORWARD)
+            | (row.kind == StreamKind.ADDRESS)
             | ((row.kind == StreamKind.INDUCTION) & row.queued)
             for row in self._rows()
         )
@@ -144,13 +145,14 @@ class Generator(wiring.Component):
         # Lanes whose turn it is.
         its_turn = Signal(self._lanes)
         m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))
-        values, operands_a, operands_b = self._values(
-            m, row, turn, its_turn, merges, fiber, inductions, divider
-        )
-        is_memory = row.kind == StreamKind.MEMORY
         m.submodules.maker = maker = RunMaker(
             self._lanes, self._rows_of_store, self._streams, self._address_bits
         )
+        values, operands_a, operands_b = self._values(
+            m, row, turn, its_turn, merges, fiber, inductions, divider, maker.address
+        )
+        is_memory = row.kind == StreamKind.MEMORY
+        is_beyond = (row.kind == StreamKind.ADDRESS) & maker.is_beyond
         wiring.connect(m, maker.runs, wiring.flipped(self.runs))
         lanes_in_use = Signal(range(self._lanes + 1))
         m.d.comb += [
@@ -170,7 +172,7 @@ class Generator(wiring.Component):
             maker.phase.eq(slot.phase),
             *(maker.a[lane].eq(value) for lane, value in enumerate(operands_a)),
             *(maker.b[lane].eq(value) for lane, value in enumerate(operands_b)),
-            self.fault.eq(maker.fault),
+            self.fault.eq(maker.fault | (turns & is_beyond)),
             self.faulty.eq(turn),
         ]
         did, divides, has_value = Signal(), Signal(), Signal()
@@ -183,7 +185,7 @@ class Generator(wiring.Component):
             divider.taken.eq(did),
             *(divider.a[lane].eq(value) for lane, value in enumerate(operands_a)),
             *(divider.b[lane].eq(value) for lane, value in enumerate(operands_b)),
-            has_value.eq(turns & ~is_memory & (~divides | divider.done)),
+            has_value.eq(turns & ~is_memory & ~is_beyond & (~divides | divider.done)),
             did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
             self.write.phase.eq(slot.phase),
             self.turn.did.eq(did),
@@ -306,8 +308,10 @@ class Generator(wiring.Component):
         fiber: Any,
         inductions: list[Signal],
         divider: LaneDivider,
+        address: Value,
     ) -> tuple[list[Signal], list[Signal], list[Signal]]:
-        """Of the stream whose turn it is, lane by lane: its value, and its operands."""
+        """Of the stream whose turn it is, lane by lane: its value, and its operands. ``address``:
+        the value of an ``ADDRESS``."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
         m.d.comb += [
@@ -332,6 +336,8 @@ class Generator(wiring.Component):
                     m.d.comb += value.eq(induction)
                 with m.Case(StreamKind.FORWARD):
                     m.d.comb += value.eq(a)
+                with m.Case(StreamKind.ADDRESS):
+                    m.d.comb += value.eq(address)
                 with m.Case(StreamKind.ALU):
                     with m.If(is_division(row.operation)):
                         m.d.comb += value.eq(divider.values[lane])

@@ -46,6 +46,9 @@ class RunMaker(wiring.Component):
         out: a stream of ``run_layout``.
     fault
         out: an index is beyond the array; nothing is asked for then.
+    address, is_beyond
+        out, of a stream whose words are not asked for: lane ``first``'s address, and that the array
+        ends before that of the last lane in use, where lanes are neighbours.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -74,6 +77,8 @@ class RunMaker(wiring.Component):
                 "phase": In(1),
                 "runs": Out(stream.Signature(run)),
                 "fault": Out(1),
+                "address": Out(32),
+                "is_beyond": Out(1),
             }
         )
 
@@ -89,7 +94,7 @@ class RunMaker(wiring.Component):
         is_covered = here >= self.lanes_in_use
         lane = Signal(range(self._lanes))
         index = Signal(32)
-        address = Signal(32)
+        address = self.address
         left = Signal(signed(33))
         m.d.comb += left.eq(self.left - lane)
         is_dense, count, waits = self._count(m, lane, left, address[:_OFFSET_BITS])
@@ -99,6 +104,7 @@ class RunMaker(wiring.Component):
             lane.eq(self.first + Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
+            self.is_beyond.eq(index + self.lanes_in_use > row.length),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
             self.runs.valid.eq(self.asks & ~is_covered & ~waits & (index + count <= row.length)),
             run.line.eq(address[_OFFSET_BITS : self._address_bits]),

@@ -142,7 +142,8 @@ class _Traversal:
             for lane in range(width):
                 index = first + lane * unit.stride
                 if index < upper:
-                    values.append(self._values(place, lane, unit, index, addresses))
+                    head = values[0] if values else None
+                    values.append(self._values(place, lane, unit, index, addresses, head))
             for number, found in addresses.items():
                 for line in self._requests[place].lines(number, found, upper - first):
                     self._output.requests.append((place, number, line))
@@ -200,10 +201,12 @@ class _Traversal:
         unit: Unit,
         index: int,
         addresses: dict[int, list[int]],
+        head: tuple[int, ...] | None = None,
         streams: int = MAX_STREAMS,
     ) -> tuple[int, ...]:
         """Of the first ``streams`` streams of a unit in the iteration ``index``; adds to the
-        ``addresses`` that each stream reads."""
+        ``addresses`` that each stream reads. ``head``: in lockstep lane 0's, of the other lanes.
+        """
         values: list[int] = []
         for number, stream in enumerate(unit.streams[:streams]):
             a = self._operand(place, stream.a, values, stream.immediate)
@@ -214,6 +217,11 @@ class _Traversal:
                 address = self._address(place, lane, number, stream, a, b)
                 addresses.setdefault(number, []).append(address)
                 value = int(self._memory[address])
+            elif stream.kind == StreamKind.ADDRESS and head is not None:
+                value = head[number]
+                _checked(place, lane, number, stream, value - stream.base + lane & _WORD)
+            elif stream.kind == StreamKind.ADDRESS:
+                value = self._address(place, lane, number, stream, a, b)
             elif stream.kind == StreamKind.ALU:
                 value = _alu(stream.operation, a, b)
             else:
@@ -223,9 +231,7 @@ class _Traversal:
 
     def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
         index = a * stream.scale + b & _WORD
-        if index >= stream.length:
-            raise StreamError(place, lane, number, index, stream.length)
-        return stream.base + index
+        return stream.base + _checked(place, lane, number, stream, index)
 
     def _operand(
         self, place: int, operand: Operand, values: list[int] | tuple[()], immediate: int
@@ -237,6 +243,12 @@ class _Traversal:
         around = self._current[place - 1]
         assert around is not None
         return around.values[operand.lane][operand.stream]
+
+
+def _checked(place: int, lane: int, number: int, stream: Stream, index: int) -> int:
+    if index >= stream.length:
+        raise StreamError(place, lane, number, index, stream.length)
+    return index
 
 
 def _signed(word: int) -> int:
