@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.tmu.access.run import run_layout
 from hw.tmu.access.steps import SLOT_BITS
-from hw.tmu.access_isa import STREAM, Source
+from hw.tmu.access_isa import STREAM, UNBOUNDED, Source
 from hw.tmu.config import LINE_WORDS
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
@@ -104,7 +104,9 @@ class RunMaker(wiring.Component):
             lane.eq(self.first + Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
-            self.is_beyond.eq(index + self.lanes_in_use > row.length),
+            self.is_beyond.eq(
+                (index + self.lanes_in_use > row.length) & (row.length != UNBOUNDED)
+            ),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
             self.runs.valid.eq(self.asks & ~is_covered & ~waits & (index + count <= row.length)),
             run.line.eq(address[_OFFSET_BITS : self._address_bits]),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hw.lib.errors import GnarlError
 from hw.tmu.access_isa import (
     MAX_STREAMS,
+    UNBOUNDED,
     AluOperation,
     Event,
     EventKind,
@@ -219,7 +220,7 @@ class _Traversal:
                 value = int(self._memory[address])
             elif stream.kind == StreamKind.ADDRESS and head is not None:
                 value = head[number]
-                _checked(place, lane, number, stream, value - stream.base + lane & _WORD)
+                self._check(place, lane, number, stream, value - stream.base + lane & _WORD)
             elif stream.kind == StreamKind.ADDRESS:
                 value = self._address(place, lane, number, stream, a, b)
             elif stream.kind == StreamKind.ALU:
@@ -231,7 +232,13 @@ class _Traversal:
 
     def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
         index = a * stream.scale + b & _WORD
-        return stream.base + _checked(place, lane, number, stream, index)
+        self._check(place, lane, number, stream, index)
+        return stream.base + index
+
+    def _check(self, place: int, lane: int, number: int, stream: Stream, index: int) -> None:
+        is_unbounded = stream.kind == StreamKind.ADDRESS and stream.length == UNBOUNDED
+        if index >= stream.length and not is_unbounded:
+            raise StreamError(place, lane, number, index, stream.length)
 
     def _operand(
         self, place: int, operand: Operand, values: list[int] | tuple[()], immediate: int
@@ -243,12 +250,6 @@ class _Traversal:
         around = self._current[place - 1]
         assert around is not None
         return around.values[operand.lane][operand.stream]
-
-
-def _checked(place: int, lane: int, number: int, stream: Stream, index: int) -> int:
-    if index >= stream.length:
-        raise StreamError(place, lane, number, index, stream.length)
-    return index
 
 
 def _signed(word: int) -> int:

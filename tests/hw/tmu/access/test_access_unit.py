@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
@@ -290,6 +290,17 @@ def test_stores_keep_inside_of_their_array(length):
     assert run(program, Memory(words)).fault == (1, 2)
     outside = np.r_[:1000, 1000 + length : len(words)]
     assert np.array_equal(words[outside], before[outside])
+
+
+def test_addresses_without_a_bound():
+    """The greatest index there is."""
+    address = Stream(
+        StreamKind.ADDRESS, a=own(0), immediate=-2, base=5, length=UNBOUNDED, queued=True
+    )
+    unit = Unit(upper_immediate=3, streams=(INDUCTION, address))
+    loop = one_loop(unit, EventStep(EventKind.WORD, stream=1))
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    assert check(AccessProgram((loop,)), Memory(words)).output.words == [3, 4, 5]
 
 
 def test_addresses_are_the_same_in_all_lanes():
