@@ -36,11 +36,11 @@ class Generator(wiring.Component):
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
-    ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
-    iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
-    ``waits_slot`` out: an iteration waits for a free slot; ``fault`` out: an index beyond its
-    array, of stream ``faulty``; ``disorder`` out: an upper bound below the lower one, of a unit
-    that is ``ordered``.
+    ``write_signature`` that is obeyed in cycles with ``granted``; ``write_single`` out: it is for
+    the memory of layers of one unit; ``release`` in: the oldest iteration's slot is free again;
+    ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``; ``waits_slot`` out: an iteration waits
+    for a free slot; ``fault`` out: an index beyond its array, of stream ``faulty``; ``disorder``
+    out: an upper bound below the lower one, of a unit that is ``ordered``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -59,6 +59,7 @@ class Generator(wiring.Component):
                 "steps": Out(stream.Signature(step_layout(lanes))),
                 "runs": Out(stream.Signature(run)),
                 "write": Out(write_signature(lanes, rows)),
+                "write_single": Out(1),
                 "granted": In(1),
                 "release": In(1),
                 "merged": In(stream.Signature(merged_layout(lanes))),
@@ -152,7 +153,8 @@ class Generator(wiring.Component):
             m, row, turn, its_turn, merges, fiber, inductions, divider, maker.address
         )
         is_memory = row.kind == StreamKind.MEMORY
-        is_beyond = (row.kind == StreamKind.ADDRESS) & maker.is_beyond
+        is_address = row.kind == StreamKind.ADDRESS
+        is_beyond = is_address & maker.is_beyond
         wiring.connect(m, maker.runs, wiring.flipped(self.runs))
         lanes_in_use = Signal(range(self._lanes + 1))
         m.d.comb += [
@@ -188,6 +190,7 @@ class Generator(wiring.Component):
             has_value.eq(turns & ~is_memory & ~is_beyond & (~divides | divider.done)),
             did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
             self.write.phase.eq(slot.phase),
+            self.write_single.eq((layer.mode == Mode.SINGLE) | (is_wide & is_address)),
             self.turn.did.eq(did),
         ]
         goes_on = Signal()
@@ -196,7 +199,7 @@ class Generator(wiring.Component):
         m.d.comb += is_filled.eq(~to_fill.any())
         with m.If(has_value & row.queued):
             m.d.comb += [
-                self.write.lanes.eq(Mux(is_wide, ~0, its_turn)),
+                self.write.lanes.eq(Mux(is_wide & ~is_address, ~0, its_turn)),
                 self.write.row.eq(slot.row(row.queue)),
                 *(
                     self.write.data[lane].eq(Mux(in_use[lane], value, 0))

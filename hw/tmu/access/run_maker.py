@@ -104,9 +104,7 @@ class RunMaker(wiring.Component):
             lane.eq(self.first + Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
-            self.is_beyond.eq(
-                (index + self.lanes_in_use > row.length) & (row.length != UNBOUNDED)
-            ),
+            self.is_beyond.eq((index + self.lanes_in_use > row.length) & (row.length != UNBOUNDED)),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
             self.runs.valid.eq(self.asks & ~is_covered & ~waits & (index + count <= row.length)),
             run.line.eq(address[_OFFSET_BITS : self._address_bits]),

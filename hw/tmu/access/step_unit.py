@@ -46,7 +46,7 @@ class StepUnit(wiring.Component):
     queues
         in: the first row of the queue of each stream of each layer.
     singles
-        in: the layers of one unit.
+        in: of each layer, the streams with one word for all lanes.
     slots, phases, lanes
         in: of each layer's current iteration: the slot and its phase, and the lanes in use.
     back
@@ -80,7 +80,7 @@ class StepUnit(wiring.Component):
                 "tail": In(tail_layout(token_bits)),
                 "did_tail": Out(1),
                 "queues": In(data.ArrayLayout(data.ArrayLayout(range(rows), streams), layers)),
-                "singles": In(layers),
+                "singles": In(data.ArrayLayout(streams, layers)),
                 "slots": In(data.ArrayLayout(SLOT_BITS, layers)),
                 "phases": In(layers),
                 "lanes": In(data.ArrayLayout(lanes, layers)),
@@ -122,7 +122,7 @@ class StepUnit(wiring.Component):
             of.eq(step.layer),
             back.row.eq(Array(Array(rows) for rows in self.queues)[of][number] + slots[of]),
             back.phase.eq(Array(self.phases)[of]),
-            back.single.eq(Array(self.singles)[of]),
+            back.single.eq(Array(Array(streams) for streams in self.singles)[of][number]),
             in_use.eq(Array(self.lanes[layer] for layer in range(self._layers))[of]),
             room.eq(self.room - Mux(self.put, Mux(self.put_vector, self._lanes, 1), 0)),
             token_room.eq(self.token_room - self.token.valid),

@@ -117,8 +117,7 @@ def test_vectors_are_stored_as_they_come():
         step = EventStep(EventKind.STORE, stream=1, address=2)
         return one_loop(Mode.LOCKSTEP, unit, step, slots=32).cycles
 
-    # Two cycles each, and where a vector comes in while its address is written, one more.
-    assert cycles(40) - cycles(20) < 3 * 20
+    assert cycles(40) - cycles(20) == 2 * 20
 
 
 def test_memory_that_takes_no_store_is_waited_for():
