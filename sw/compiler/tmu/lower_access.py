@@ -175,14 +175,13 @@ class _Lowering:
         loops = [layer.loop for layer in self._layers]
         place = next(at for at, loop in enumerate(loops) if loop is store.parent_op())
         layer = self._layers[place]
-        address = self._word(store.array, store.indices, place)
-        layer.arrays[0, len(layer.streams)] = self._names[store.array]
-        layer.queued.add(len(layer.streams))
-        layer.streams.append(replace(address, kind=StreamKind.ADDRESS))
+        word = self._word(store.array, store.indices, place)
+        address = len(layer.streams)
+        layer.arrays[0, address] = self._names[store.array]
+        layer.queued.add(address)
+        layer.streams.append(replace(word, kind=StreamKind.ADDRESS))
         number = self._at(store.value, place)
-        return EventStep(
-            EventKind.STORE, layer=place, stream=number, address=len(layer.streams) - 1
-        )
+        return EventStep(EventKind.STORE, layer=place, stream=number, address=address)
 
     def _token(self, name: str) -> int:
         self._tokens.append(name)

@@ -30,7 +30,7 @@ class Memory(Values):
         shape = [size.data for size in array.type.shape]
         strides = [1] * len(shape)
         for axis in reversed(range(len(shape) - 1)):
-            strides[axis] = strides[axis + 1] * shape[axis + 1]
+            strides[axis] = strides[axis + 1] * max(1, shape[axis + 1])
         offset = self._arrays[array]
         terms: list[tuple[SSAValue | int, int]] = []
         for index, stride in zip(indices, strides, strict=True):
