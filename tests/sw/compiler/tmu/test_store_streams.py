@@ -134,7 +134,7 @@ def test_random_gathers(seed: int, lanes: int):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from((2, 4, 8)))
 def test_many_random_gathers(seed: int, lanes: int):
     gather(seed, lanes)
