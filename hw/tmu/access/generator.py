@@ -26,7 +26,8 @@ class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
     at least one an iteration, and one for a fiber of none.
 
-    Induction variables without a queue have none. A division takes 34 cycles a lane.
+    Induction variables without a queue have none, nor words that were asked for with those before.
+    A division takes 34 cycles a lane.
 
     A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
     cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
@@ -103,6 +104,9 @@ class Generator(wiring.Component):
                 ]
 
         # The stream whose turn it is.
+        m.submodules.maker = maker = RunMaker(
+            self._lanes, self._rows_of_store, self._streams, self._address_bits
+        )
         works = Cat(
             (row.kind == StreamKind.MEMORY)
             | (row.kind == StreamKind.ALU)
@@ -116,7 +120,7 @@ class Generator(wiring.Component):
         turn = Signal(range(self._streams))
         row = Signal(STREAM)
         m.d.comb += [
-            todo.eq(works & ~done),
+            todo.eq(works & ~done & ~maker.covers),
             turn.eq(Mux(merges, self.turn.stream, position(lowest_one(todo)))),
             row.eq(
                 Mux(
@@ -146,9 +150,6 @@ class Generator(wiring.Component):
         # Lanes whose turn it is.
         its_turn = Signal(self._lanes)
         m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))
-        m.submodules.maker = maker = RunMaker(
-            self._lanes, self._rows_of_store, self._streams, self._address_bits
-        )
         values, operands_a, operands_b = self._values(
             m, row, turn, its_turn, merges, fiber, inductions, divider, maker.address
         )
@@ -240,7 +241,10 @@ class Generator(wiring.Component):
             self.context.ready.eq(~is_busy | (self.steps.valid & self.steps.ready & is_end)),
             self.merged.ready.eq(self.steps.valid & self.steps.ready & merges),
         ]
-        m.d.comb += goes_on.eq(ends_iteration & self.steps.ready)
+        m.d.comb += [
+            goes_on.eq(ends_iteration & self.steps.ready),
+            maker.skipped.eq(Mux(goes_on, maker.covers & ~done, 0)),
+        ]
         with m.If(goes_on):
             m.d.sync += [index.eq(following), done.eq(0)]
             slot.advance()

@@ -42,6 +42,10 @@ class RunMaker(wiring.Component):
         in: of the layer's queues, this iteration's included.
     slots, slot, phase
         in: the layer's number of slots, and this iteration's slot.
+    covers
+        out: the streams of which all words of a whole vector are asked for; these need not ask.
+    skipped
+        in: the iteration is over, and these streams have not asked.
     runs
         out: a stream of ``run_layout``.
     fault
@@ -75,6 +79,8 @@ class RunMaker(wiring.Component):
                 "slots": In(SLOT_BITS),
                 "slot": In(SLOT_BITS),
                 "phase": In(1),
+                "covers": Out(streams),
+                "skipped": In(streams),
                 "runs": Out(stream.Signature(run)),
                 "fault": Out(1),
                 "address": Out(32),
@@ -123,6 +129,11 @@ class RunMaker(wiring.Component):
             reached.eq(here + Mux(self.runs.valid & self.runs.ready, count, 0)),
             self.has_all.eq(reached >= self.lanes_in_use),
         ]
+        width = Mux(self.is_wide, self._lanes, 1)
+        for number, count_of in enumerate(covered):
+            m.d.comb += self.covers[number].eq(count_of >= width)
+            with m.If(self.skipped[number]):
+                m.d.sync += count_of.eq(count_of - self.lanes_in_use)
         with m.If(self.asks):
             beyond = Mux(self.has_all, self.lanes_in_use, 0)
             m.d.sync += covered[self.turn].eq(reached - beyond)

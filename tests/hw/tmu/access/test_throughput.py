@@ -110,6 +110,18 @@ def test_room_for_tokens_is_waited_for():
     assert not any(slow.waits[f"waits_{name}"] for name in ("words", "data_room", "store"))
 
 
+def test_words_that_were_asked_for_take_no_cycle():
+    """Three streams of neighbours: an iteration a cycle, and two more for each further line."""
+
+    def cycles(count: int) -> int:
+        loads = (load(512 * number, 512, queue=64 * number) for number in range(3))
+        unit = Unit(upper_immediate=count, streams=(INDUCTION, *loads))
+        step = EventStep(EventKind.TOKEN, token=5)
+        return one_loop(Mode.SINGLE, unit, step, slots=64).cycles
+
+    assert cycles(32) - cycles(16) == 16 + 2
+
+
 def test_vectors_are_stored_as_they_come():
     def cycles(vectors: int) -> int:
         address = replace(load(1000, 512), kind=StreamKind.ADDRESS, queue=64)

@@ -36,8 +36,8 @@ USED_LINES = 12
 
 @dataclass
 class Bench:
-    """The hierarchy, with memory as it has to be, and what has happened. ``places``: of vectors that
-    the access unit stores, instead of any."""
+    """The hierarchy, with memory as it has to be, and what has happened. ``places``: of vectors
+    that the access unit stores, instead of any."""
 
     seed: int
     count: int
