@@ -138,7 +138,7 @@ class _Traversal:
         width = 1 if layer.mode == Mode.SINGLE else self._lanes
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
-            values = []
+            values: list[tuple[int, ...]] = []
             addresses: dict[int, list[int]] = {}
             for lane in range(width):
                 index = first + lane * unit.stride
