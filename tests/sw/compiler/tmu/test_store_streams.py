@@ -90,6 +90,7 @@ def test_a_gather_takes_no_words_and_no_tokens(batch: int, dim: int):
             2,
         ),
         (f"{ROWS}            y[0, e] = x[at[i], e]\n", 1),
+        (f"{ROWS}            y[i, e] = x[at[i], e]\n            y[i, e] = v[i]\n", 2),
         # Places of fibers, and named ones.
         (
             "    y: float32[n, m],\n):\n"
@@ -104,7 +105,24 @@ def test_a_gather_takes_no_words_and_no_tokens(batch: int, dim: int):
             1,
         ),
         ("    y: int32[n],\n):\n    for i in range(n):\n        y[i] = at[i]\n", 1),
-        # What is computed, and what is read, is the execute unit's.
+        ("    y: float32[r],\n):\n    for i in range(n):\n        y[at[i]] = v[i]\n", 1),
+        (
+            "    y: float32[n, r, 3],\n):\n"
+            "    for i in range(n):\n        for p in range(ends[i], ends[i + 1]):\n"
+            "            y[i, at[p], 2] = v[p]\n",
+            1,
+        ),
+        # What is computed, and what is read, is the execute unit's; and what goes to a place that
+        # its own loop loads, beside something else.
+        (
+            "    y: float32[r], z: float32[n],\n):\n    for i in range(n):\n"
+            "        y[at[i]] = v[i]\n        z[i] = 2.0 * v[i]\n",
+            0,
+        ),
+        (
+            "    y: float32[r + 1],\n):\n    for i in range(n):\n        y[at[i] + 1] = v[i]\n",
+            0,
+        ),
         (f"{ROWS}            y[i, e] = x[at[i], e] * 2.0\n", 0),
         (f"{ROWS}            y[i, e] = x[at[i], e]\n            y[i, e] += v[i]\n", 0),
     ],

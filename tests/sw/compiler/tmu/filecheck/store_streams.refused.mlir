@@ -1,5 +1,6 @@
 // Arrays that somebody else accesses stay with the execute unit: one that is read, one with another
-// store, of what is computed. So does what is stored at an index that its own loop loads.
+// store, of what is computed. So does what is stored at an index that its own loop loads, beside
+// something else.
 
 // CHECK-NOT: slc.store_str
 builtin.module {
