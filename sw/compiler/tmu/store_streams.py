@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref, vector
-from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from hw.lib.errors import CapacityError
@@ -18,11 +18,13 @@ from sw.compiler.tmu.dialects.slc import (
     PopOp,
     StoreStrOp,
     StreamType,
-    body_of,
 )
 from sw.compiler.tmu.lower_access import lower_access
-from sw.compiler.tmu.scf import PLACE, place_of
 from sw.compiler.tmu.values import constant_of, integer, source_of
+
+LEAST_VECTORS = 3
+"""Of a fiber. One more operand from the loop around takes the access unit longer than the execute
+unit takes for shorter ones: rows of one vector 5.7 cycles instead of 3.3, on ``tmu_l8``."""
 
 _STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
@@ -39,9 +41,9 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     no token where nothing is left to do.
 
     Of an array all accesses must be such stores, since neither unit sees in time what the other
-    has written; and their indices what streams have. What is stored at an index that its own loop
-    loads goes into a loop of one iteration inside of it, if there is nothing else to do. An array
-    for which the access unit has no room stays the execute unit's. O(arrays x operations).
+    has written; and their indices streams which their own loop does not load. Loops of fewer than
+    ``LEAST_VECTORS``, whole ones, stay the execute unit's, and arrays for which the access unit has
+    no room. O(arrays x operations).
     """
     module = module.clone()
     for number in range(len(_function(module).body.block.args)):
@@ -76,14 +78,12 @@ def _fits(module: ModuleOp, config: TmuConfig) -> bool:
 
 @dataclass(frozen=True)
 class _Store:
-    """``operation``, in ``callback`` of ``loop``, stores ``value``, a stream; ``scatters``: at an
-    index that this loop loads."""
+    """``operation``, in ``callback`` of ``loop``, stores ``value``, a stream."""
 
     operation: memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp
     callback: CallbackOp
     loop: ForOp
     value: SSAValue
-    scatters: bool
 
     @classmethod
     def found(cls, operation: Operation) -> _Store | None:
@@ -109,14 +109,11 @@ class _Store:
             return None
         if stream is loop.induction and loop.vector is not None:
             return None
-        if not all(_is_index(each, callback) for each in operation.indices):
+        if not all(_is_index(each, callback, loop) for each in operation.indices):
             return None
-        scatters = any(_is_loaded(each, callback, loop) for each in operation.indices)
-        others = [each for each in callback.body.block.ops if each is not operation]
-        is_all = loop.body.block.last_op is callback and all(map(_is_pure, others))
-        if scatters and (loop.vector is not None or not is_all or _has_loop(loop)):
+        if callback.masked is None and _is_short(loop):
             return None
-        return cls(operation, callback, loop, stream, scatters)
+        return cls(operation, callback, loop, stream)
 
     def stream(self) -> None:
         """Does it by the access unit."""
@@ -124,16 +121,7 @@ class _Store:
         assert block is not None
         indices = [_index(each, self.callback) for each in self.operation.indices]
         array = _array(self.operation)
-        store: Operation = StoreStrOp(self.value, array, indices)
-        if self.scatters:
-            region = body_of([StreamType(i32)])
-            region.block.add_op(store)
-            once = [integer(0), integer(1)]
-            block.insert_op_before(once[0], self.callback)
-            block.insert_op_before(once[1], self.callback)
-            store = ForOp(once[0].result, once[1].result, 1, region)
-            store.attributes[PLACE] = StringAttr(place_of(self.loop))
-        block.insert_op_before(store, self.callback)
+        block.insert_op_before(StoreStrOp(self.value, array, indices), self.callback)
         self.operation.detach()
         self.operation.erase()
         _clean(self.callback)
@@ -153,31 +141,26 @@ def _stream_of(value: SSAValue, callback: CallbackOp) -> SSAValue | None:
     return callback.streams[value.index]
 
 
-def _is_index(value: SSAValue, callback: CallbackOp) -> bool:
-    """Whether streams have it, or can have it: but not a sum with what is loaded."""
+def _is_index(value: SSAValue, callback: CallbackOp, loop: ForOp) -> bool:
+    """Whether streams have it, or can have it, but none that its own loop loads."""
     value = source_of(value)
-    if constant_of(value) is not None or _stream_of(value, callback) is not None:
+    if constant_of(value) is not None:
         return True
+    stream = _stream_of(value, callback)
+    if stream is not None:
+        return not (isinstance(stream.owner, MemStrOp) and stream.owner.parent_op() is loop)
     owner = value.owner
     if not isinstance(owner, Operation) or type(owner) not in _INDEX_OPERATIONS:
         return False
-    loop = callback.parent_op()
-    assert isinstance(loop, ForOp)
-    return all(
-        _is_index(each, callback) and not _is_loaded(each, callback, loop)
-        for each in owner.operands
-    )
+    return all(_is_index(each, callback, loop) for each in owner.operands)
 
 
-def _is_loaded(index: SSAValue, callback: CallbackOp, loop: ForOp) -> bool:
-    """By ``loop`` itself."""
-    stream = _stream_of(index, callback)
-    owner = stream.owner if stream is not None else None
-    return isinstance(owner, MemStrOp) and owner.parent_op() is loop
-
-
-def _has_loop(loop: ForOp) -> bool:
-    return any(isinstance(each, ForOp) for each in loop.body.block.ops)
+def _is_short(loop: ForOp) -> bool:
+    """Whether its vectors are known to be fewer than ``LEAST_VECTORS``."""
+    lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+    if loop.vector is None or lower is None or upper is None:
+        return False
+    return upper - lower < LEAST_VECTORS * loop.vector.value.data
 
 
 def _is_pure(operation: Operation) -> bool:

@@ -161,37 +161,19 @@ def fibers(x: float32[n, m], ends: int32[n + 1], y: float32[9, m]):
 """
 
 
-SCATTER = """\
-n = sizes("n")
-
-
-@nest
-def scatter(x: float32[n], at: int32[n], y: float32[9]):
-    for i in range(n):
-        y[at[i]] = x[i]
-"""
-
-
-@pytest.mark.parametrize(
-    "text, shape, places, outside",
-    [
-        (FIBERS, (4, 5), {"ends": [0, 3, 3, 7, 9]}, 10),
-        (SCATTER, (5,), {"at": [8, 0, 8, 3, 1]}, 9),
-        (SCATTER, (5,), {"at": [8, 0, 8, 3, 1]}, -1),
-    ],
-)
-def test_places_outside_a_result_are_trapped(
-    device: Device, text: str, shape: tuple[int, ...], places: dict[str, list[int]], outside: int
-):
+def test_places_outside_a_result_are_trapped(device: Device):
     """The access unit stores, and its error names layer and stream; the next run is right, its last
     store landed."""
-    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    inputs = {"x": x} | {name: np.array(each, np.int32) for name, each in places.items()}
-    nest = read_source(text, "file.py")
+    rng = np.random.default_rng(0)
+    inputs = {
+        "x": rng.standard_normal((4, 5)).astype(np.float32),
+        "ends": np.array([0, 3, 3, 7, 9], np.int32),
+    }
+    nest = read_source(FIBERS, "file.py")
     program = device.compile(LoopWorkload(nest.name, nest, inputs))
     (launch,) = program.launches
     job = device.target.job(program, launch, inputs)
-    job.operands.memory.reshape(-1).view(np.int32)[launch.sections["bases"][1] + 4] = outside
+    job.operands.memory.reshape(-1)[launch.sections["bases"][1] + 4] = 10
     machine = device._machine(program, launch)
     machine.load(replace(job, image=device.target.image(launch, job.operands)))
     machine.start()

@@ -1,6 +1,5 @@
 // Arrays that somebody else accesses stay with the execute unit: one that is read, one with another
-// store, of what is computed. So does what is stored at an index that its own loop loads, beside
-// something else.
+// store, of what is computed. So does what is stored at an index that its own loop loads.
 
 // CHECK-NOT: slc.store_str
 builtin.module {
