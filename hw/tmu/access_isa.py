@@ -55,8 +55,8 @@ class StreamKind(IntEnum, metaclass=EnumType, shape=3):
 
     ``MEMORY``: the word at ``base`` + index, where index = a x ``scale`` + b is below ``length``.
     ``ALU``: ``a operation b``. ``FORWARD``: a. ``ADDRESS``: where ``MEMORY`` would read, ``base`` +
-    index; in lockstep lane 0's in all lanes, and its index + the lanes in use - 1 is below
-    ``length``: so a ``STORE`` of a vector from there on keeps inside of the array. With a
+    index; in lockstep lane 0's in all lanes, in use or not, and its index + the lanes in use - 1 is
+    below ``length``: so a ``STORE`` of a vector from there on keeps inside of the array. With a
     ``length`` of 2^32 - 1, any index will do.
     """
 

@@ -149,7 +149,11 @@ class _Traversal:
                 for line in self._requests[place].lines(number, found, upper - first):
                     self._output.requests.append((place, number, line))
             lanes = (1 << len(values)) - 1
-            values += [(0,) * len(unit.streams)] * (width - len(values))
+            others = tuple(
+                value if stream.kind == StreamKind.ADDRESS else 0
+                for stream, value in zip(unit.streams, values[0], strict=True)
+            )
+            values += [others] * (width - len(values))
             yield _Iteration(tuple(values), lanes)
 
     def _merged(self, place: int, layer: Layer) -> Iterator[_Iteration]:
