@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
     CallbackOp,
     ForOp,
     GetOp,
+    MergeOp,
     PopOp,
     PushOp,
     SetOp,
@@ -24,14 +26,15 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     """No word between vectors: the first word of a row, or none at all.
 
     Induction variables that begin at a constant are counted by the execute unit, which a token
-    tells of each iteration's end; all other words that are queued by themselves take a row.
+    tells of each iteration's end; all other words that are queued by themselves take a row, but for
+    those of loops that merge, whose lanes are fibers.
     O(operations x loops).
     """
     module = module.clone()
     counters: dict[ForOp, str] = {}
     for push in [each for each in module.walk() if isinstance(each, PushOp)]:
         assert isinstance(push.stream.type, StreamType)
-        if isinstance(push.stream.type.element, VectorType):
+        if isinstance(push.stream.type.element, VectorType) or _merges(push.stream):
             continue
         pop = _pop_of(push)
         loop = _counted(push)
@@ -44,12 +47,19 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
             _align(push, pop, lanes)
     for loop, name in counters.items():
         loop.body.block.add_op(_step(name, loop.step.value.data))
-        if isinstance(loop.parent_op(), ForOp):
+        if isinstance(loop.parent_op(), LOOPS):
             block = loop.parent_block()
             assert block is not None
             block.insert_op_after(_reset(name), loop)
     join_callbacks(module)
     return module
+
+
+def _merges(stream: SSAValue) -> bool:
+    """Whether it is of a loop that merges."""
+    block = stream.block if isinstance(stream, BlockArgument) else stream.owner.parent_block()
+    assert block is not None
+    return isinstance(block.parent_op(), MergeOp)
 
 
 def _pop_of(push: PushOp) -> PopOp:
@@ -58,7 +68,7 @@ def _pop_of(push: PushOp) -> PopOp:
     assert block is not None
     operations = list(block.ops)
     own = operations.index(push)
-    loop = next(each for each in operations[own:] if isinstance(each, ForOp))
+    loop = next(each for each in operations[own:] if isinstance(each, LOOPS))
     place = sum(isinstance(each, PushOp) for each in operations[:own])
     behind = operations[operations.index(loop) + 1]
     assert isinstance(behind, CallbackOp)
@@ -69,8 +79,8 @@ def _pop_of(push: PushOp) -> PopOp:
 def _counted(push: PushOp) -> ForOp | None:
     """The loop around whose induction variable is pushed, from a constant on."""
     loop = push.parent_op()
-    while isinstance(loop, ForOp):
-        if push.stream is loop.induction:
+    while isinstance(loop, LOOPS):
+        if isinstance(loop, ForOp) and push.stream is loop.induction:
             is_own = loop is push.parent_op()
             return loop if constant_of(loop.lower) is not None and not is_own else None
         loop = loop.parent_op()

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, VectorType, i1
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import EVENT_STEPS, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
+from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
+from hw.tmu.access_program import EventStep
 from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.access_layers import AccessLayers
 from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
 from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
     AluStrOp,
     CallbackOp,
     ForOp,
     MemStrOp,
+    MergeOp,
     PopOp,
     PushOp,
     StreamType,
 )
 from sw.compiler.tmu.scf import place_of
-from sw.compiler.tmu.values import constant_of
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     """The DLC of a chain of loops. O(operations).
 
-    Layers' queues share ``stream_words``: one half among the streams of the outer loops, the other
-    for the innermost. Raises ``CapacityError`` naming what ``config`` has too little of.
+    Raises ``CapacityError`` naming what ``config`` has too little of.
     """
     function = module.body.block.first_op
     assert isinstance(function, func.FuncOp)
@@ -40,80 +40,43 @@ def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     return lowering.module
 
 
-@dataclass
-class _Layer:
-    """What a loop becomes. ``numbers``: of its streams; ``queued``: those that somebody reads."""
-
-    loop: ForOp
-    unit: Unit = field(default_factory=Unit)
-    streams: list[Stream] = field(default_factory=list)
-    numbers: dict[SSAValue, int] = field(default_factory=dict)
-    arrays: dict[tuple[int, int], str] = field(default_factory=dict)
-    queued: set[int] = field(default_factory=set)
-    events: dict[Event, list[EventStep]] = field(default_factory=dict)
-    slots: int = 1
-
-    def step(self, event: Event, step: EventStep) -> None:
-        self.events.setdefault(event, []).append(step)
-
-
 class _Lowering:
     def __init__(self, function: func.FuncOp, config: TmuConfig) -> None:
-        self._config = config
         self._function = function
-        self._names: dict[SSAValue, str] = dict(
+        names: dict[SSAValue, str] = dict(
             zip(function.body.block.args, _names(function), strict=True)
         )
-        self._layers: list[_Layer] = []
-        self._place: dict[SSAValue, int] = {}
-        self._forwarded: dict[tuple[SSAValue, int], int] = {}
+        self._access = AccessLayers(config, names)
         self._tokens: list[str] = []
         self._cases: list[tuple[str, CallbackOp]] = []
         self._starts: list[CallbackOp] = []
         self._ends: list[CallbackOp] = []
 
     def run(self) -> None:
-        loops = [each for each in self._function.body.block.ops if isinstance(each, ForOp)]
-        (outermost,) = loops
+        operations = list(self._function.body.block.ops)
+        (outermost,) = (each for each in operations if isinstance(each, LOOPS))
         is_behind = False
-        for operation in self._function.body.block.ops:
+        for operation in operations:
             is_behind |= operation is outermost
             if isinstance(operation, CallbackOp):
                 (self._ends if is_behind else self._starts).append(operation)
         self._traverse(outermost)
         end = EventStep(EventKind.TOKEN, token=self._token(END))
-        self._layers[0].step(Event.END, end)
-        self._divide_queues()
+        self._access.layers[0].step(Event.END, end)
+        self._access.divide_queues()
         self._check()
         self.module = self._module()
 
     # Loops.
 
-    def _traverse(self, loop: ForOp) -> None:
-        layer = _Layer(loop)
-        self._layers.append(layer)
-        depth = len(self._layers) - 1
-        if depth >= self._config.layers:
-            raise CapacityError(
-                f"{place_of(loop)}: layers = {self._config.layers}: must be at least {depth + 1}"
-            )
-        layer.streams.append(Stream(StreamKind.INDUCTION))
-        layer.numbers[loop.induction] = 0
-        self._place[loop.induction] = depth
-        lower, upper = constant_of(loop.lower), constant_of(loop.upper)
-        layer.unit = Unit(
-            lower=Operand() if lower is not None else self._parent(loop.lower, depth),
-            upper=Operand() if upper is not None else self._parent(loop.upper, depth),
-            lower_immediate=lower or 0,
-            upper_immediate=upper or 0,
-            stride=loop.step.value.data,
-            accumulates=loop.accumulates is not None,
-        )
+    def _traverse(self, loop: ForOp | MergeOp) -> None:
+        self._access.enter(loop)
+        depth = len(self._access.layers) - 1
         operations = list(loop.body.block.ops)
-        inner = next((each for each in operations if isinstance(each, ForOp)), None)
+        inner = next((each for each in operations if isinstance(each, LOOPS)), None)
         for operation in operations:
             if isinstance(operation, AluStrOp | MemStrOp):
-                self._stream(operation, depth)
+                self._access.add(operation)
         self._events(_before(operations, inner), depth, Event.ITERATION)
         if inner is not None:
             self._traverse(inner)
@@ -121,193 +84,52 @@ class _Lowering:
             self._events(behind, depth + 1, Event.END)
 
     def _events(self, operations: Iterable[Operation], depth: int, event: Event) -> None:
-        layer = self._layers[depth]
+        layer = self._access.layers[depth]
         for operation in operations:
             if isinstance(operation, PushOp):
-                layer.step(event, self._push(operation.stream, bool(operation.aligned)))
+                for step in self._push(operation.stream, bool(operation.aligned)):
+                    layer.step(event, step)
             elif isinstance(operation, CallbackOp):
                 for stream in operation.streams:
-                    layer.step(event, self._push(stream))
+                    for step in self._push(stream):
+                        layer.step(event, step)
                 if operation.masked:
                     layer.step(event, EventStep(EventKind.MASK, layer=depth))
                 name = f"case_{len(self._cases)}"
                 self._cases.append((name, operation))
                 layer.step(event, EventStep(EventKind.TOKEN, token=self._token(name)))
 
-    def _push(self, stream: SSAValue, aligned: bool = False) -> EventStep:
-        place = self._place[stream]
-        number = self._layers[place].numbers[stream]
-        self._layers[place].queued.add(number)
+    def _push(self, stream: SSAValue, aligned: bool = False) -> Iterator[EventStep]:
+        for depth, layer in enumerate(self._access.layers):
+            if isinstance(layer.loop, MergeOp) and stream is layer.loop.mask:
+                yield EventStep(EventKind.MASK, layer=depth)
+                return
         assert isinstance(stream.type, StreamType)
-        is_vector = isinstance(stream.type.element, VectorType) and number != 0
-        kind = EventKind.VECTOR if is_vector or aligned else EventKind.WORD
-        return EventStep(kind, layer=place, stream=number)
+        for depth, place in self._access.read(stream):
+            is_vector = isinstance(stream.type.element, VectorType) and place.number != 0
+            kind = EventKind.VECTOR if is_vector or aligned else EventKind.WORD
+            yield EventStep(kind, layer=depth, lane=place.unit, stream=place.number)
 
     def _token(self, name: str) -> int:
         self._tokens.append(name)
         return len(self._tokens) - 1
 
-    # Streams.
-
-    def _stream(self, operation: AluStrOp | MemStrOp, depth: int) -> None:
-        if isinstance(operation, AluStrOp):
-            if not _is_needed(operation):
-                return
-            a, b, immediate = self._pair(operation.left, operation.right, depth)
-            name = AluOperation[operation.operation.data.upper()]
-            made = Stream(StreamKind.ALU, name, a, b, immediate=immediate)
-        else:
-            made = self._memory(operation, depth)
-        layer = self._layers[depth]
-        layer.numbers[operation.stream] = len(layer.streams)
-        self._place[operation.stream] = depth
-        if isinstance(operation, MemStrOp):
-            layer.arrays[0, len(layer.streams)] = self._names[operation.array]
-        layer.streams.append(made)
-
-    def _memory(self, load: MemStrOp, depth: int) -> Stream:
-        """Row-major: the last index, and what comes of the others."""
-        type = load.array.type
-        assert isinstance(type, MemRefType)
-        shape = [size.data for size in type.shape]
-        length = 1
-        for size in shape:
-            length *= size
-        base = 0
-        indices: list[SSAValue | int] = []
-        strides = [1] * len(shape)
-        for axis in reversed(range(len(shape) - 1)):
-            strides[axis] = strides[axis + 1] * shape[axis + 1]
-        for index, stride in zip(load.indices, strides, strict=True):
-            stream, offset = _offset(index)
-            base += offset * stride
-            indices.append(stream if stream is not None else 0)
-        # Without indices that are constants, which are in the base.
-        terms: list[tuple[SSAValue, int]] = [
-            (index, stride)
-            for index, stride in zip(indices, strides, strict=True)
-            if isinstance(index, SSAValue)
-        ]
-        while len(terms) > 2:
-            terms[:2] = [self._sum(terms[0], terms[1], depth)]
-        a, b, scale, immediate = Operand(), Operand(), 1, 0
-        if terms:
-            a, scale = self._operand(terms[0][0], depth), terms[0][1]
-        if len(terms) == 2:
-            if terms[1][1] != 1:
-                terms = [self._sum(terms[0], terms[1], depth)]
-                a, scale = self._operand(terms[0][0], depth), terms[0][1]
-            else:
-                b = self._operand(terms[1][0], depth)
-        return Stream(
-            StreamKind.MEMORY,
-            a=a,
-            b=b,
-            scale=scale,
-            immediate=immediate,
-            base=base,
-            length=length - base,
-            temporal=not _is_index(load),
-        )
-
-    def _sum(
-        self, left: tuple[SSAValue, int], right: tuple[SSAValue, int], depth: int
-    ) -> tuple[SSAValue, int]:
-        """A stream of left / right's stride + right; streams that it takes are made."""
-        layer = self._layers[depth]
-        scaled = len(layer.streams)
-        factor = left[1] // right[1]
-        layer.streams.append(
-            Stream(
-                StreamKind.ALU,
-                AluOperation.MUL,
-                self._operand(left[0], depth),
-                Operand(),
-                immediate=factor,
-            )
-        )
-        layer.streams.append(
-            Stream(StreamKind.ALU, AluOperation.ADD, own(scaled), self._operand(right[0], depth))
-        )
-        # Known by a value of its own.
-        key = layer.loop.body.block.insert_arg(StreamType(i1), len(layer.loop.body.block.args))
-        layer.numbers[key] = scaled + 1
-        self._place[key] = depth
-        return key, right[1]
-
-    def _pair(self, left: SSAValue, right: SSAValue, depth: int) -> tuple[Operand, Operand, int]:
-        first, second = constant_of(left), constant_of(right)
-        a = Operand() if first is not None else self._operand(left, depth)
-        b = Operand() if second is not None else self._operand(right, depth)
-        return a, b, (first if first is not None else second) or 0
-
-    def _operand(self, stream: SSAValue, depth: int) -> Operand:
-        if self._place[stream] == depth:
-            return own(self._layers[depth].numbers[stream])
-        return self._parent(stream, depth)
-
-    def _parent(self, stream: SSAValue, depth: int) -> Operand:
-        """A stream of the layer around ``depth``, which forwards those of layers further out."""
-        return parent(self._at(stream, depth - 1))
-
-    def _at(self, stream: SSAValue, depth: int) -> int:
-        layer = self._layers[depth]
-        if self._place[stream] == depth:
-            number = layer.numbers[stream]
-        elif (stream, depth) in self._forwarded:
-            number = self._forwarded[stream, depth]
-        else:
-            source = parent(self._at(stream, depth - 1))
-            number = len(layer.streams)
-            layer.streams.append(Stream(StreamKind.FORWARD, a=source))
-            self._forwarded[stream, depth] = number
-        layer.queued.add(number)
-        return number
-
     # The whole.
 
-    def _divide_queues(self) -> None:
-        words = self._config.stream_words
-        outer = sum(len(layer.queued) for layer in self._layers[:-1])
-        share = words // 2 // outer if outer else 1
-        row = 0
-        for layer in self._layers:
-            is_last = layer is self._layers[-1]
-            count = len(layer.queued)
-            slots = (words - row) // count if is_last and count else share
-            if slots < 1:
-                raise CapacityError(
-                    f"stream_words = {words}: must be at least {2 * outer}: so many streams of "
-                    "outer loops are read"
-                )
-            for number in sorted(layer.queued):
-                layer.streams[number] = replace(layer.streams[number], queued=True, queue=row)
-                row += slots
-            layer.unit = replace(layer.unit, streams=tuple(layer.streams))
-            layer.slots = slots
-
     def _check(self) -> None:
-        config = self._config
-        for layer in self._layers:
-            if len(layer.streams) > config.streams:
-                raise CapacityError(
-                    f"{place_of(layer.loop)}: streams = {config.streams}: must be at least "
-                    f"{len(layer.streams)}"
-                )
-        steps = sum(len(each) for layer in self._layers for each in layer.events.values())
+        self._access.check()
+        layers = self._access.layers
+        steps = sum(len(each) for layer in layers for each in layer.events.values())
         if steps > EVENT_STEPS:
             raise CapacityError(
-                f"{place_of(self._layers[0].loop)}: {steps} steps of events: must be at most "
+                f"{place_of(layers[0].loop)}: {steps} steps of events: must be at most "
                 f"{EVENT_STEPS}"
             )
 
     def _module(self) -> ModuleOp:
         layers = Block()
-        for layer in self._layers:
-            mode = Mode.LOCKSTEP if layer.loop.vector is not None else Mode.SINGLE
-            events = {event: tuple(steps) for event, steps in layer.events.items()}
-            made = Layer(mode, (layer.unit,), layer.slots, 0, events)
-            layers.add_op(layer_op(made, self._tokens, layer.arrays))
+        for layer in self._access.layers:
+            layers.add_op(layer_op(layer.finished(), self._tokens, layer.arrays))
         types = list(self._function.function_type.inputs)
         body = Region(Block(arg_types=types))
         arguments = self._function.body.block.args
@@ -333,11 +155,10 @@ class _Lowering:
 def _pop_arguments(callback: CallbackOp, block: Block, arrays: dict[SSAValue, SSAValue]) -> None:
     """Copies a callback's body into a case, with its arguments taken from the data queue."""
     values = dict(arrays)
-    for argument in callback.body.block.args:
-        pop = PopOp(argument.type)
-        pop.value.name_hint = argument.name_hint
-        block.add_op(pop)
-        values[argument] = pop.value
+    for number, argument in enumerate(callback.body.block.args):
+        stream = callback.streams[number] if number < len(callback.streams) else None
+        values[argument] = found = _pop(block, argument, _words(stream))
+        found.name_hint = argument.name_hint
     for operation in callback.body.block.ops:
         made = operation.clone(values)
         block.add_op(made)
@@ -345,37 +166,31 @@ def _pop_arguments(callback: CallbackOp, block: Block, arrays: dict[SSAValue, SS
             values[old] = new
 
 
+def _pop(block: Block, argument: SSAValue, words: int) -> SSAValue:
+    """All but one of its words are 0, or all that are not are the same."""
+    first = PopOp(argument.type)
+    block.add_op(first)
+    value: SSAValue = first.value
+    for _ in range(1, words):
+        pop = PopOp(argument.type)
+        either = arith.OrIOp(value, pop.value)
+        block.add_ops([pop, either])
+        value = either.result
+    return value
+
+
+def _words(stream: SSAValue | None) -> int:
+    """Words that are queued for a value, as ``AccessLayers.read`` says."""
+    if stream is None or not isinstance(stream, BlockArgument):
+        return 1
+    loop = stream.block.parent_op()
+    if isinstance(loop, MergeOp) and loop.is_disjunctive and stream is loop.coordinate:
+        return len(loop.coordinates)
+    return 1
+
+
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:
     return operations if inner is None else operations[: operations.index(inner)]
-
-
-def _offset(index: SSAValue) -> tuple[SSAValue | None, int]:
-    """An index as a stream, or none, plus a constant of at least 0."""
-    if (number := constant_of(index)) is not None:
-        return None, number
-    owner = index.owner
-    if isinstance(owner, AluStrOp) and owner.operation.data == "add":
-        for stream, other in ((owner.left, owner.right), (owner.right, owner.left)):
-            number = constant_of(other)
-            if number is not None and number >= 0 and constant_of(stream) is None:
-                return stream, number
-    return index, 0
-
-
-def _is_needed(operation: AluStrOp) -> bool:
-    """Whether anything but an index that has it as an offset uses it."""
-    for use in operation.stream.uses:
-        if (
-            not isinstance(use.operation, MemStrOp)
-            or _offset(operation.stream)[0] is operation.stream
-        ):
-            return True
-    return False
-
-
-def _is_index(load: MemStrOp) -> bool:
-    """Whether only streams use what is loaded: it is read once, in order."""
-    return isinstance(load.array.type, MemRefType) and len(load.array.type.shape) == 1
 
 
 def _names(function: func.FuncOp) -> list[str]:

@@ -13,6 +13,7 @@ from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.select_stores import select_stores
 from sw.compiler.tmu.vectorize import vectorize
 
 LEVELS = range(5)
@@ -24,6 +25,7 @@ ModulePass = Callable[[ModuleOp], ModuleOp]
 def pipeline(config: TmuConfig, zeros: Collection[str], opt: int) -> dict[str, ModulePass]:
     """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run."""
     passes: dict[str, tuple[int, ModulePass]] = {
+        "select": (0, select_stores),
         "hoist": (0, hoist),
         "decouple": (0, decouple),
         "vectorize": (1, lambda module: vectorize(module, config.lanes)),

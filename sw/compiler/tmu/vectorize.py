@@ -15,7 +15,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, MemStrOp, SetOp, StreamType, body_of
+from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
+    CallbackOp,
+    ForOp,
+    MemStrOp,
+    SetOp,
+    StreamType,
+    body_of,
+)
 from sw.compiler.tmu.values import constant_of, copy, source_of
 
 _ELEMENTWISE = (
@@ -40,7 +48,7 @@ def vectorize(module: ModuleOp, lanes: int) -> ModuleOp:
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
-        is_innermost = not any(isinstance(each, ForOp) for each in loop.body.block.ops)
+        is_innermost = not any(isinstance(each, LOOPS) for each in loop.body.block.ops)
         if is_innermost and loop.step.value.data == 1 and loop.vector is None:
             _vectorize(loop, lanes)
     return module

@@ -89,6 +89,9 @@ class Computing(Memory):
             (a,), _ = self._operands(operation.operands, is_vector)
             b = Operand(Source.IMMEDIATE)
             made = Instruction(Opcode.XOR, is_vector, a=a, b=b, immediate=1 << 31)
+        elif isinstance(operation, arith.TruncIOp):
+            (a,), _ = self._operands(operation.operands, False)
+            made = Instruction(Opcode.AND, a=a, b=Operand(Source.IMMEDIATE), immediate=1)
         else:
             refuse(self._place, f"{operation.name} in the execute unit")
         self._used(*map(source_of, operation.operands))
@@ -195,11 +198,15 @@ class Computing(Memory):
     def _set(self, operation: SetOp) -> None:
         variable = self._variables[operation.variable.data]
         if self._values.get(operation.value) == variable:
+            if variable.kind == "s":
+                self._forget(variable.register)
             return
         is_vector = variable.kind == "v"
         (a,), immediate = self._operands([operation.value], is_vector)
         self._used(source_of(operation.value))
         self._emit(Instruction(Opcode.ADD, is_vector, variable.register, a=a, immediate=immediate))
+        if variable.kind == "s":
+            self._forget(variable.register)
 
     def _broadcast(self, operation: vector.BroadcastOp) -> None:
         """Nothing: vector instructions take scalars."""

@@ -60,8 +60,49 @@ class Bodies(Computing):
                 self._extract(operation)
             case scf.ForOp():
                 self._for(operation)
+            case scf.IfOp():
+                self._if(operation)
             case _:
                 self._compute(operation)
+
+    def _if(self, choice: scf.IfOp) -> None:
+        """Values that are in registers before it are in the same ones behind it."""
+        regions = [list(each.block.ops) if each.blocks else [] for each in choice.regions]
+        known = constant_of(choice.cond)
+        if known is not None:
+            self._operations(regions[0 if known else 1])
+            return
+        outside, held = values_from_outside(choice), self._held
+        self._hold(outside)
+        (condition,), _ = self._operands([choice.cond], False)
+        self._used(source_of(choice.cond))
+        before = self._state()
+        begins = len(self.code)
+        self._emit(Instruction(Opcode.BRANCH_EQ, a=condition))
+        self._operations(regions[0])
+        self._return_to(before)
+        if any(not isinstance(each, scf.YieldOp) for each in regions[1]):
+            ends = len(self.code)
+            self._emit(Instruction(Opcode.JUMP))
+            self._go_here(begins)
+            self._operations(regions[1])
+            self._return_to(before)
+            self._go_here(ends)
+        else:
+            self._go_here(begins)
+        self._held = held
+        self._used(*map(source_of, outside))
+
+    def _go_here(self, jump: int) -> None:
+        self.code[jump] = replace(self.code[jump], immediate=len(self.code))
+
+    def _hold(self, values: Iterable[SSAValue]) -> None:
+        """They keep their registers."""
+        for value in map(source_of, values):
+            if value in self._pops:
+                self._take(value)
+            if isinstance(found := self._values.get(value), Kept):
+                self._held |= {found}
 
     def _for(self, loop: scf.ForOp) -> None:
         lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
@@ -69,11 +110,7 @@ class Bodies(Computing):
             refuse(place_of(loop), "a loop of the execute unit whose bounds are not constants")
         outside = values_from_outside(loop)
         held = self._held
-        for value in map(source_of, outside):
-            if value in self._pops:
-                self._take(value)
-            if isinstance(found := self._values.get(value), Kept):
-                self._held |= {found}
+        self._hold(outside)
         free = {kind: list(registers) for kind, registers in self._free.items()}
         addresses = dict(self._addresses)
         self._count_up(loop, lower, upper, step)
@@ -102,7 +139,7 @@ class Bodies(Computing):
                 immediate=step * UNROLLED,
             )
         )
-        self.code[begins] = replace(self.code[begins], immediate=len(self.code))
+        self._go_here(begins)
         done = lower + step * UNROLLED * whole
         self._iterations(loop, [Integer(None, done + step * n) for n in range(rest)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, VectorType
@@ -23,6 +24,26 @@ class Memory(Values):
         # Values that went from the queue into addresses alone.
         self._folded: set[SSAValue] = set()
         self._addresses: dict[tuple[tuple[SSAValue | int, int], ...], int] = {}
+
+    def _state(self) -> tuple[dict[Any, Any], ...]:
+        """What a part that may not run must leave as it was."""
+        free = {kind: list(registers) for kind, registers in self._free.items()}
+        return dict(self._values), dict(self._uses), free, dict(self._addresses)
+
+    def _return_to(self, state: tuple[dict[Any, Any], ...]) -> None:
+        """Without the addresses of a variable that may have another value now."""
+        values, uses, free, addresses = state
+        self._values, self._uses = dict(values), dict(uses)
+        self._free = {kind: list(registers) for kind, registers in free.items()}
+        self._addresses = {key: found for key, found in addresses.items() if key in self._addresses}
+
+    def _forget(self, register: int) -> None:
+        """Addresses of what the register had."""
+        self._addresses = {
+            key: found
+            for key, found in self._addresses.items()
+            if all(term != register for term, _ in key)
+        }
 
     def _address(self, array: SSAValue, indices: list[SSAValue]) -> tuple[Operand, int]:
         """A register, if any, and an offset."""

@@ -42,17 +42,21 @@ def outlives(get: GetOp) -> bool:
     return False
 
 
-def values_from_outside(loop: scf.ForOp) -> list[SSAValue]:
-    """Values from outside of a loop that its body uses, once for each use."""
-    inside: set[SSAValue] = set(loop.body.block.args)
-    found = []
-    for operation in loop.body.block.walk():
-        inside |= set(operation.results)
-        for region in operation.regions:
-            inside |= set(region.block.args)
-    for operation in loop.body.block.walk():
-        found += [each for each in operation.operands if each not in inside]
-    return found
+def values_from_outside(operation: Operation) -> list[SSAValue]:
+    """Values from outside of an operation that its regions use, once for each use."""
+    inside: set[SSAValue] = set()
+    for each in operation.walk():
+        inside |= set(each.results)
+        for region in each.regions:
+            for block in region.blocks:
+                inside |= set(block.args)
+    return [
+        value
+        for each in operation.walk()
+        if each is not operation
+        for value in each.operands
+        if value not in inside
+    ]
 
 
 def are_apart(loop: scf.ForOp) -> bool:
