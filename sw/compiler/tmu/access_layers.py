@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import AluOperation, Event, Mode, StreamKind
+from hw.tmu.access_isa import UNIT, AluOperation, Event, Mode, StreamKind
 from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.slc import (
@@ -23,6 +23,7 @@ from sw.compiler.tmu.values import constant_of
 
 _MODES = {True: Mode.DISJUNCTIVE, False: Mode.CONJUNCTIVE}
 _INDUCTION = Stream(StreamKind.INDUCTION)
+_MOST_STRIDE = (1 << UNIT["stride"].width) - 1
 COORDINATE = 1
 """The stream by which units merge."""
 
@@ -103,8 +104,13 @@ class AccessLayers:
             self._merge(loop, layer, depth)
         else:
             unit = self._unit(loop.lower, loop.upper, depth)
+            step = loop.step.value.data
+            if step > _MOST_STRIDE:
+                raise CapacityError(
+                    f"{place_of(loop)}: a step of {step}: must be at most {_MOST_STRIDE}"
+                )
             accumulates = loop.accumulates is not None
-            layer.units = [replace(unit, stride=loop.step.value.data, accumulates=accumulates)]
+            layer.units = [replace(unit, stride=step, accumulates=accumulates)]
             layer.streams = [[]]
             layer.add(0, _INDUCTION, loop.induction)
         return layer
@@ -134,6 +140,7 @@ class AccessLayers:
             upper=Operand() if last is not None else self._parent(upper, depth),
             lower_immediate=first or 0,
             upper_immediate=last or 0,
+            ordered=_is_element(upper) and (first == 0 or _is_element(lower)),
         )
 
     def add(self, operation: AluStrOp | MemStrOp) -> None:
@@ -294,6 +301,11 @@ class AccessLayers:
                     f"{place_of(layer.loop)}: streams = {self._config.streams}: must be at least "
                     f"{most}"
                 )
+
+
+def _is_element(bound: SSAValue) -> bool:
+    """Whether it is a word of memory, as offsets and lengths are."""
+    return isinstance(bound.owner, MemStrOp)
 
 
 def _numbers(layer: LayerInProgress) -> list[int]:

@@ -25,7 +25,9 @@ from sw.compiler.tmu.dialects.slc import (
     PushOp,
     StreamType,
 )
+from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.scf import place_of
+from sw.compiler.tmu.values import constant_of
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
@@ -46,6 +48,7 @@ class _Lowering:
         names: dict[SSAValue, str] = dict(
             zip(function.body.block.args, _names(function), strict=True)
         )
+        self._config = config
         self._access = AccessLayers(config, names)
         self._tokens: list[str] = []
         self._cases: list[tuple[str, CallbackOp]] = []
@@ -63,6 +66,7 @@ class _Lowering:
         self._traverse(outermost)
         end = EventStep(EventKind.TOKEN, token=self._token(END))
         self._access.layers[0].step(Event.END, end)
+        self._order_tokens()
         self._access.divide_queues()
         self._check()
         self.module = self._module()
@@ -115,6 +119,27 @@ class _Lowering:
         return len(self._tokens) - 1
 
     # The whole.
+
+    def _order_tokens(self) -> None:
+        layers = self._access.layers
+        ordered = early_tokens(
+            [layer.events for layer in layers],
+            self._iterations(layers[-1].loop),
+            self._config.lanes,
+            self._config.data_words,
+        )
+        for layer, events in zip(layers, ordered, strict=True):
+            layer.events = events
+
+    def _iterations(self, loop: ForOp | MergeOp) -> int | None:
+        """Of the hardware, if that is known."""
+        if isinstance(loop, MergeOp):
+            return None
+        lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+        if lower is None or upper is None:
+            return None
+        lanes = self._config.lanes if loop.vector is not None else 1
+        return max(0, -(-(upper - lower) // (loop.step.value.data * lanes)))
 
     def _check(self) -> None:
         self._access.check()

@@ -22,13 +22,16 @@ LEVELS = range(5)
 ModulePass = Callable[[ModuleOp], ModuleOp]
 
 
-def pipeline(config: TmuConfig, zeros: Collection[str], opt: int) -> dict[str, ModulePass]:
-    """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run."""
+def pipeline(
+    config: TmuConfig, zeros: Collection[str], opt: int, reassociate: bool = True
+) -> dict[str, ModulePass]:
+    """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run;
+    ``reassociate``: whether lanes may have sums of their own."""
     passes: dict[str, tuple[int, ModulePass]] = {
         "select": (0, select_stores),
         "hoist": (0, hoist),
         "decouple": (0, decouple),
-        "vectorize": (1, lambda module: vectorize(module, config.lanes)),
+        "vectorize": (1, lambda module: vectorize(module, config.lanes, reassociate)),
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.dialects.dlc import DLC
 from sw.compiler.tmu.dialects.fiber import FIBER
+from sw.compiler.tmu.dialects.flat import FLAT
 from sw.compiler.tmu.dialects.slc import SLC
 
 DIALECTS = (
@@ -24,6 +25,7 @@ DIALECTS = (
     FIBER,
     SLC,
     DLC,
+    FLAT,
 )
 
 

@@ -138,10 +138,13 @@ class Computing(Memory):
         self._values[operation.results[0]] = kept
 
     def _select(self, operation: arith.SelectOp) -> None:
-        """By a scalar: of vectors, all lanes or none."""
+        """By a mask, or by a scalar: of vectors, then all lanes or none."""
         is_vector = isinstance(operation.result.type, VectorType)
         condition = self._location(operation.cond)
-        if not isinstance(condition, Kept) or condition.kind != "s":
+        if isinstance(condition, Kept) and condition.kind == "m":
+            self._select_lanes(operation, condition.register)
+            return
+        if not isinstance(condition, Kept):
             refuse(self._place, "a choice that differs between lanes")
         mask = ALL_LANES
         chosen = Operand(Source.REGISTER, condition.register)
@@ -164,6 +167,15 @@ class Computing(Memory):
         )
         if mask != ALL_LANES:
             self._free["m"].insert(0, mask)
+        self._values[operation.result] = kept
+
+    def _select_lanes(self, operation: arith.SelectOp, mask: int) -> None:
+        (a, b), immediate = self._operands((operation.lhs, operation.rhs), True)
+        self._used(*map(source_of, operation.operands))
+        kept = self._destination(operation.result)
+        self._emit(
+            Instruction(Opcode.SELECT, True, kept.register, mask, a=a, b=b, immediate=immediate)
+        )
         self._values[operation.result] = kept
 
     def _offset(self, operation: Operation) -> bool:
@@ -223,6 +235,15 @@ class Computing(Memory):
         kept = self._new("m")
         self._emit(Instruction(Opcode.FIRST_LANES, dst=kept.register, a=a, immediate=immediate))
         self._values[operation.results[0]] = kept
+
+    def _reduce(self, operation: vector.ReductionOp) -> None:
+        if operation.kind.data != vector.CombiningKindFlag.ADD or operation.acc is not None:
+            refuse(self._place, f"{operation.name} other than add")
+        (a,), _ = self._operands([operation.vector], True)
+        self._used(operation.vector)
+        kept = self._destination(operation.dest)
+        self._emit(Instruction(Opcode.REDUCE_ADD, dst=kept.register, a=a))
+        self._values[operation.dest] = kept
 
     def _extract(self, operation: vector.ExtractOp) -> None:
         lane = operation.static_position.get_values()[0]

@@ -58,6 +58,8 @@ class Bodies(Computing):
                 self._create_mask(operation)
             case vector.ExtractOp():
                 self._extract(operation)
+            case vector.ReductionOp():
+                self._reduce(operation)
             case scf.ForOp():
                 self._for(operation)
             case scf.IfOp():
