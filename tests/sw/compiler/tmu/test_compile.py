@@ -118,6 +118,22 @@ def test_refusals(text: str, message: str):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("opt", LEVELS)
+def test_choices_of_the_execute_unit(opt: int):
+    text = (
+        "def f(x: float32[n], y: float32[n], z: float32[n]):\n"
+        "    for i in range(n):\n"
+        "        if x[i] < 0.5:\n"
+        "            y[i] = x[i]\n"
+        "        else:\n"
+        "            y[i] = 2.0\n"
+        "            z[i] = x[i] + 1.0\n"
+    )
+    x = np.random.default_rng(0).standard_normal(11).astype(np.float32)
+    zeros = np.zeros(11, np.float32)
+    check(nest(text), {"x": x, "y": zeros, "z": zeros}, CONFIG, opt)
+
+
 def test_a_nest_deeper_than_layers():
     values = bags(np.random.default_rng(0), RAGGED, 8)
     with pytest.raises(CapacityError) as caught:
