@@ -207,4 +207,4 @@ def _sweep(block: Block) -> None:
 
 
 def _refuse(place: str, what: str) -> NoReturn:
-    raise WorkloadError(f"{place}: {what}: cannot be decoupled")
+    raise WorkloadError(f"{place}: {what}: cannot be decoupled; --coupled runs it")

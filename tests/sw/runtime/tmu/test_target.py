@@ -18,10 +18,13 @@ from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.runtime.programs import load_program
 from sw.runtime.tmu.model.access import run as run_access
+from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from sw.workloads.loops.operations.sparse_vectors import vector_product, vector_sum
 from sw.workloads.loops.sources import named_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.access_merges import STEP, merge
+from tests.support.sparse_fibers import LENGTH, PAIRS, vectors
 from tests.support.tmu_programs import bags
 
 
@@ -55,6 +58,33 @@ def test_further_operations_on_rtl(device: Device, name: str, opt: int):
     workload = named_workload(name)
     program = device.compile(workload, opt=opt)
     assert device.verify(device.run(program, workload.inputs)).bit_exact
+
+
+@pytest.mark.parametrize(
+    "name",
+    (
+        "vector_product:tiny",
+        "vector_sum:tiny",
+        "compressed_vector_product:tiny",
+        "compressed_vector_sum:tiny",
+        "matrix_elementwise_product:tiny",
+        "matrix_sum:tiny",
+        "matrix_product:tiny",
+    ),
+)
+def test_merging_on_rtl(device: Device, name: str):
+    """Levels differ where there are vectors."""
+    workload = named_workload(name)
+    result = device.run(device.compile(workload), workload.inputs)
+    assert device.verify(result).bit_exact
+
+
+@pytest.mark.parametrize("pair", ("both empty", "left empty", "equal", "disjoint"))
+@pytest.mark.parametrize("nest", (vector_product, vector_sum))
+def test_fibers_of_all_kinds_on_rtl(device: Device, nest: Nest, pair: str):
+    inputs = vectors(*PAIRS[pair])
+    program = device.compile(LoopWorkload("vectors", nest, inputs, {"length": LENGTH}))
+    assert device.verify(device.run(program, inputs)).bit_exact
 
 
 @pytest.mark.parametrize("opt", range(5))
