@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
 from sw.workloads.loops.operations import sparse_matrices, sparse_vectors
@@ -81,7 +81,7 @@ def test_random_vectors(name: str, pair: tuple[list[int], list[int]], opt: int, 
     check_vectors(name, pair, opt, seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(sorted(MATRICES)),
     st.lists(pairs, max_size=4),
