@@ -1,6 +1,8 @@
-"""Loops over merged fibers, at all levels, on the model."""
+"""Loops over merged fibers, at all levels and coupled, on the model."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,65 +64,95 @@ DENSE_ROWS = nest(
 )
 
 
-def check_vectors(name: str, pair: tuple[list[int], list[int]], opt: int, seed: int = 0) -> Run:
+PROGRAMS: list[dict[str, Any]] = [*({"opt": opt} for opt in LEVELS), {"coupled": True}]
+
+
+def check_vectors(
+    name: str, pair: tuple[list[int], list[int]], program: dict[str, Any], seed: int = 0
+) -> Run:
     values = vectors(*pair, seed)
     if not name.startswith("compressed"):
         values["out"] = np.zeros(LENGTH, np.float32)
-    return check(VECTORS[name], values, CONFIG, opt)
+    return check(VECTORS[name], values, CONFIG, **program)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("name", VECTORS)
 def test_pairs_of_vectors(name: str, pair: str):
-    check_vectors(name, PAIRS[pair], max(LEVELS))
+    for program in PROGRAMS[-2:]:
+        check_vectors(name, PAIRS[pair], program)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(sorted(VECTORS)), pairs, st.sampled_from(LEVELS), st.integers(0, 9))
-def test_random_vectors(name: str, pair: tuple[list[int], list[int]], opt: int, seed: int):
-    check_vectors(name, pair, opt, seed)
+@given(st.sampled_from(sorted(VECTORS)), pairs, st.sampled_from(PROGRAMS), st.integers(0, 9))
+def test_random_vectors(
+    name: str, pair: tuple[list[int], list[int]], program: dict[str, Any], seed: int
+):
+    check_vectors(name, pair, program, seed)
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(sorted(MATRICES)),
     st.lists(pairs, max_size=4),
-    st.sampled_from(LEVELS),
+    st.sampled_from(PROGRAMS),
     st.integers(0, 9),
 )
-def test_random_matrices(name: str, rows: list, opt: int, seed: int):
+def test_random_matrices(name: str, rows: list, program: dict[str, Any], seed: int):
     values = matrices([left for left, _ in rows], [right for _, right in rows], seed)
     columns = len(rows) if name == "matrix_product" else LENGTH
     values["out"] = np.zeros((len(rows), columns), np.float32)
-    check(MATRICES[name], values, CONFIG, opt)
+    check(MATRICES[name], values, CONFIG, **program)
 
 
 @settings(max_examples=15, deadline=None)
 @given(
     st.dictionaries(st.integers(0, LENGTH - 1), coordinates, max_size=4),
     st.dictionaries(st.integers(0, LENGTH - 1), coordinates, max_size=4),
-    st.sampled_from(LEVELS),
+    st.sampled_from(PROGRAMS),
 )
-def test_merges_inside_of_merges(left: dict, right: dict, opt: int):
+def test_merges_inside_of_merges(left: dict, right: dict, program: dict[str, Any]):
     sides = {"left": sorted(left), "right": sorted(right)}
     values = matrices([left[row] for row in sides["left"]], [right[row] for row in sides["right"]])
     values |= {f"{side}_rows": np.array(rows, np.int32) for side, rows in sides.items()}
-    check(DOUBLY_COMPRESSED, values, CONFIG, opt)
+    check(DOUBLY_COMPRESSED, values, CONFIG, **program)
 
 
 @pytest.mark.parametrize("dim", (1, 6, 8))
-@pytest.mark.parametrize("opt", LEVELS)
-def test_vectors_inside_of_merges(opt: int, dim: int):
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_vectors_inside_of_merges(program: dict[str, Any], dim: int):
     dense = np.random.default_rng(dim).standard_normal((LENGTH, dim)).astype(np.float32)
     for lanes in (2, 4):
         for pair in ("equal", "disjoint", "the last ones meet"):
             values = vectors(*PAIRS[pair]) | {"dense": dense}
-            check(DENSE_ROWS, values, TmuConfig(lanes=lanes, stream_words=64), opt)
+            check(DENSE_ROWS, values, TmuConfig(lanes=lanes, stream_words=64), **program)
+
+
+CHOICES = nest(
+    "def f(left: int32[n], left_values: float32[n], right: int32[m], right_values: float32[m],\n"
+    "      out: float32[12], count: int32[1], last: int32[1]):\n"
+    "    number = 0\n"
+    "    for k, (p, q), (has_p, has_q) in union(left, right):\n"
+    "        if not has_p:\n"
+    "            out[k] -= right_values[q]\n"
+    "            last[0] = q\n"
+    "        elif has_q or k < 3:\n"
+    "            number += 1\n"
+    "        if not (has_p and has_q):\n"
+    "            out[k] += 1.0\n"
+    "    count[0] = number\n"
+)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_what_unions_choose(pair: str):
+    for program in PROGRAMS:
+        check(CHOICES, vectors(*PAIRS[pair]), CONFIG, **program)
 
 
 def test_a_union_queues_a_coordinate_a_fiber_and_the_mask():
     """A token, two values and three words more, for each coordinate."""
-    run = check_vectors("vector_sum", ([0, 1, 2], [2, 3]), 4)
+    run = check_vectors("vector_sum", ([0, 1, 2], [2, 3]), {"opt": 4})
     assert run.counters["tokens_queued"] == 4 + 1
     assert run.counters["words_queued"] == 5 * 4
 

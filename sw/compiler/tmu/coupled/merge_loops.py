@@ -1,0 +1,122 @@
+"""Merges two fibers with loops of scf alone: a step a coordinate, without branches but the body's.
+
+The fiber whose coordinate is the smaller one steps on, both where they are equal. Behind the end of
+one fiber, a union runs through what is left of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, i1, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.dialects.fiber import MergeOp
+from sw.compiler.tmu.scf import PLACE, place_of
+from sw.compiler.tmu.values import integer
+
+
+def merge_loops(module: ModuleOp) -> ModuleOp:
+    """``fiber.merge`` becomes ``scf.while``, with two ``scf.for`` behind it for a union.
+
+    Raises ``WorkloadError`` for merges of more than two fibers. O(operations of the result): a
+    union's body stands there three times.
+    """
+    module = module.clone()
+    # Inner ones first: bodies are copied.
+    for loop in reversed([each for each in module.walk() if isinstance(each, MergeOp)]):
+        if len(loop.coordinates) != 2:
+            raise WorkloadError(
+                f"{place_of(loop)}: a merge of {len(loop.coordinates)} fibers: the execute unit "
+                "alone merges 2"
+            )
+        _replace(loop)
+    return module
+
+
+def _replace(loop: MergeOp) -> None:
+    block = loop.parent_block()
+    assert block is not None
+    both = _both(loop)
+    made: list[Operation] = [both]
+    if loop.is_union:
+        for number in range(2):
+            made += _rest(loop, number, both.results[number])
+    for each in made:
+        each.attributes[PLACE] = StringAttr(place_of(loop))
+        block.insert_op_before(each, loop)
+    loop.detach()
+    loop.erase()
+
+
+def _both(loop: MergeOp) -> scf.WhileOp:
+    """While both fibers have coordinates left."""
+    before = Block(arg_types=[i32, i32])
+    positions = before.args
+    left = [
+        arith.CmpiOp(position, upper, "slt")
+        for position, upper in zip(positions, loop.uppers, strict=True)
+    ]
+    go = arith.AndIOp(*left)
+    before.add_ops([*left, go, scf.ConditionOp(go.result, *positions)])
+
+    body = Block(arg_types=[i32, i32])
+    positions = body.args
+    first, second = (
+        _load(body, array, position)
+        for array, position in zip(loop.coordinates, positions, strict=True)
+    )
+    is_less, is_more = (
+        _add(body, arith.CmpiOp(a, b, "slt")) for a, b in ((first, second), (second, first))
+    )
+    one = _add(body, arith.ConstantOp.from_int_and_width(1, i1))
+    has = [_add(body, arith.XOrIOp(each, one)) for each in (is_more, is_less)]
+    if loop.is_union:
+        smaller = _add(body, arith.MinSIOp(first, second))
+        _copy(loop, body, [smaller, *positions, *has])
+    else:
+        inside = Block()
+        _copy(loop, inside, [first, *positions])
+        inside.add_op(scf.YieldOp())
+        equal = _add(body, arith.CmpiOp(first, second, "eq"))
+        body.add_op(scf.IfOp(equal, [], [inside]))
+    further = []
+    for position, step in zip(positions, has, strict=True):
+        by = _add(body, arith.ExtUIOp(step, i32))
+        further.append(_add(body, arith.AddiOp(position, by)))
+    body.add_op(scf.YieldOp(*further))
+    return scf.WhileOp(list(loop.lowers), [i32, i32], [before], [body])
+
+
+def _rest(loop: MergeOp, number: int, position: SSAValue) -> list[Operation]:
+    """What is left of a fiber behind the end of the other."""
+    body = Block(arg_types=[i32])
+    here = body.args[0]
+    coordinate = _load(body, loop.coordinates[number], here)
+    # Where the other fiber is does not matter: it has none of these.
+    has = [
+        _add(body, arith.ConstantOp.from_int_and_width(int(each == number), 1)) for each in range(2)
+    ]
+    _copy(loop, body, [coordinate, here, here, *has])
+    body.add_op(scf.YieldOp())
+    one = integer(1)
+    return [one, scf.ForOp(position, loop.uppers[number], one.result, [], body)]
+
+
+def _load(block: Block, array: SSAValue, position: SSAValue) -> SSAValue:
+    at = _add(block, arith.IndexCastOp(position, IndexType()))
+    return _add(block, memref.LoadOp.get(array, [at]))
+
+
+def _copy(loop: MergeOp, block: Block, arguments: Sequence[SSAValue]) -> None:
+    """The loop's body."""
+    values = dict(zip(loop.body.block.args, arguments, strict=True))
+    for operation in loop.body.block.ops:
+        block.add_op(operation.clone(values))
+
+
+def _add(block: Block, operation: Operation) -> SSAValue:
+    block.add_op(operation)
+    return operation.results[0]
