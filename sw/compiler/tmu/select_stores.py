@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.fiber import MergeOp
-from sw.compiler.tmu.scf import PLACE
+from sw.compiler.tmu.scf import PLACE, place_of
 from sw.compiler.tmu.values import source_of
 
 _COMPUTES = (
@@ -83,8 +83,8 @@ def _convert(choice: scf.IfOp) -> None:
     for chosen, other in zip(*stores, strict=True):
         value = arith.SelectOp(choice.cond, chosen.value, other.value)
         store = memref.StoreOp.get(value.result, chosen.memref, chosen.indices)
-        value.attributes[PLACE] = choice.attributes[PLACE]
-        store.attributes[PLACE] = chosen.attributes[PLACE]
+        value.attributes[PLACE] = StringAttr(place_of(choice))
+        store.attributes[PLACE] = StringAttr(place_of(chosen))
         block.insert_op_before(value, choice)
         block.insert_op_before(store, choice)
         for each in (chosen, other):
