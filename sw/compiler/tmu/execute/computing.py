@@ -64,6 +64,7 @@ class Computing:
         self.values: dict[SSAValue, Value] = {}
         self._place = ""
         self._number = 0
+        self._masks: dict[Value, Register] = {}
 
     def emit(self, step: Step) -> None:
         raise NotImplementedError
@@ -143,16 +144,19 @@ class Computing:
     def _order(self, operation: arith.CmpiOp | arith.CmpfOp) -> Register:
         """1 or 0."""
         name = _order_of(operation)
-        a, b = self._one_number([self.values[each] for each in operation.operands])
+        operands = self._one_number([self.values[each] for each in operation.operands])
+        a, b = operands
         if name in _FLOAT_COMPARISONS or name == "une":
             opcode, swaps = _FLOAT_COMPARISONS["oeq" if name == "une" else name]
             found = self._scalar(opcode, *((b, a) if swaps else (a, b)))
             return self._scalar(Opcode.XOR, found, 1) if name == "une" else found
         if name in ("eq", "ne"):
-            bits = self._scalar(Opcode.XOR, a, b)
-            signs = (self._scalar(Opcode.LESS, bits, 0), self._scalar(Opcode.LESS, 0, bits))
-            differs = self._scalar(Opcode.OR, *signs)
-            return differs if name == "ne" else self._scalar(Opcode.XOR, differs, 1)
+            made = self.new("s")
+            a, b = (0, 1) if name == "eq" else (1, 0)
+            self.emit(
+                Step(Opcode.SELECT, dst=made, a=a, b=b, c=self._scalar(Opcode.XOR, *operands))
+            )
+            return made
         a, b = (b, a) if name in ("sgt", "sle") else (a, b)
         found = self._scalar(Opcode.LESS, a, b)
         return self._scalar(Opcode.XOR, found, 1) if name in ("sle", "sge") else found
@@ -173,10 +177,16 @@ class Computing:
             chosen = self.register_of(condition, "s")
             self.emit(Step(Opcode.SELECT, dst=made, a=a, b=b, c=chosen))
             return made
-        mask = self.new("m")  # all lanes or none
-        self.emit(Step(Opcode.LANES, dst=mask, a=self._scalar(Opcode.SUB, 0, condition)))
+        mask = self._all_or_none(condition)
         self.emit(Step(Opcode.SELECT, True, made, a, b, mask=mask))
         return made
+
+    def _all_or_none(self, condition: Value) -> Register:
+        """A mask of all lanes or none; the same one until another block begins."""
+        if condition not in self._masks:
+            mask = self._masks[condition] = self.new("m")
+            self.emit(Step(Opcode.LANES, dst=mask, a=self._scalar(Opcode.SUB, 0, condition)))
+        return self._masks[condition]
 
     def opposite(self, condition: SSAValue) -> tuple[Opcode, Value, Value]:
         """The branch, with its operands, that is taken if ``condition`` is false."""

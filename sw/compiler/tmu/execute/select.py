@@ -83,6 +83,7 @@ class _Selection(Computing):
     def begin(self) -> int:
         """Another block, and its number."""
         self.blocks.append(Block())
+        self._masks = {}
         return len(self.blocks) - 1
 
     def operations(self, operations: Iterable[Operation]) -> None:
