@@ -55,12 +55,12 @@ def _both(loop: MergeOp) -> scf.WhileOp:
     """While both fibers have coordinates left."""
     before = Block(arg_types=[i32, i32])
     positions = before.args
-    left = [
-        arith.CmpiOp(position, upper, "slt")
+    goes_on = [
+        _add(before, arith.CmpiOp(position, upper, "slt"))
         for position, upper in zip(positions, loop.uppers, strict=True)
     ]
-    go = arith.AndIOp(*left)
-    before.add_ops([*left, go, scf.ConditionOp(go.result, *positions)])
+    both_go_on = _add(before, arith.AndIOp(goes_on[0], goes_on[1]))
+    before.add_op(scf.ConditionOp(both_go_on, *positions))
 
     body = Block(arg_types=[i32, i32])
     positions = body.args

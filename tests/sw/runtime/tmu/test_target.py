@@ -90,7 +90,9 @@ def test_operations_on_rtl(device: Device, name: str, opt: int):
     assert counters["lines_read"] == counters["l2_misses"]
 
 
-@pytest.mark.parametrize("name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny"))
+@pytest.mark.parametrize(
+    "name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny", "matrix_sum:tiny")
+)
 def test_coupled_programs_on_rtl(device: Device, model: Device, name: str):
     workload = named_workload(name)
     program = device.compile(workload, coupled=True)
