@@ -182,10 +182,9 @@ class Matrices(Family):
     def inputs(self, shape: str, detail: str | None, seed: int) -> Inputs:
         if shape.endswith(".mtx"):
             left = _adjacency(shape)
-            right = scipy.sparse.csr_array(
-                (left.data, (left.indices + 1) % left.shape[1], left.indptr), shape=left.shape
-            )
-            right.sort_indices()
+            shifted = (left.indices + 1) % left.shape[1]
+            parts = left.data, shifted, left.indptr
+            right = scipy.sparse.csr_array(parts, shape=left.shape).sorted_indices()
         else:
             random = np.random.default_rng(seed)
             rows = 8 if shape == TINY else _ROWS

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
+from sw.compiler.tmu.coupled.merge_loops import merge_loops
+from sw.compiler.tmu.optimise import optimise
+from sw.compiler.tmu.text import from_text
 from sw.workloads.loops.operations import sparse_matrices, sparse_vectors
 from sw.workloads.loops.python_source import read_source
 from tests.support.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
@@ -155,6 +158,38 @@ def test_a_union_queues_a_coordinate_a_fiber_and_the_mask():
     run = check_vectors("vector_sum", ([0, 1, 2], [2, 3]), {"opt": 4})
     assert run.counters["tokens_queued"] == 4 + 1
     assert run.counters["words_queued"] == 5 * 4
+
+
+THREE = """\
+func.func @f(%x: memref<9xi32>, %out: memref<9xi32>) attributes {names = "x,out"} {
+  %zero = arith.constant 0 : i32
+  %nine = arith.constant 9 : i32
+  "fiber.merge"(%x, %x, %x, %zero, %zero, %zero, %nine, %nine, %nine)
+      <{kind = "intersect", operandSegmentSizes = array<i32: 3, 3, 3>}> ({
+  ^bb0(%k: i32, %p: i32, %q: i32, %r: i32):
+    %at = arith.index_cast %k : i32 to index
+    memref.store %q, %out[%at] : memref<9xi32>
+  }) {place = "file.py:4:5"}
+      : (memref<9xi32>, memref<9xi32>, memref<9xi32>, i32, i32, i32, i32, i32, i32) -> ()
+  func.return
+}
+"""
+
+
+def test_more_fibers_than_lanes():
+    passes = ["decouple", "lower"]
+    with pytest.raises(CapacityError) as caught:
+        optimise(THREE, "f.mlir", passes, CONFIG)
+    assert str(caught.value) == ("file.py:4:5: lanes = 2: must be at least 3: so many fibers merge")
+    assert optimise(THREE, "f.mlir", passes, TmuConfig(lanes=4)).count('"slc.pop"') == 2
+
+
+def test_more_than_two_fibers_of_a_coupled_program():
+    with pytest.raises(WorkloadError) as caught:
+        merge_loops(from_text(THREE, "f.mlir"))
+    assert str(caught.value) == (
+        "file.py:4:5: a merge of 3 fibers: the execute unit alone merges 2"
+    )
 
 
 TAKES = "def f(x: int32[n], y: int32[n], z: float32[n], o: float32[n], w: int32[n]):\n"
