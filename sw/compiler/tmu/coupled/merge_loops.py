@@ -13,16 +13,24 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.lib.errors import WorkloadError
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.coupled.prefetch import ON_THE_WAY
 from sw.compiler.tmu.dialects.fiber import MergeOp
+from sw.compiler.tmu.dialects.flat import FetchOp
 from sw.compiler.tmu.scf import PLACE, place_of
-from sw.compiler.tmu.values import integer
+from sw.compiler.tmu.values import integer, source_of
+
+STEP = 8
+"""Cycles that a step takes at least."""
 
 
-def merge_loops(module: ModuleOp) -> ModuleOp:
+def merge_loops(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     """``fiber.merge`` becomes ``scf.while``, with two ``scf.for`` behind it for a union.
 
-    Raises ``WorkloadError`` for merges of more than two fibers. O(operations of the result): a
-    union's body stands there three times.
+    What is at the positions of a fiber that is another one in each iteration of the loop around is
+    fetched ahead, as many steps as memory's latency takes; other fibers are in the cache. Raises
+    ``WorkloadError`` for merges of more than two fibers. O(operations of the result): a union's
+    body stands there three times.
     """
     module = module.clone()
     # Inner ones first: bodies are copied.
@@ -32,14 +40,14 @@ def merge_loops(module: ModuleOp) -> ModuleOp:
                 f"{place_of(loop)}: a merge of {len(loop.coordinates)} fibers: the execute unit "
                 "alone merges 2"
             )
-        _replace(loop)
+        _replace(loop, -(-(config.latency + ON_THE_WAY) // STEP))
     return module
 
 
-def _replace(loop: MergeOp) -> None:
+def _replace(loop: MergeOp, ahead: int) -> None:
     block = loop.parent_block()
     assert block is not None
-    both = _both(loop)
+    both = _both(loop, ahead)
     made: list[Operation] = [both]
     if loop.is_union:
         for number in range(2):
@@ -51,7 +59,7 @@ def _replace(loop: MergeOp) -> None:
     loop.erase()
 
 
-def _both(loop: MergeOp) -> scf.WhileOp:
+def _both(loop: MergeOp, ahead: int) -> scf.WhileOp:
     """While both fibers have coordinates left."""
     before = Block(arg_types=[i32, i32])
     positions = before.args
@@ -64,6 +72,9 @@ def _both(loop: MergeOp) -> scf.WhileOp:
 
     body = Block(arg_types=[i32, i32])
     positions = body.args
+    for number, position in enumerate(positions):
+        if _is_another(loop, number):
+            _fetch(body, _arrays(loop, number), position, ahead)
     first, second = (
         _load(body, array, position)
         for array, position in zip(loop.coordinates, positions, strict=True)
@@ -103,6 +114,32 @@ def _rest(loop: MergeOp, number: int, position: SSAValue) -> list[Operation]:
     body.add_op(scf.YieldOp())
     one = integer(1)
     return [one, scf.ForOp(position, loop.uppers[number], one.result, [], body)]
+
+
+def _is_another(loop: MergeOp, number: int) -> bool:
+    """Whether a fiber's bounds are made where the loop is, not further out."""
+    bounds = loop.lowers[number], loop.uppers[number]
+    return any(
+        isinstance(each.owner, Operation) and each.owner.parent_op() is loop.parent_op()
+        for each in bounds
+    )
+
+
+def _arrays(loop: MergeOp, number: int) -> list[SSAValue]:
+    """Those with an element for each of a fiber's positions: its coordinates, and others that the
+    body loads there."""
+    found = [loop.coordinates[number]]
+    for each in loop.walk():
+        if isinstance(each, memref.LoadOp) and each.memref not in found:
+            if [source_of(index) for index in each.indices] == [loop.positions[number]]:
+                found.append(each.memref)
+    return found
+
+
+def _fetch(block: Block, arrays: Sequence[SSAValue], position: SSAValue, ahead: int) -> None:
+    by = _add(block, arith.ConstantOp.from_int_and_width(ahead, i32))
+    then = _add(block, arith.AddiOp(position, by))
+    block.add_ops([FetchOp(array, [then]) for array in arrays])
 
 
 def _load(block: Block, array: SSAValue, position: SSAValue) -> SSAValue:

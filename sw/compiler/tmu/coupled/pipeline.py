@@ -47,7 +47,7 @@ def coupled_passes(
     budget = config.program_words // share if share else 0
     return {
         "hoist": hoist,
-        "merge_loops": merge_loops,
+        "merge_loops": lambda module: merge_loops(module, config),
         "keep_locals": to_variables,
         "peel": peel,
         "guard": guard,

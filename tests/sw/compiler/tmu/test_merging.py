@@ -186,7 +186,7 @@ def test_more_fibers_than_lanes():
 
 def test_more_than_two_fibers_of_a_coupled_program():
     with pytest.raises(WorkloadError) as caught:
-        merge_loops(from_text(THREE, "f.mlir"))
+        merge_loops(from_text(THREE, "f.mlir"), CONFIG)
     assert str(caught.value) == (
         "file.py:4:5: a merge of 3 fibers: the execute unit alone merges 2"
     )
