@@ -86,7 +86,7 @@ def test_pairs_of_vectors(name: str, pair: str):
         check_vectors(name, PAIRS[pair], program)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(VECTORS)), pairs, st.sampled_from(PROGRAMS), st.integers(0, 9))
 def test_random_vectors(
     name: str, pair: tuple[list[int], list[int]], program: dict[str, Any], seed: int
@@ -94,7 +94,7 @@ def test_random_vectors(
     check_vectors(name, pair, program, seed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.sampled_from(sorted(MATRICES)),
     st.lists(pairs, max_size=4),
@@ -108,7 +108,7 @@ def test_random_matrices(name: str, rows: list, program: dict[str, Any], seed: i
     check(MATRICES[name], values, CONFIG, **program)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.dictionaries(st.integers(0, LENGTH - 1), coordinates, max_size=4),
     st.dictionaries(st.integers(0, LENGTH - 1), coordinates, max_size=4),
@@ -125,10 +125,9 @@ def test_merges_inside_of_merges(left: dict, right: dict, program: dict[str, Any
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_vectors_inside_of_merges(program: dict[str, Any], dim: int):
     dense = np.random.default_rng(dim).standard_normal((LENGTH, dim)).astype(np.float32)
-    for lanes in (2, 4):
-        for pair in ("equal", "disjoint", "the last ones meet"):
-            values = vectors(*PAIRS[pair]) | {"dense": dense}
-            check(DENSE_ROWS, values, TmuConfig(lanes=lanes, stream_words=64), **program)
+    for pair in ("equal", "the last ones meet"):
+        values = vectors(*PAIRS[pair]) | {"dense": dense}
+        check(DENSE_ROWS, values, TmuConfig(lanes=4, stream_words=64), **program)
 
 
 CHOICES = nest(
@@ -149,7 +148,7 @@ CHOICES = nest(
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_what_unions_choose(pair: str):
-    for program in PROGRAMS:
+    for program in PROGRAMS[-2:]:
         check(CHOICES, vectors(*PAIRS[pair]), CONFIG, **program)
 
 
