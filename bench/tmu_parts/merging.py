@@ -45,7 +45,6 @@ METRICS = {
     "cycles": Metric("cycles", "lower"),
     "instructions": Metric("instructions", "lower"),
     "bytes_read": Metric("bytes", "lower"),
-    "share": Metric("", "higher"),
     "bit_exact": Metric("", "higher"),
 }
 
@@ -53,7 +52,6 @@ _HEADER = {
     "cycles": "cycles",
     "instructions": "instructions",
     "bytes_read": "bytes read",
-    "share": "share of bound",
 }
 
 
@@ -99,12 +97,10 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     result = device.run(program, workload.inputs)
     bit_exact = device.verify(result).bit_exact
     statistics = device.target.figures(program, result).statistics
-    cycles = cycles_of(result)
     return {
-        "cycles": cycles,
+        "cycles": cycles_of(result),
         "instructions": result.counters["instructions"],
         "bytes_read": statistics["bytes_read"],
-        "share": statistics["lower_bound"] / cycles,
         "bit_exact": bit_exact,
     }
 

@@ -110,6 +110,6 @@ def test_merging_over_others(tmp_path: Path):
         "cycles of SAM over merging's, geometric mean of 2 operations: 1.00 ×"
     )
     (table,) = merging.tables(found).values()
-    assert table.body[0] == ["matrix_sum", "a", "TMU, level 4", "100", "", "", ""]
+    assert table.body[0] == ["matrix_sum", "a", "TMU, level 4", "100", "", ""]
     merging.draw(found, tmp_path / "merging.png")
     assert (tmp_path / "merging.png").stat().st_size > 1000

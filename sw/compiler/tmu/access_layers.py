@@ -129,7 +129,7 @@ class AccessLayers:
         ):
             layer.add(unit, _INDUCTION, position)
             (length,) = _shape(array)
-            fiber = Stream(StreamKind.MEMORY, a=own(0), length=length, temporal=False)
+            fiber = Stream(StreamKind.MEMORY, a=own(0), length=length)
             place = layer.add(unit, fiber, loop.coordinate)
             layer.arrays[unit, place.number] = self._names[array]
 
@@ -218,7 +218,9 @@ class AccessLayers:
             scale=scale,
             base=base,
             length=length - base,
-            temporal=len(shape) != 1,  # words of vectors are read once, in order
+            # Words of vectors are read once, in order; but fibers that merge wait for each other,
+            # so that a line is asked for again.
+            temporal=len(shape) != 1 or self.layers[depth].mode in _MODES.values(),
         )
 
     def _sum(
