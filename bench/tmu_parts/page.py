@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.lib.pages import Intro, Page
-from bench.tmu_parts import bags, coupled
+from bench.tmu_parts import bags, coupled, merging
 
 INTROS = {
     "bags": Intro(
@@ -21,6 +21,15 @@ INTROS = {
         "coupled one: the whole nest on the execute unit alone, vectorised, unrolled, prefetching, "
         "with results in registers ([tmu.md](../tmu.md#coupled-programs)). Of RM1 also with other "
         "latencies of memory, and other numbers of loads that the execute unit may have under way.",
+    ),
+    "merging": Intro(
+        "Merging",
+        f"Cycles on `{merging.CONFIG}` of products and sums of {merging.MATRIX} (77 x 760, 2,388 "
+        "entries) and the same matrix shifted by a column, as the SAM project has them; of the "
+        "matrix product, by the transpose of the other, rows against rows. *SAM*: graphs on "
+        "`sam_fp32` whose loops are the same, with operands in memories of their own that take a "
+        "cycle, and compressed results. The TMU reads through 16 bytes a cycle and writes dense "
+        "results.",
     ),
 }
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled
+from bench.tmu_parts import bags, coupled, merging
 from bench.tmu_parts.bags import Job
 
 
@@ -95,3 +95,21 @@ def test_all_comparisons_are_different(tmp_path: Path):
     labels = [tuple(job.labels.items()) for job in coupled.jobs(request)]
     assert len(set(labels)) == len(labels)
     assert {job.workload for job in coupled.jobs(request)} == set(coupled.WORKLOADS)
+
+
+def test_merging_over_others(tmp_path: Path):
+    found = []
+    for operation, counts in (("matrix_sum", (100, 400, 50)), ("matrix_product", (100, 900, 200))):
+        for machine, cycles in zip(merging.MACHINES, counts, strict=True):
+            job = merging.Job(operation, Path("a.mtx"), machine, "rtl", 0)
+            values = {"cycles": cycles, "bit_exact": True}
+            metrics = {metric: merging.METRICS[metric] for metric in values}
+            found += records(merging.BENCH, job.labels, values, metrics, job.setting())
+    assert merging.verdict(found) == (
+        "cycles of coupled over merging's, geometric mean of 2 operations: 6.00 ×\n"
+        "cycles of SAM over merging's, geometric mean of 2 operations: 1.00 ×"
+    )
+    (table,) = merging.tables(found).values()
+    assert table.body[0] == ["matrix_sum", "a", "TMU, level 4", "100", "", ""]
+    merging.draw(found, tmp_path / "merging.png")
+    assert (tmp_path / "merging.png").stat().st_size > 1000

@@ -26,7 +26,11 @@ class Run:
 
 
 def check(
-    nest: Nest, values: Mapping[str, np.ndarray], config: TmuConfig, opt: int, **options: object
+    nest: Nest,
+    values: Mapping[str, np.ndarray],
+    config: TmuConfig,
+    opt: int | None = None,
+    **options: object,
 ) -> Run:
     """The model's results have the golden model's bits, whatever memory held before."""
     inputs = {name: value for name, value in values.items() if name in nest.arrays}
@@ -39,7 +43,9 @@ def check(
     found = outputs(launch, operands, run.memory)
     for name, golden in operands.golden.items():
         np.testing.assert_array_equal(
-            np.asarray(found[name]).view(np.uint32), golden.view(np.uint32), f"{name} at {opt}"
+            np.asarray(found[name]).view(np.uint32),
+            golden.view(np.uint32),
+            f"{name}, {opt=} {options}",
         )
     return Run(program, run.counters)
 

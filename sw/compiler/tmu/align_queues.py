@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
     CallbackOp,
     ForOp,
     GetOp,
+    MergeOp,
     PopOp,
     PushOp,
     SetOp,
@@ -24,7 +26,8 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     """No word between vectors: the first word of a row, or none at all.
 
     Induction variables that begin at a constant are counted by the execute unit, which a token
-    tells of each iteration's end; all other words that are queued by themselves take a row.
+    tells of each iteration's end; all other words that are queued by themselves take a row, but for
+    those of loops that merge, whose lanes are fibers.
     O(operations x loops).
     """
     module = module.clone()
@@ -37,7 +40,7 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     counters: dict[ForOp, str] = {}
     for push in [each for each in module.walk() if isinstance(each, PushOp)]:
         assert isinstance(push.stream.type, StreamType)
-        if isinstance(push.stream.type.element, VectorType):
+        if isinstance(push.stream.type.element, VectorType) or _merges(push.stream):
             continue
         pop = _pop_of(push)
         loop = _counted(push, pop)
@@ -50,12 +53,19 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
             _align(push, pop, lanes)
     for loop, name in counters.items():
         loop.body.block.add_op(_step(name, loop.step.value.data))
-        if isinstance(loop.parent_op(), ForOp):
+        if isinstance(loop.parent_op(), LOOPS):
             block = loop.parent_block()
             assert block is not None
             block.insert_op_after(_reset(name), loop)
     join_callbacks(module)
     return module
+
+
+def _merges(stream: SSAValue) -> bool:
+    """Whether it is of a loop that merges."""
+    block = stream.block if isinstance(stream, BlockArgument) else stream.owner.parent_block()
+    assert block is not None
+    return isinstance(block.parent_op(), MergeOp)
 
 
 def _queue_before(callback: CallbackOp) -> None:
@@ -96,8 +106,8 @@ def _pop_of(push: PushOp) -> PopOp:
 def _counted(push: PushOp, pop: PopOp) -> ForOp | None:
     """The loop around whose induction variable is pushed, from a constant on."""
     loop = push.parent_op()
-    while isinstance(loop, ForOp):
-        if push.stream is loop.induction:
+    while isinstance(loop, LOOPS):
+        if isinstance(loop, ForOp) and push.stream is loop.induction:
             return loop if constant_of(loop.lower) is not None else None
         loop = loop.parent_op()
     return None

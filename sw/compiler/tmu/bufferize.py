@@ -8,7 +8,15 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, PopOp, PushOp, StreamType, body_of
+from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
+    CallbackOp,
+    ForOp,
+    PopOp,
+    PushOp,
+    StreamType,
+    body_of,
+)
 from sw.compiler.tmu.values import constant_of, integer
 
 
@@ -21,7 +29,7 @@ def bufferize(module: ModuleOp) -> ModuleOp:
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
         callbacks = [each for each in loop.body.block.ops if isinstance(each, CallbackOp)]
-        is_inner = isinstance(loop.parent_op(), ForOp)
+        is_inner = isinstance(loop.parent_op(), LOOPS)
         bounds = constant_of(loop.lower), constant_of(loop.upper)
         if loop.vector is not None and len(callbacks) == 1 and is_inner and None not in bounds:
             _bufferize(loop, callbacks[0])

@@ -27,6 +27,7 @@ from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
     Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),
+    Pass("select", "one store of what a condition chooses"),
     Pass("hoist", "out of loops what all of their iterations do alike"),
     Pass("decouple", "SLC: loops over streams, and callbacks"),
     Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -12,15 +12,20 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.accumulate import Accumulation, accumulations
+from sw.compiler.tmu.dialects import fiber
 from sw.compiler.tmu.dialects.slc import (
+    CONJUNCTIVE,
+    DISJUNCTIVE,
     AluStrOp,
     CallbackOp,
     ForOp,
     GetOp,
     MemStrOp,
+    MergeOp,
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.presence import to_mask
 from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
 from sw.compiler.tmu.values import constant_of, integer, source_of
 from sw.compiler.tmu.variables import to_variables
@@ -38,20 +43,26 @@ def decouple(module: ModuleOp) -> ModuleOp:
     """Loops become loops over streams, with callbacks for all that streams cannot do.
 
     A loop is traversed by the access unit if its bounds are constants or streams of loops around
-    it; of the loops of a body, the first that reads an array. A load becomes a stream if nothing
-    writes its array and its indices are streams. All else goes to callbacks, in the program's
-    order. O(operations).
+    it; of the loops of a body, the one over merged fibers, or else the first that reads an array. A
+    load becomes a stream if nothing writes its array and its indices are streams, inside of a merge
+    of one fiber. All else goes to callbacks, in the program's order. O(operations).
 
-    Raises ``WorkloadError`` where no loop can be traversed, a load needs what its own loop loads,
-    or a callback needs a value that an earlier one has read: it may have changed since.
+    Raises ``WorkloadError`` where no loop can be traversed, or one over merged fibers cannot, a
+    load needs what its own loop loads, or a callback needs a value that an earlier one has read: it
+    may have changed since.
     """
     module = to_variables(module)
+    masks = {
+        loop: to_mask(loop)
+        for loop in [each for each in module.walk() if isinstance(each, fiber.MergeOp)]
+        if loop.is_union
+    }
     function = module.body.block.first_op
     assert isinstance(function, func.FuncOp)
     body = Region(Block(arg_types=list(function.function_type.inputs)))
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
-    _Decoupling(function, body.block, accumulations(module)).run()
+    _Decoupling(function, body.block, accumulations(module), masks).run()
     found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
     found.attributes |= function.attributes
     return ModuleOp([found])
@@ -59,10 +70,12 @@ def decouple(module: ModuleOp) -> ModuleOp:
 
 @dataclass
 class _Level:
-    """A body that is being made. ``runs``: its loop has at least one iteration, if entered."""
+    """A body that is being made. ``runs``: its loop has at least one iteration, if entered;
+    ``merge``: its kind, of a loop over merged fibers."""
 
     block: Block
     runs: bool
+    merge: str = ""
     pending: list[Operation] = field(default_factory=list)
 
 
@@ -72,6 +85,7 @@ class _Decoupling:
         function: func.FuncOp,
         block: Block,
         accumulations: Mapping[scf.ForOp, Accumulation],
+        masks: Mapping[fiber.MergeOp, SSAValue],
     ) -> None:
         self._function = function
         old = function.body.block.args
@@ -91,6 +105,9 @@ class _Decoupling:
         # Streams of values, and the level of each.
         self._streams: dict[SSAValue, SSAValue] = {}
         self._depths: dict[SSAValue, int] = {}
+        # Fibers of merges that streams are of.
+        self._fibers: dict[SSAValue, frozenset[int]] = {}
+        self._masks = masks
         # Streams by what they are, so that none is made twice.
         self._made: dict[tuple[object, ...], SSAValue] = {}
 
@@ -104,7 +121,9 @@ class _Decoupling:
     def _body(self, operations: Iterable[Operation]) -> None:
         """Of the loop that is the innermost so far."""
         level = self._levels[-1]
+        operations = list(operations)
         has_inner = False
+        merges = any(isinstance(each, fiber.MergeOp) for each in operations)
         for operation in operations:
             if isinstance(operation, arith.ConstantOp | arith.IndexCastOp | scf.YieldOp):
                 continue
@@ -114,11 +133,21 @@ class _Decoupling:
                 continue
             if isinstance(operation, memref.LoadOp) and self._reads_only(operation):
                 self._load(operation)
-            elif isinstance(operation, scf.ForOp) and not has_inner and self._traverses(operation):
+            elif isinstance(operation, fiber.MergeOp):
+                self._check_merge(operation, has_inner)
+                self._flush()
+                self._merge(operation)
+                has_inner = True
+            elif (
+                isinstance(operation, scf.ForOp)
+                and not (has_inner or merges)
+                and self._traverses(operation)
+            ):
                 self._flush()
                 self._loop(operation)
                 has_inner = True
             else:
+                _require_no_merge(operation)
                 level.pending.append(operation)
         self._flush()
 
@@ -140,14 +169,59 @@ class _Decoupling:
     def _traverses(self, loop: scf.ForOp) -> bool:
         if loop in self._accumulations:
             return self._is_known([self._accumulations[loop].length])
-        has_bounds = self._is_known((loop.lb, loop.ub)) and not loop.iter_args
+        has_bounds = self._has_streams((loop.lb, loop.ub)) and not loop.iter_args
         return self._reads_arrays(loop) and has_bounds and constant_of(loop.step) is not None
+
+    def _has_streams(self, bounds: Sequence[SSAValue]) -> bool:
+        """Whether streams of the innermost loop so far can be bounds of one inside of it. Streams
+        of a union are 0 at times; only its own callbacks know when."""
+        place = len(self._levels) - 1
+        return (
+            self._levels[-1].merge != DISJUNCTIVE
+            and self._is_known(bounds)
+            and all(self._has_unit([each], place) for each in bounds)
+        )
 
     def _reads_arrays(self, loop: scf.ForOp) -> bool:
         return any(
-            isinstance(each, memref.LoadOp) and each.memref not in self._written
+            isinstance(each, fiber.MergeOp)
+            or (isinstance(each, memref.LoadOp) and each.memref not in self._written)
             for each in loop.walk()
         )
+
+    def _check_merge(self, loop: fiber.MergeOp, has_inner: bool) -> None:
+        place = place_of(loop)
+        if has_inner:
+            _refuse(place, "a loop over merged fibers behind another one in the same body")
+        if any(array in self._written for array in loop.coordinates):
+            _refuse(place, "a loop over merged fibers whose coordinates the nest writes")
+        if self._levels[-1].merge == DISJUNCTIVE:
+            _refuse(place, "a loop over merged fibers inside of a union")
+        if not self._has_streams([*loop.lowers, *loop.uppers]):
+            _refuse(place, "a loop over merged fibers whose bounds are no streams")
+
+    def _merge(self, loop: fiber.MergeOp) -> None:
+        depth = len(self._levels)
+        kind = DISJUNCTIVE if loop.is_union else CONJUNCTIVE
+        lowers, uppers = (
+            [self._stream(each) for each in part] for part in (loop.lowers, loop.uppers)
+        )
+        old = loop.body.block.args
+        region = body_of([StreamType(i32)] * len(old))
+        for argument, stream in zip(old, region.block.args, strict=True):
+            stream.name_hint = argument.name_hint
+            self._streams[argument] = stream
+            self._depths[stream] = depth
+        made = MergeOp(
+            kind, [self._arrays[each] for each in loop.coordinates], lowers, uppers, region
+        )
+        for number, position in enumerate(made.positions):
+            self._fibers[position] = frozenset({number})
+        self._levels.append(_Level(region.block, False, kind))
+        self._body(loop.body.block.ops)
+        self._levels.pop()
+        made.attributes[PLACE] = StringAttr(place_of(loop))
+        self._levels[-1].block.add_op(made)
 
     def _loop(self, loop: scf.ForOp) -> None:
         region = body_of([StreamType(i32)])
@@ -180,7 +254,7 @@ class _Decoupling:
         place = max(depth, 1)
         while not all(level.runs for level in self._levels[place + 1 :]):
             place += 1
-        if place >= len(self._levels):
+        if place >= len(self._levels) or not self._has_unit(load.indices, place):
             self._levels[-1].pending.append(load)
             return
         indices = [self._stream(index, place) for index in load.indices]
@@ -196,7 +270,29 @@ class _Decoupling:
             self._levels[place].block.add_op(made)
             self._made[key] = made.stream
             self._depths[made.stream] = place
+            self._fibers[made.stream] = self._fibers_of(load.indices, place)
         self._streams[load.res] = self._made[key]
+
+    def _has_unit(self, values: Sequence[SSAValue], place: int) -> bool:
+        """Whether a unit of level ``place`` has all it needs for a stream of these values."""
+        kind = self._levels[place].merge
+        if not kind:
+            return True
+        fibers = self._fibers_of(values, place)
+        return len(fibers) == 1 if kind == DISJUNCTIVE else len(fibers) <= 1
+
+    def _fibers_of(self, values: Iterable[SSAValue], place: int) -> frozenset[int]:
+        """Fibers that level ``place`` merges of whose positions values come."""
+        found: frozenset[int] = frozenset()
+        for value in map(source_of, values):
+            if value in self._streams:
+                stream = self._streams[value]
+                if self._depths[stream] == place:
+                    found |= self._fibers.get(stream, frozenset())
+            elif constant_of(value) is None:
+                assert isinstance(value.owner, Operation)
+                found |= self._fibers_of(value.owner.operands, place)
+        return found
 
     def _depth(self, value: SSAValue) -> int:
         """The level whose iterations a value differs between."""
@@ -280,11 +376,12 @@ class _Callback:
             return
         if value in self._known:
             stream = self._known[value]
-            self._streams.append(stream)
-            assert isinstance(stream.type, StreamType)
-            argument = self._block.insert_arg(stream.type.element, len(self._block.args))
-            argument.name_hint = value.name_hint
-            self._values[value] = argument
+            if stream not in self._streams:
+                self._streams.append(stream)
+                assert isinstance(stream.type, StreamType)
+                argument = self._block.insert_arg(stream.type.element, len(self._block.args))
+                argument.name_hint = value.name_hint
+            self._values[value] = self._block.args[self._streams.index(stream)]
             return
         owner = value.owner
         assert isinstance(owner, Operation), "a value from outside of all loops"
@@ -297,6 +394,16 @@ class _Callback:
         self._block.add_op(made)
         for old, new in zip(owner.results, made.results, strict=True):
             self._values[old] = new
+
+
+def _require_no_merge(operation: Operation) -> None:
+    """Of what is not traversed."""
+    for each in operation.walk():
+        if isinstance(each, fiber.MergeOp):
+            kind = (
+                "a condition" if isinstance(operation, scf.IfOp) else "a loop that is not traversed"
+            )
+            _refuse(place_of(each), f"a loop over merged fibers inside of {kind}")
 
 
 def _identity(value: SSAValue) -> object:

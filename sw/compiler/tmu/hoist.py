@@ -6,6 +6,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from sw.compiler.tmu.dialects.fiber import MergeOp
 from sw.compiler.tmu.values import constant_of
 
 _PURE = (
@@ -23,10 +24,9 @@ def hoist(module: ModuleOp) -> ModuleOp:
     writes, too, where the loop is sure to run. O(operations x depth)."""
     module = module.clone()
     written = {each.memref for each in module.walk() if isinstance(each, memref.StoreOp)}
-    loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
+    loops = [each for each in module.walk() if isinstance(each, scf.ForOp | MergeOp)]
     for loop in reversed(loops):  # inner ones first
-        lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-        runs = lower is not None and upper is not None and lower < upper
+        runs = isinstance(loop, scf.ForOp) and _runs(loop)
         block = loop.parent_block()
         assert block is not None
         for operation in list(loop.body.block.ops):
@@ -39,7 +39,12 @@ def hoist(module: ModuleOp) -> ModuleOp:
     return module
 
 
-def _is_outside(value: SSAValue, loop: scf.ForOp) -> bool:
+def _runs(loop: scf.ForOp) -> bool:
+    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+    return lower is not None and upper is not None and lower < upper
+
+
+def _is_outside(value: SSAValue, loop: Operation) -> bool:
     parent: Operation | None
     owner = value.owner
     parent = owner if isinstance(owner, Operation) else owner.parent_op()

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.dlc import AccessOp
-from sw.compiler.tmu.dialects.slc import ForOp
+from sw.compiler.tmu.dialects.slc import LOOPS
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.text import from_text, to_text
 
-_TAKES_SCF = ("hoist", "decouple")
+_TAKES_SCF = ("select", "hoist", "decouple")
 
 
 def optimise(
@@ -57,4 +57,4 @@ def _level(module: ModuleOp) -> str:
     """SCF, SLC (SLCV with it), or DLC."""
     if any(isinstance(each, AccessOp) for each in module.body.block.ops):
         return "DLC"
-    return "SLC" if any(isinstance(each, ForOp) for each in module.walk()) else "SCF"
+    return "SLC" if any(isinstance(each, LOOPS) for each in module.walk()) else "SCF"

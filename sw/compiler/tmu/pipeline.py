@@ -14,6 +14,7 @@ from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.select_stores import select_stores
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
 
@@ -29,6 +30,7 @@ def pipeline(
     """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run;
     ``reassociate``: whether lanes may have sums of their own."""
     passes: dict[str, tuple[int, ModulePass]] = {
+        "select": (0, select_stores),
         "hoist": (0, hoist),
         "decouple": (0, decouple),
         "vectorize": (

@@ -1,4 +1,4 @@
-"""From loop nests to MLIR's func, scf, arith, math and memref, with static shapes."""
+"""From loop nests to func, scf, arith, math and memref, and ``dialects.fiber``; static shapes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.dialects import fiber
 from sw.workloads.loops.binding import dimension
 from sw.workloads.loops.nest import (
     Assign,
@@ -173,21 +174,38 @@ class _Lowering:
                 for block, each in zip(blocks, (then, otherwise), strict=True):
                     self._inside(block, {}, each, place)
                 self._append(scf.IfOp(chosen, [], [blocks[0]], [blocks[1]]), place)
-            case Merge(place=place):
-                _refuse(place, "a loop over merged fibers")
+            case Merge():
+                self._merge(statement)
+
+    def _merge(self, loop: Merge) -> None:
+        bounds = [
+            (self._expression(each.lower), self._expression(each.upper)) for each in loop.fibers
+        ]
+        names = (loop.coordinate, *loop.positions, *loop.present)
+        block = Block(arg_types=fiber.arguments(loop.kind, len(loop.fibers)))
+        for argument, name in zip(block.args, names, strict=True):
+            argument.name_hint = name
+        known = dict(zip(names, block.args, strict=True))
+        self._inside(block, known, loop.body, None)
+        lowers, uppers = zip(*bounds, strict=True)
+        arrays = [self._arrays[each.array] for each in loop.fibers]
+        made = fiber.MergeOp(loop.kind, arrays, lowers, uppers, Region(block))
+        self._append(made, loop.place)
 
     def _inside(
         self,
         block: Block,
         values: Mapping[str, SSAValue],
         body: Iterable[Statement],
-        place: Place,
+        place: Place | None,
     ) -> None:
+        """``place``: of the block's terminator, if it has one."""
         builder, known = self._builder, self._values
         self._builder = Builder(InsertPoint.at_end(block))
         self._values = {**known, **values}
         self._statements(body)
-        self._append(scf.YieldOp(), place)
+        if place is not None:
+            self._append(scf.YieldOp(), place)
         self._builder, self._values = builder, known
 
     def _indices(self, indices: Iterable[Expression]) -> list[SSAValue]:

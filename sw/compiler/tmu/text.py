@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.dialects.dlc import DLC
+from sw.compiler.tmu.dialects.fiber import FIBER
 from sw.compiler.tmu.dialects.flat import FLAT
 from sw.compiler.tmu.dialects.slc import SLC
 
@@ -21,6 +22,7 @@ DIALECTS = (
     memref.MemRef,
     scf.Scf,
     vector.Vector,
+    FIBER,
     SLC,
     DLC,
     FLAT,

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
     CallbackOp,
     ForOp,
     GetOp,
@@ -51,7 +52,7 @@ def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleO
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
-        is_innermost = not any(isinstance(each, ForOp) for each in loop.body.block.ops)
+        is_innermost = not any(isinstance(each, LOOPS) for each in loop.body.block.ops)
         if is_innermost and loop.step.value.data == 1 and loop.vector is None:
             _vectorize(loop, lanes, reassociate)
     return module

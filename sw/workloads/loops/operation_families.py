@@ -170,20 +170,33 @@ class Vectors(Family):
 
 
 class Matrices(Family):
-    """Two sparse matrices of 128 x 128 elements; of shape p10, about a tenth of them each."""
+    """Two sparse matrices of 128 x 128 elements; of shape p10, about a tenth of them each. Of a
+    file, its matrix, and that with each column in the next one's place, the last in the first's.
+    """
 
     shapes = (TINY, *_SHARES)
 
+    def is_shape(self, shape: str) -> bool:
+        return super().is_shape(shape) or shape.endswith(".mtx")
+
     def inputs(self, shape: str, detail: str | None, seed: int) -> Inputs:
-        random = np.random.default_rng(seed)
-        rows = 8 if shape == TINY else _ROWS
+        if shape.endswith(".mtx"):
+            left = _adjacency(shape)
+            shifted = (left.indices + 1) % left.shape[1]
+            parts = left.data, shifted, left.indptr
+            right = scipy.sparse.csr_array(parts, shape=left.shape).sorted_indices()
+        else:
+            random = np.random.default_rng(seed)
+            rows = 8 if shape == TINY else _ROWS
+            share = _SHARES.get(shape, 0.4)
+            left, right = (_random_matrix(random, rows, share) for _ in range(2))
         arrays = {}
-        for side in ("left", "right"):
-            present = random.random((rows, rows)) < _SHARES.get(shape, 0.4)
-            arrays[f"{side}_offsets"] = _offsets(present.sum(axis=1))
-            arrays[side] = np.nonzero(present)[1].astype(np.int32)
-            arrays[f"{side}_values"] = normal(random, len(arrays[side]))
-        return Inputs(arrays, {"rows": rows, "columns": rows})
+        for side, matrix in (("left", left), ("right", right)):
+            arrays[f"{side}_offsets"] = matrix.indptr.astype(np.int32)
+            arrays[side] = matrix.indices.astype(np.int32)
+            arrays[f"{side}_values"] = matrix.data
+        rows, columns = left.shape
+        return Inputs(arrays, {"rows": rows, "columns": columns})
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -214,6 +227,13 @@ def _adjacency(path: str) -> scipy.sparse.csr_array:
     row, column = tensor.coordinates.T
     offsets = _offsets(np.bincount(row, minlength=tensor.shape[0]))
     return scipy.sparse.csr_array((values, column, offsets), shape=tensor.shape)
+
+
+def _random_matrix(random: np.random.Generator, side: int, share: float) -> scipy.sparse.csr_array:
+    present = random.random((side, side)) < share
+    columns = np.nonzero(present)[1]
+    parts = normal(random, len(columns)), columns, _offsets(present.sum(axis=1))
+    return scipy.sparse.csr_array(parts, shape=present.shape)
 
 
 def _with_vectors(matrix: scipy.sparse.csr_array, dim: int, seed: int) -> Inputs:

@@ -15,6 +15,7 @@ from sw.compiler.tmu.coupled.code import coupled_code
 from sw.compiler.tmu.coupled.guard import guard
 from sw.compiler.tmu.coupled.jam import jam
 from sw.compiler.tmu.coupled.keep_results import keep_results
+from sw.compiler.tmu.coupled.merge_loops import merge_loops
 from sw.compiler.tmu.coupled.peel import peel
 from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.tmu.coupled.reuse import reuse
@@ -27,7 +28,7 @@ from sw.compiler.tmu.pipeline import ModulePass
 from sw.compiler.tmu.variables import to_variables
 
 STEPS = {
-    "hoist": ("hoist",),
+    "hoist": ("hoist", "merge_loops"),
     "vectorize": ("keep_locals", "peel", "guard", "vectorize_loops", "jam"),
     "keep_sums": ("unroll_counted", "keep_results"),
     "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
@@ -46,6 +47,7 @@ def coupled_passes(
     budget = config.program_words // share if share else 0
     return {
         "hoist": hoist,
+        "merge_loops": lambda module: merge_loops(module, config),
         "keep_locals": to_variables,
         "peel": peel,
         "guard": guard,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i32, i64
 from xdsl.ir import (
     Attribute,
     Block,
@@ -21,6 +21,7 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
@@ -33,6 +34,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import VerifyException
 
 
 @irdl_attr_definition
@@ -81,6 +83,76 @@ class ForOp(IRDLOperation):
     @property
     def induction(self) -> SSAValue:
         return self.body.block.args[0]
+
+
+CONJUNCTIVE, DISJUNCTIVE = "conjunctive", "disjunctive"
+
+
+@irdl_op_definition
+class MergeOp(IRDLOperation):
+    """Merges fibers n, those of ``coordinates[n]`` between ``lowers[n]`` and ``uppers[n]``.
+
+    An iteration is for a coordinate that all fibers have (``kind`` ``"conjunctive"``) or that any
+    has (``"disjunctive"``). The body's arguments are streams of i32: the coordinate; each fiber's
+    position; if disjunctive, the mask of the fibers that have it. A stream may be of one position,
+    and is 0 in iterations whose coordinate that fiber lacks; so are positions.
+    """
+
+    name = "slc.merge"
+
+    kind = prop_def(StringAttr)
+    coordinates = var_operand_def(MemRefType)
+    lowers = var_operand_def()
+    uppers = var_operand_def()
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        kind: str,
+        coordinates: Sequence[SSAValue],
+        lowers: Sequence[SSAValue],
+        uppers: Sequence[SSAValue],
+        body: Region,
+    ) -> None:
+        super().__init__(
+            operands=[list(coordinates), list(lowers), list(uppers)],
+            properties={"kind": StringAttr(kind)},
+            regions=[body],
+        )
+
+    def verify_(self) -> None:
+        count = len(self.coordinates)
+        if self.kind.data not in (CONJUNCTIVE, DISJUNCTIVE):
+            raise VerifyException(
+                f"kind {self.kind.data!r}: must be {CONJUNCTIVE!r} or {DISJUNCTIVE!r}"
+            )
+        if count < 2 or len(self.lowers) != count or len(self.uppers) != count:
+            raise VerifyException("must have two fibers or more, each with both of its bounds")
+        expected = count + 2 if self.is_disjunctive else count + 1
+        if [each.type for each in self.body.block.args] != [StreamType(i32)] * expected:
+            raise VerifyException(f"the body's arguments must be {expected} streams of i32")
+
+    @property
+    def is_disjunctive(self) -> bool:
+        return self.kind.data == DISJUNCTIVE
+
+    @property
+    def coordinate(self) -> SSAValue:
+        return self.body.block.args[0]
+
+    @property
+    def positions(self) -> Sequence[SSAValue]:
+        return self.body.block.args[1 : 1 + len(self.coordinates)]
+
+    @property
+    def mask(self) -> SSAValue | None:
+        return self.body.block.args[-1] if self.is_disjunctive else None
+
+
+LOOPS = (ForOp, MergeOp)
 
 
 @irdl_op_definition
@@ -209,7 +281,7 @@ class SetOp(IRDLOperation):
 
 SLC = Dialect(
     "slc",
-    [ForOp, MemStrOp, AluStrOp, StoreStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
+    [ForOp, MergeOp, MemStrOp, AluStrOp, StoreStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
     [StreamType],
 )
 

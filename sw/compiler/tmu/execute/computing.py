@@ -111,6 +111,12 @@ class Computing:
             case arith.NegfOp():
                 self._result(result, Step(Opcode.XOR, is_vector, a=operands[0], b=1 << 31))
                 return
+            case arith.ExtUIOp() if operation.input.type == i1:
+                self.values[result] = operands[0]
+                return
+            case arith.TruncIOp() if result.type == i1:
+                self._result(result, Step(Opcode.AND, a=operands[0], b=1))
+                return
         if kind in _UNARY:
             self._result(result, Step(_UNARY[kind], is_vector, a=operands[0]))
         elif kind in _BINARY and kind_of(result.type) != "m":

@@ -336,7 +336,10 @@ class _Selection(Computing):
         condition = before.last_op
         assert isinstance(condition, scf.ConditionOp)
         given = [self.new(kind_of(each.type)) for each in behind.args]
-        self._hand(condition, given)
+        if [self.values[each] for each in condition.operands[1:]] == carried:
+            given = carried
+        else:
+            self._hand(condition, given)
         self.values |= dict(zip(behind.args, given, strict=True))
         self.values |= dict(zip(loop.results, given, strict=True))
         test = self._branch_unless(condition.condition)

@@ -31,7 +31,7 @@ def word_of(value: Attribute) -> int:
         found: int = struct.unpack("<I", struct.pack("<f", value.value.data))[0]
         return found
     if isinstance(value, IntegerAttr):
-        return value.value.data & 0xFFFF_FFFF
+        return value.value.data & (1 if value.type == i1 else 0xFFFF_FFFF)
     assert isinstance(value, DenseIntOrFPElementsAttr)
     first = value.get_values()[0]
     if isinstance(value.get_element_type(), type(f32)):

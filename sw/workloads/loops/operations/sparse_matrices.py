@@ -2,7 +2,7 @@
 
 from sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
 
-rows, columns, lefts, rights = sizes("rows", "columns", "lefts", "rights")
+rows, columns, right_rows, lefts, rights = sizes("rows", "columns", "right_rows", "lefts", "rights")
 
 
 @nest
@@ -51,14 +51,14 @@ def matrix_product(
     left_offsets: int32[rows + 1],
     left: int32[lefts],
     left_values: float32[lefts],
-    right_offsets: int32[columns + 1],
+    right_offsets: int32[right_rows + 1],
     right: int32[rights],
     right_values: float32[rights],
-    out: float32[rows, columns],
+    out: float32[rows, right_rows],
 ):
-    """Of compressed rows and compressed columns."""
+    """Of one in compressed rows and the transpose of the other."""
     for i in range(rows):
-        for j in range(columns):
+        for j in range(right_rows):
             total = 0.0
             for _k, (p, q) in intersect(
                 left[left_offsets[i] : left_offsets[i + 1]],

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import ProgramError, WorkloadError
-from hw.tmu.access_isa import EVENT_STEPS, Mode, StreamKind
-from hw.tmu.config import LINE_WORDS
+from hw.tmu.access_isa import StreamKind
 from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from hw.tmu.memory_map import ErrorCause
 from sw.compiler.tmu.sections import access_of
 from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.runtime.programs import load_program
-from sw.runtime.tmu.model.access import run as run_access
+from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from sw.workloads.loops.operations.sparse_vectors import vector_product, vector_sum
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import named_workload
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.access_merges import STEP, merge
+from tests.support.sparse_fibers import LENGTH, PAIRS, vectors
 from tests.support.tmu_programs import bags
 
 
@@ -59,6 +59,24 @@ def test_further_operations_on_rtl(device: Device, name: str, opt: int):
     assert device.verify(device.run(program, workload.inputs)).bit_exact
 
 
+@pytest.mark.parametrize(
+    "name", ("compressed_vector_sum:tiny", "matrix_sum:tiny", "matrix_product:tiny")
+)
+def test_merging_on_rtl(device: Device, name: str):
+    """Levels differ where there are vectors."""
+    workload = named_workload(name)
+    result = device.run(device.compile(workload), workload.inputs)
+    assert device.verify(result).bit_exact
+
+
+@pytest.mark.parametrize("pair", ("both empty", "left empty", "equal", "disjoint"))
+@pytest.mark.parametrize("nest", (vector_product, vector_sum))
+def test_fibers_of_all_kinds_on_rtl(device: Device, nest: Nest, pair: str):
+    inputs = vectors(*PAIRS[pair])
+    program = device.compile(LoopWorkload("vectors", nest, inputs, {"length": LENGTH}))
+    assert device.verify(device.run(program, inputs)).bit_exact
+
+
 @pytest.mark.parametrize("opt", range(5))
 @pytest.mark.parametrize(
     "name", ("embedding_bag:tiny", "embedding_bag_weighted:tiny:L2", "embedding_bag_mean:tiny:L1")
@@ -75,7 +93,9 @@ def test_operations_on_rtl(device: Device, name: str, opt: int):
     assert counters["lines_read"] == counters["l2_misses"]
 
 
-@pytest.mark.parametrize("name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny"))
+@pytest.mark.parametrize(
+    "name", ("embedding_bag:tiny", "embedding_bag_max:tiny", "fused_mm:tiny", "matrix_sum:tiny")
+)
 def test_coupled_programs_on_rtl(device: Device, model: Device, name: str):
     workload = named_workload(name)
     program = device.compile(workload, coupled=True)
@@ -233,46 +253,3 @@ def test_errors_of_the_execute_unit(device: Device, instruction: Instruction, ca
     with pytest.raises(ProgramError, match=cause.name):
         device.run(broken, inputs)
     assert device.verify(device.run(program, inputs)).bit_exact
-
-
-@pytest.mark.parametrize("mode", (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE))
-def test_layers_that_merge(device: Device, mode: Mode):
-    """By hand: the host writes the rows of all units, and stores have what the model queues."""
-    config, workload = device.configuration.config, named_workload("embedding_bag:tiny")
-    program = device.compile(workload)
-    machine = device._machine(program, program.launches[0])
-    access, words = merge(mode, [[1, 4, 5, 9, 12], [0, 4, 9, 10]], config.memory_words)
-    queued = run_access(access, words.copy(), config.lanes)
-
-    base = 4096
-    register, taken = Operand(Source.REGISTER, 1), Operand(Source.DEQUEUE)
-    case = [
-        Instruction(Opcode.STORE, a=register, c=taken, increment=1),
-        *[Instruction(Opcode.STORE, True, a=register, c=taken, increment=2)] * 2,
-        Instruction(Opcode.JUMP_TOKEN),
-    ]
-    instructions = [Instruction(Opcode.HALT)] * (STEP + 2)
-    first = Operand(Source.IMMEDIATE)
-    instructions[:2] = [
-        Instruction(Opcode.ADD, dst=1, a=first, immediate=base),
-        Instruction(Opcode.JUMP_TOKEN),
-    ]
-    instructions[STEP] = Instruction(Opcode.JUMP, immediate=len(instructions))
-    instructions += case
-
-    driver = machine.driver
-    machine._digests.clear()
-    rows = access.rows(config)
-    events = np.zeros((EVENT_STEPS, 2), np.uint32)
-    events[: len(rows["events"])] = rows["events"]
-    for window, contents in {**rows, "events": events}.items():
-        driver.write_window(window, contents)
-    driver.write_window(
-        "instructions", np.array([each.words() for each in instructions], np.uint32)
-    )
-    driver.write_window("memory", words.reshape(-1, LINE_WORDS))
-    driver.start()
-    driver.finish(100_000)
-    found = driver.read_window("memory", base // LINE_WORDS, 4).reshape(-1)
-    assert found[: len(queued.words)].tolist() == queued.words
-    assert len(queued.tokens) == (3 if mode == Mode.CONJUNCTIVE else 8)

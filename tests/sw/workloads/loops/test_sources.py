@@ -124,6 +124,36 @@ def test_matrices_of_files(matrix: Path) -> None:
     assert entries["row"].tolist() == [0, 0, 2] and entries["column"].tolist() == [1, 3, 0]
 
 
+def test_a_matrix_of_a_file_and_its_columns_shifted(matrix: Path) -> None:
+    workload = named_workload(f"matrix_sum:{matrix}")
+    assert workload.binding.sizes["columns"] == 4
+    found = workload.inputs
+    assert found["left_offsets"].tolist() == found["right_offsets"].tolist() == [0, 2, 2, 3]
+    assert found["left"].tolist() == [1, 3, 0] and found["right"].tolist() == [0, 2, 1]
+    assert found["left_values"].tolist() == [0.5, -1, 2.5]
+    assert found["right_values"].tolist() == [-1, 0.5, 2.5]
+    product = named_workload(f"matrix_product:{matrix}")
+    assert GoldenLoops(product.nest).run(product.binding)["out"].shape == (3, 3)
+
+
+def test_entries_of_a_real_sum_and_product() -> None:
+    """As many as the SAM project's graphs write."""
+    path = workload_file("sam/lp_scsd1.mtx")
+    for operation, entries in (("matrix_elementwise_product", 1685), ("matrix_sum", 3091)):
+        workload = named_workload(f"{operation}:{path}")
+        coordinates = [
+            {
+                (row, column)
+                for row, (low, high) in enumerate(zip(offsets, offsets[1:], strict=False))
+                for column in workload.inputs[side][low:high].tolist()
+            }
+            for side in ("left", "right")
+            for offsets in [workload.inputs[f"{side}_offsets"]]
+        ]
+        merge = set.union if operation == "matrix_sum" else set.intersection
+        assert len(merge(*coordinates)) == entries
+
+
 def test_values_of_files_beyond_float32(matrix: Path) -> None:
     matrix.write_text("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1e39\n")
     with refused(

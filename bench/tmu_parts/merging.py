@@ -1,0 +1,199 @@
+"""Products and sums of a real matrix by merging, beside SAM's graphs and the execute unit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_all
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cells
+from bench.lib.tables import Cells
+from bench.sam_parts import measure as sam
+from sw.compiler.sam.suite import SUITE
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.device import Device
+from sw.workloads.loops.sources import named_workload
+
+BENCH = "tmu.merging"
+
+CONFIG = "tmu_l8"
+MATRIX = "lp_scsd1"
+
+OPERATIONS: Mapping[str, str] = {
+    "matrix_elementwise_product": "mat_elemmul",
+    "matrix_sum": "mat_elemadd",
+    "matrix_product": "matmul_ijk",
+}
+"""The nest, and SAM's statement with the same loops."""
+
+DECOUPLED, COUPLED, SAM = "TMU, level 4", "TMU, coupled", "SAM"
+MACHINES = (DECOUPLED, COUPLED, SAM)
+PROGRAMS: Mapping[str, Mapping[str, Any]] = {DECOUPLED: {"opt": 4}, COUPLED: {"coupled": True}}
+
+METRICS = {
+    "cycles": Metric("cycles", "lower"),
+    "instructions": Metric("instructions", "lower"),
+    "bytes_read": Metric("bytes", "lower"),
+    "bit_exact": Metric("", "higher"),
+}
+
+_HEADER = {
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "bytes_read": "bytes read",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """An operation of the matrix of a file and the same one shifted, on a machine."""
+
+    operation: str
+    file: Path
+    machine: str
+    backend: str
+    seed: int
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {
+            "operation": self.operation,
+            "matrix": self.file.stem,
+            "machine": self.machine,
+            "backend": self.backend,
+        }
+
+    def configuration(self) -> NamedConfiguration:
+        return load_configuration(sam.CONFIG if self.machine == SAM else CONFIG)
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed)
+
+    def __str__(self) -> str:
+        return f"{self.operation} of {self.file.stem}, {self.machine}"
+
+
+def measure(job: Job) -> dict[str, float | int | bool]:
+    """Values of ``METRICS``; of SAM cycles and bits alone."""
+    workload = named_workload(f"{job.operation}:{job.file}", job.seed)
+    if job.machine == SAM:
+        found = sam.run(
+            SUITE[OPERATIONS[job.operation]], _operands(job, workload.inputs), job.backend
+        )
+        return {metric: found[metric] for metric in ("cycles", "bit_exact")}
+    device = _device(job.backend)
+    program = device.compile(workload, **PROGRAMS[job.machine])
+    result = device.run(program, workload.inputs)
+    bit_exact = device.verify(result).bit_exact
+    statistics = device.target.figures(program, result).statistics
+    return {
+        "cycles": cycles_of(result),
+        "instructions": result.counters["instructions"],
+        "bytes_read": statistics["bytes_read"],
+        "bit_exact": bit_exact,
+    }
+
+
+def _operands(job: Job, arrays: Mapping[str, np.ndarray]) -> dict[str, scipy.sparse.coo_array]:
+    columns = 1 + max(int(arrays[side].max(initial=0)) for side in ("left", "right"))
+    left, right = (
+        scipy.sparse.csr_array(
+            (arrays[f"{side}_values"], arrays[side], offsets), shape=(len(offsets) - 1, columns)
+        )
+        for side in ("left", "right")
+        for offsets in [arrays[f"{side}_offsets"]]
+    )
+    is_product = job.operation == "matrix_product"
+    return {"B": left.tocoo(), "C": (right.T if is_product else right).tocoo()}
+
+
+@cache
+def _device(backend: str) -> Device:
+    return Device(load_configuration(CONFIG), backend)
+
+
+def jobs(request: Request) -> list[Job]:
+    """All operations on all machines; none if the matrix is absent."""
+    file = request.workloads / "sam" / f"{MATRIX}.mtx"
+    if not file.is_file():
+        request.console.print(f"{BENCH}: {file} is absent: skipped", style="yellow")
+        return []
+    operations = list(OPERATIONS)[: 1 if request.quick else None]
+    return [
+        Job(operation, file, machine, request.backend, request.seed)
+        for operation in operations
+        for machine in MACHINES
+    ]
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether there is a matrix, and every result has the golden model's bits."""
+    found = jobs(request)
+    records, well = measure_all(
+        BENCH,
+        measure,
+        found,
+        METRICS,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=False),
+    )
+    return records, well and bool(found)
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each run."""
+    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
+    return {"Merging": Cells(["operation", "matrix", "machine", *_HEADER.values()], body, names=3)}
+
+
+def ratios(found: Sequence[Record], machine: str) -> dict[str, float]:
+    """By operation, cycles of a machine over those of decoupled programs."""
+    cycles = {(labels[0], labels[2]): row["cycles"] for labels, row in rows(found).items()}
+    return {
+        operation: cycles[operation, machine] / count
+        for (operation, each), count in cycles.items()
+        if each == DECOUPLED and (operation, machine) in cycles
+    }
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """Geometric means."""
+    lines = []
+    for machine, what in ((COUPLED, "coupled"), (SAM, "SAM")):
+        values = list(ratios(found, machine).values())
+        if values:
+            mean = float(np.exp(np.mean(np.log(values))))
+            lines.append(
+                f"cycles of {what} over merging's, geometric mean of {len(values)} operations: "
+                f"{mean:.2f} ×"
+            )
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles of all machines."""
+    figure, (axes,) = subplots(1, (8, 4))
+    width = 0.8 / len(MACHINES)
+    table = {(labels[0], labels[2]): row["cycles"] for labels, row in rows(found).items()}
+    operations = list(dict.fromkeys(operation for operation, _ in table))
+    for number, (machine, color) in enumerate(zip(MACHINES, PALETTE, strict=False)):
+        places = np.arange(len(operations)) + (number - 1) * width
+        heights = [table.get((operation, machine), np.nan) for operation in operations]
+        axes.bar(places, heights, width, label=machine, color=color)
+    axes.set(ylabel="cycles", yscale="log")
+    axes.set_xticks(range(len(operations)), operations)
+    axes.set_title("Products and sums by merging", loc="left", fontsize=11)
+    figure.legend(frameon=False, loc="outside lower center", ncols=len(MACHINES))
+    save(figure, path)

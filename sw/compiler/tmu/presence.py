@@ -1,0 +1,210 @@
+"""Which fibers of a union have the coordinate, as the mask that the access unit gives.
+
+What fibers that lack it would give is 0 in the access unit, while the nest's positions are those of
+their next larger coordinates: nothing may come of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.dialects.fiber import MergeOp
+from sw.compiler.tmu.dialects.slc import SetOp
+from sw.compiler.tmu.scf import place_of
+from sw.compiler.tmu.values import constant_of, integer, source_of
+
+Masks = frozenset[int]
+"""Of fibers, fiber n being bit n."""
+
+_BOOLEAN = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
+
+
+def to_mask(loop: MergeOp) -> SSAValue:
+    """Replaces whether a union's fibers have the coordinate by what follows from one argument more
+    of its body, an i32 mask, which it gives. O(operations x masks).
+
+    Raises ``WorkloadError`` where something comes of the position of a fiber without the
+    coordinate.
+    """
+    presence = _Presence(loop)
+    presence.check()
+    body = loop.body.block
+    mask = body.insert_arg(i32, len(body.args))
+    mask.name_hint = "mask"
+    conditions = _Conditions(body, mask, presence.every)
+    results = [result for each in loop.walk() for result in each.results]
+    known = {
+        value: masks
+        for value in (*loop.present, *results)
+        if value.type == i1 and (masks := presence.when(value)) is not None
+    }
+    for value, masks in known.items():
+        found = conditions.value(masks)
+        if found is not None:
+            value.replace_all_uses_with(found)
+    _sweep(body)
+    for argument in body.args[-1 - len(presence.present) : -1]:
+        body.erase_arg(argument)
+    return mask
+
+
+class _Presence:
+    """``every``: masks that a coordinate of the union may have."""
+
+    def __init__(self, loop: MergeOp) -> None:
+        self.present = list(loop.present)
+        self._loop = loop
+        self._positions = list(loop.positions)
+        self.every: Masks = frozenset(range(1, 1 << len(self._positions)))
+
+    def _with(self, fiber: int) -> Masks:
+        return frozenset(mask for mask in self.every if mask >> fiber & 1)
+
+    def when(self, value: SSAValue) -> Masks | None:
+        """The masks with which an i1 is true, if it follows from them alone."""
+        if value in self.present:
+            return self._with(self.present.index(value))
+        number = constant_of(value)
+        if number is not None:
+            return self.every if number else frozenset()
+        if isinstance(value.owner, _BOOLEAN):
+            left, right = (self.when(each) for each in value.owner.operands)
+            if left is not None and right is not None:
+                if isinstance(value.owner, arith.AndIOp):
+                    return left & right
+                return left | right if isinstance(value.owner, arith.OrIOp) else left ^ right
+        return None
+
+    def meant(self, value: SSAValue) -> Masks:
+        """The masks with which a value is what the nest means."""
+        value = source_of(value)
+        if isinstance(value, BlockArgument):
+            if value in self._positions:
+                return self._with(self._positions.index(value))
+            return self.every
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        if not _is_inside(owner, self._loop):
+            return self.every
+        if isinstance(owner, arith.SelectOp):
+            when = self.when(owner.cond)
+            if when is not None:
+                return (when & self.meant(owner.lhs)) | (self.meant(owner.rhs) - when)
+        if isinstance(owner, arith.AndIOp):
+            # The right side of a conjunction need not be meant where the left one is false.
+            when = self.when(owner.lhs)
+            if when is not None:
+                return self.meant(owner.lhs) & (self.meant(owner.rhs) | (self.every - when))
+        if isinstance(owner, arith.OrIOp):
+            when = self.when(owner.lhs)
+            if when is not None:
+                return self.meant(owner.lhs) & (self.meant(owner.rhs) | when)
+        found = self.every
+        for operand in owner.operands:
+            found &= self.meant(operand)
+        return found
+
+    def check(self) -> None:
+        self._check(self._loop.body.block.ops, self.every)
+
+    def _check(self, operations: Iterable[Operation], masks: Masks) -> None:
+        """Of operations that are reached with ``masks``."""
+        for operation in operations:
+            if isinstance(operation, scf.IfOp):
+                when = self.when(operation.cond)
+                if when is None:
+                    self._require([operation.cond], masks, operation)
+                paths = (masks, masks) if when is None else (masks & when, masks - when)
+                for region, path in zip(operation.regions, paths, strict=True):
+                    if region.blocks and path:
+                        self._check(region.block.ops, path)
+                continue
+            is_load = isinstance(operation, memref.LoadOp) and not self._is_stream(operation)
+            if is_load or operation.regions or isinstance(operation, memref.StoreOp | SetOp):
+                self._require(operation.operands, masks, operation)
+            for region in operation.regions:
+                self._check(region.block.ops, masks)
+
+    def _is_stream(self, load: memref.LoadOp) -> bool:
+        """Whether it is at a position, so that nothing is read where there is none."""
+        return all(source_of(index) in self._positions for index in load.indices)
+
+    def _require(self, values: Iterable[SSAValue], masks: Masks, operation: Operation) -> None:
+        for value in values:
+            if not masks <= self.meant(value):
+                _refuse(
+                    place_of(operation),
+                    "comes of the position of a fiber that may lack the coordinate: must be for "
+                    "coordinates alone that it has",
+                )
+
+
+class _Conditions:
+    """What is true with some masks: of those that a comparison or a bit tells apart."""
+
+    def __init__(self, block: Block, mask: SSAValue, every: Masks) -> None:
+        self._block = block
+        self._mask = mask
+        self._every = every
+        self._known: dict[Masks, SSAValue] = {}
+
+    def value(self, masks: Masks) -> SSAValue | None:
+        if masks not in self._known:
+            operations = self._operations(masks)
+            if operations is None:
+                return None
+            first = self._block.first_op
+            for each in operations:
+                if first is None:
+                    self._block.add_op(each)
+                else:
+                    self._block.insert_op_before(each, first)
+            self._known[masks] = operations[-1].results[0]
+        return self._known[masks]
+
+    def _operations(self, masks: Masks) -> list[Operation] | None:
+        every = sorted(self._every)
+        if masks in (frozenset(), self._every):
+            return [arith.ConstantOp.from_int_and_width(int(bool(masks)), 1)]
+        for bound in every[1:]:
+            limit = integer(bound)
+            at_least = frozenset(mask for mask in every if mask >= bound)
+            for found, order in ((at_least, "sge"), (self._every - at_least, "slt")):
+                if masks == found:
+                    if order == "sge":  # as the execute unit compares
+                        limit, order = integer(bound - 1), "sgt"
+                    return [limit, arith.CmpiOp(self._mask, limit.result, order)]
+        for bit in range(every[-1].bit_length()):
+            if masks == frozenset(mask for mask in every if mask >> bit & 1):
+                if not bit:
+                    return [arith.TruncIOp(self._mask, i1)]
+                by = integer(bit)
+                shifted = arith.ShRSIOp(self._mask, by.result)
+                return [by, shifted, arith.TruncIOp(shifted.result, i1)]
+        return None
+
+
+def _is_inside(operation: Operation, loop: MergeOp) -> bool:
+    parent: Operation | None = operation
+    while parent is not None and parent is not loop:
+        parent = parent.parent_op()
+    return parent is loop
+
+
+def _sweep(block: Block) -> None:
+    """Drops conditions that nothing uses any more."""
+    kinds = (*_BOOLEAN, arith.ConstantOp, arith.CmpiOp, arith.TruncIOp, arith.ShRSIOp)
+    for operation in reversed(list(block.ops)):
+        if isinstance(operation, kinds) and not any(each.uses for each in operation.results):
+            operation.detach()
+            operation.erase()
+
+
+def _refuse(place: str, what: str) -> NoReturn:
+    raise WorkloadError(f"{place}: {what}: cannot be decoupled; --coupled runs it")
