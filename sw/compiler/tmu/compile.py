@@ -18,6 +18,7 @@ from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
 from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.tensor.parser import parse
 
 PASSES = (
     Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),
@@ -48,7 +49,8 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
     ``CapacityError``.
     """
     nest, sizes = workload.nest, workload.binding.sizes
-    specs = specs_of(nest, sizes)
+    statement = parse(workload.expression) if workload.expression else None
+    specs = specs_of(nest, sizes, statement)
     zeros = [name for name in nest.results if name not in workload.inputs]
     bases = layout(specs.values(), config)
 
@@ -67,7 +69,7 @@ def compile(workload: LoopWorkload, config: TmuConfig, *, trace: Trace, opt: int
         for each in access.layers.block.ops
         if isinstance(each, LayerOp)
     ]
-    sections = encode(nest, sizes, bases, AccessProgram(tuple(layers)), code.instructions, config)
+    sections = encode(workload, bases, AccessProgram(tuple(layers)), code.instructions, config)
     inputs = tuple(
         spec for name, spec in specs.items() if name not in nest.results or name in workload.inputs
     )

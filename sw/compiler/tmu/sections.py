@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.execute_isa import INSTRUCTION_WORDS, Instruction
@@ -21,28 +21,36 @@ from sw.workloads.loops.binding import dimension
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.parser import parse
 
 ACCESS_SECTIONS = ("layers", "units", "streams", "events")
 
 
 def encode(
-    nest: Nest,
-    sizes: Mapping[str, int],
+    workload: LoopWorkload,
     bases: Mapping[str, int],
     access: AccessProgram,
     instructions: list[Instruction],
     config: TmuConfig,
 ) -> dict[str, np.ndarray]:
-    """The sections of a program: a nest with its ``sizes``, and ``bases`` of its arrays and scalars
-    in memory, in words."""
+    """The sections of a program: a nest with its sizes, the expression that it was made of, and
+    ``bases`` of its arrays and scalars in memory, in words."""
+    nest, sizes = workload.nest, workload.binding.sizes
     words = [instruction.words() for instruction in instructions]
     return {
-        "nest": np.frombuffer(print_nest(nest).encode(), np.uint8),
+        "nest": _octets(print_nest(nest)),
+        "expression": _octets(workload.expression),
         "sizes": np.array([sizes[size.name] for size in nest.sizes], np.int64),
         "bases": np.array([bases[each.name] for each in nest.parameters], np.int64),
         "instructions": np.array(words, np.uint32).reshape(-1, INSTRUCTION_WORDS),
         **access.rows(config),
     }
+
+
+def _octets(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 def nest_of(sections: Sections) -> Nest:
@@ -66,16 +74,31 @@ def bases_of(sections: Sections) -> dict[str, int]:
     return dict(zip(names, sections["bases"].tolist(), strict=True))
 
 
+def statement_of(sections: Sections) -> Statement | None:
+    """The expression that the nest was made of, if of one."""
+    return _parsed(sections["expression"].tobytes().decode())
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> Statement | None:
+    return parse(text) if text else None
+
+
 def access_of(launch: Launch) -> AccessProgram:
     rows = {name: launch.sections[name] for name in ACCESS_SECTIONS}
     return AccessProgram.decoded(rows, TmuConfig.from_dict(launch.config))
 
 
-def specs_of(nest: Nest, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
-    """Every array and scalar of a nest, by name."""
+def specs_of(
+    nest: Nest, sizes: Mapping[str, int], statement: Statement | None = None
+) -> dict[str, TensorSpec]:
+    """Every array and scalar of a nest, by name. A ``statement``'s scalar result, which is an array
+    of one element in its nest, has no dimension."""
     specs = {}
     for name, array in nest.arrays.items():
         shape = tuple(dimension(size, sizes) for size in array.shape)
+        if statement is not None and name == statement.result.tensor:
+            shape = shape[: len(statement.result.indices)]
         specs[name] = TensorSpec(name, shape, array.type.name)
     scalars = {name: TensorSpec(name, (), each.type.name) for name, each in nest.scalars.items()}
     return specs | scalars
@@ -98,7 +121,12 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     for name, expected in (("sizes", len(nest.sizes)), ("bases", len(nest.parameters))):
         if len(sections[name]) != expected:
             raise ProgramError(f"section {name!r}: must have {expected} numbers, as the nest has")
-    specs = specs_of(nest, sizes_of(sections))
+    with damaged_as(ProgramError, "section 'expression'"):
+        try:
+            statement = statement_of(sections)
+        except WorkloadError as error:
+            raise ProgramError(f"section 'expression': {error}") from error
+    specs = specs_of(nest, sizes_of(sections), statement)
     for spec in (*launch.inputs, *launch.outputs):
         if specs.get(spec.name) != spec:
             raise ProgramError(f"section 'nest': does not match tensor {spec.name}")
@@ -127,6 +155,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
 TMU_SCHEMA = Schema(
     [
         Section("nest", np.uint8, ("octets",)),
+        Section("expression", np.uint8, ("characters",)),
         Section("sizes", np.int64, ("sizes",), 0),
         Section("bases", np.int64, ("arrays",), 0),
         Section("layers", np.uint32, ("layer rows", "words of a layer")),

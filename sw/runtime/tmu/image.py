@@ -16,6 +16,7 @@ from sw.compiler.tmu.sections import (
     nest_of,
     sizes_of,
     specs_of,
+    statement_of,
     words_of,
 )
 from sw.golden.loops import GoldenLoops
@@ -45,11 +46,19 @@ class Operands:
     @cached_property
     def golden(self) -> dict[str, np.ndarray]:
         """The results that the nest has; raises ``WorkloadError`` for indices outside arrays."""
-        return golden_of(self.launch).run(self.binding)
+        return self._shaped(golden_of(self.launch).run(self.binding))
 
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
-        return golden_of(self.launch).reference(self.binding)
+        return self._shaped(golden_of(self.launch).reference(self.binding))
+
+    def _shaped(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """As the outputs are: nests have no arrays without dimensions."""
+        specs = {spec.name: spec for spec in self.launch.outputs}
+        return {
+            name: array.reshape([int(size) for size in specs[name].shape])
+            for name, array in arrays.items()
+        }
 
     @cached_property
     def memory(self) -> np.ndarray:
@@ -119,7 +128,7 @@ def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> d
 def _places(launch: Launch) -> dict[str, tuple[int, int]]:
     """First line and lines of each array and scalar."""
     sections = launch.sections
-    specs = specs_of(nest_of(sections), sizes_of(sections))
+    specs = specs_of(nest_of(sections), sizes_of(sections), statement_of(sections))
     return {
         name: (base // LINE_WORDS, -(-words_of(specs[name]) // LINE_WORDS))
         for name, base in bases_of(sections).items()

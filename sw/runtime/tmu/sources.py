@@ -1,41 +1,66 @@
-"""Workloads from what people have: names of operations, Python files."""
+"""Workloads from what people have: names of operations, expressions, Python files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.sections import statement_of
 from sw.program.program import Program
+from sw.program.tensor_spec import Array
+from sw.runtime.vanished import Given
+from sw.runtime.verify import entry_name
 from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
+from sw.workloads.loops.tensor_expression import expression_arrays, expression_workload
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.operands import all_operands, bind_operands
+from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
+from sw.workloads.tensor.workload import TensorWorkload
 
-_Named = tuple[str, Mapping[str, str]]
+_Source = tuple[str, Mapping[str, str]] | TensorWorkload
 
 
-def source(text: str, tensors: Mapping[str, str]) -> _Named:
-    return text, tensors
+def source(text: str, tensors: Mapping[str, str]) -> _Source:
+    return load_expression(text, tensors) if is_expression(text) else (text, tensors)
 
 
 def workload(source: Any, seed: int = 0) -> LoopWorkload:
-    """The workload that ``source`` means: a ``LoopWorkload``, a name, or a path; or one of these
-    two and paths of ``.npy`` files by the names of arrays. Raises ``WorkloadError``."""
+    """The workload that ``source`` means.
+
+    ``source`` is the name of an operation or the path of a file, perhaps in a tuple with paths of
+    ``.npy`` files by the names of arrays; an expression in a tuple with its operands by name, each
+    what ``Tensor.from_any`` takes; or a ``LoopWorkload``. Raises ``WorkloadError``.
+    """
     if isinstance(source, LoopWorkload):
         return source
-    text, tensors = source if isinstance(source, tuple) else (source, {})
+    text = source[0] if isinstance(source, tuple) and len(source) == 2 else source
+    if isinstance(source, TensorWorkload) or is_expression(text):
+        return _expression_workload(source)
+    tensors = source[1] if text is not source else {}
     if not isinstance(text, str | Path):
         raise WorkloadError(
-            f"a {type(text).__name__}: must be the name of an operation, or the path of a .py file"
+            f"a {type(text).__name__}: must be the name of an operation, an expression, or the "
+            "path of a .py file"
         )
     if is_named(str(text)):
         found = named_workload(str(text), seed)
         given = load_arrays(tensors)
         return replace(found, inputs={**found.inputs, **given}) if given else found
     return file_workload(str(text), tensors)
+
+
+def _expression_workload(source: Any) -> LoopWorkload:
+    given = tensor_workload(source)
+    assert given is not None
+    operands = all_operands(given.name, given.statement, given.inputs, {})
+    return expression_workload(given.text, operands)
 
 
 def inputs(
@@ -45,8 +70,9 @@ def inputs(
     tensors: Mapping[str, str],
     seed: int,
     options: Mapping[str, Any],
-) -> dict[str, np.ndarray]:
-    """The program's inputs, from files in place of the workload's own.
+) -> dict[str, Any]:
+    """The program's inputs, from files in place of the workload's own: arrays by name, or operands
+    where it was made of an expression.
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
@@ -54,6 +80,11 @@ def inputs(
         raise WorkloadError(
             "--values: not supported by target tmu: --tensor NAME=PATH gives its arrays"
         )
+    statement = statement_of(program.launches[0].sections)
+    if statement is not None:
+        if workload is not None and not tensors:
+            return dict(workload.inputs)
+        return {**all_operands(program.workload, statement, None, tensors)}
     own = dict(workload.inputs) if workload is not None else {}
     found = {**own, **load_arrays(tensors)}
     names = [spec.name for spec in program.inputs]
@@ -69,3 +100,33 @@ def inputs(
             f"{program.workload}: no values of {', '.join(missing)}: --tensor NAME=PATH gives them"
         )
     return found
+
+
+def bind(program: Program, inputs: Any) -> dict[str, Array]:
+    """The program's arrays, from arrays by name, or from operands where it was made of an
+    expression. Raises ``WorkloadError``."""
+    if not isinstance(inputs, Mapping):
+        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
+    statement = _statement_of_operands(program, inputs)
+    if statement is not None:
+        return {**expression_arrays(statement, inputs)[0]}
+    return {name: np.asarray(value) for name, value in inputs.items()}
+
+
+def given(program: Program, inputs: Any) -> Iterator[Given]:
+    """Operands of expressions, which are given as float64, see ``Target.given``."""
+    statement = _statement_of_operands(program, inputs)
+    if statement is not None:
+        for name, tensor in bind_operands(statement, inputs).items():
+            yield Given(tensor.values, "float32", partial(_entry, name, tensor.coordinates))
+
+
+def _entry(name: str, places: np.ndarray, at: int) -> str:
+    return entry_name(name, places[at])
+
+
+def _statement_of_operands(program: Program, inputs: Mapping[str, Any]) -> Statement | None:
+    """The program's expression, if ``inputs`` are its operands rather than arrays."""
+    if {*inputs} <= {spec.name for spec in program.inputs}:
+        return None
+    return statement_of(program.launches[0].sections)

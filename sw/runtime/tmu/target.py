@@ -24,7 +24,7 @@ from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
 from sw.runtime.tmu.model import machine
 from sw.runtime.tmu.options import OPTIONS
-from sw.runtime.tmu.sources import inputs, source, workload
+from sw.runtime.tmu.sources import bind, given, inputs, source, workload
 from sw.workloads.loops.workload import LoopWorkload
 
 
@@ -49,6 +49,8 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
     source = staticmethod(source)
     workload = staticmethod(workload)
     inputs = staticmethod(inputs)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
     operands = staticmethod(operands)
     image = staticmethod(image)
     result_rows = staticmethod(result_rows)
