@@ -16,7 +16,6 @@ from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.gpus import gpus
-from sw.runtime.cuda.inputs import refuse_tensors
 from sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.model_kind import ModelKind
@@ -31,6 +30,7 @@ from sw.runtime.stages import Stages
 from sw.runtime.target import Example, Target
 from sw.runtime.vanished import Given
 from sw.runtime.verify import Verification
+from sw.workloads.embedding.inputs import refuse_tensors
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import load_model, write_example
 from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
