@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hw.lib.formats import FLOAT_FORMATS
 from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.sections import decode
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
-from sw.runtime.vanished import Given, elements
 from sw.workloads.embedding.inputs import (
     Inputs,
     bind_model,
@@ -47,16 +45,6 @@ def inputs(
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
     """See ``bind_model``; whether indices are in range is left to the machine."""
     return bind_model(embedding_of(program).model, inputs)
-
-
-def given(program: Program, inputs: Inputs) -> Iterator[Given]:
-    """Tables and weights that are given in other types than their own, see ``Target.given``."""
-    arrays = inputs if isinstance(inputs, Mapping) else {}
-    for spec in program.inputs:
-        if spec.name in arrays and spec.type in FLOAT_FORMATS:
-            array = np.asarray(arrays[spec.name])
-            if array.dtype != spec.dtype:
-                yield elements(spec, array)
 
 
 def unbind(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
-from sw.runtime.batch_option import batch_option
+from sw.runtime.embedding_models import batch_option
 from sw.runtime.output_path import OutputPath
 from sw.runtime.target import TargetOption
 

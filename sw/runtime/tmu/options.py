@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sw.runtime.embedding_models import batch_option
 from sw.runtime.target import TargetOption
 
 OPTIONS = (
@@ -15,4 +16,5 @@ OPTIONS = (
         help="Level of optimisation: 1 vectorisation, 2 bufferisation, 3 queue alignment, 4 sums "
         "in registers.",
     ),
+    batch_option("compile"),
 )
