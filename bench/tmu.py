@@ -9,13 +9,14 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.lib.command import Benchmark
-from bench.tmu_parts import bags, page
+from bench.tmu_parts import bags, coupled, page
 
-main = Benchmark("tmu", {"bags": bags}, page.PAGE).command(
+main = Benchmark("tmu", {"bags": bags, "coupled": coupled}, page.PAGE).command(
     """Measure the TMU.
 
     \b
     bags     EmbeddingBag at every level of optimisation, locality and bandwidth
+    coupled  decoupled programs against the execute unit alone
     page     no measurement: writes build/bench into docs/results/tmu.md and README.md
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.

@@ -18,6 +18,7 @@ from amaranth.lib import data
 from hw.tmu import access_isa, execute_assembly, execute_isa
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import (
+    ACCESS_EVENTS,
     EXECUTE_EVENTS,
     MEMORY_EVENTS,
     QUEUE_EVENTS,
@@ -108,7 +109,7 @@ def _host(config: TmuConfig) -> str:
         f"| `{window.name}` | {window.base:#x} | {window.rows} | {window.words} |"
         for window in memory_map(config).windows
     ]
-    counters = (EXECUTE_EVENTS, QUEUE_EVENTS, MEMORY_EVENTS, TOTALS)
+    counters = (EXECUTE_EVENTS, ACCESS_EVENTS, QUEUE_EVENTS, MEMORY_EVENTS, TOTALS)
     names = "\n".join("- " + ", ".join(f"`{name}`" for name in each) for each in counters)
     return "\n".join(
         [
@@ -121,7 +122,7 @@ def _host(config: TmuConfig) -> str:
             "| --- | --- | --- | --- |",
             *windows,
             "",
-            "Counters, of the execute unit, the queues, memory, and sums over the cycles:",
+            "Counters, of both units, the queues, memory, and sums over the cycles:",
             "",
             names,
             "",

@@ -159,7 +159,9 @@ def _warnings_as_lines() -> Iterator[None]:
 
 @contextmanager
 def _prompt_interrupts() -> Iterator[None]:
-    """SIGTERM interrupts, as Ctrl-C does. Machine code that goes on all the same is ended."""
+    """SIGTERM interrupts, as Ctrl-C does. Machine code that goes on all the same is ended, and so
+    is what goes on because Python drops exceptions there (finalizers, callbacks of weak
+    references)."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     ended = threading.Event()
@@ -177,7 +179,13 @@ def _prompt_interrupts() -> Iterator[None]:
                 os._exit(interrupted.STATUS)
 
     thread = threading.Thread(target=watch, daemon=True)
+
+    def show_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            unraisable_before(unraisable)
+
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    unraisable_before, sys.unraisablehook = sys.unraisablehook, show_unraisable
     pipe_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     thread.start()
     try:
@@ -186,6 +194,7 @@ def _prompt_interrupts() -> Iterator[None]:
         ended.set()
         signal.set_wakeup_fd(pipe_before)
         signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = unraisable_before
         os.write(writer, b"\0")
         thread.join()
         os.close(reader)

@@ -104,13 +104,14 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     statistics = device.target.figures(program, result).statistics
     elements = workload.inputs["table"].shape[1] * len(workload.inputs["indices"])
     cycles, counters = cycles_of(result), result.counters
+    instructions = counters["instructions"] + counters.get("jumps_joined", 0)
     lanes = program.config["lanes"]
     words = counters["vectors_queued"] * lanes + counters["words_queued"]
     return {
         "cycles": cycles,
         "bound": statistics["lower_bound"],
         "share": statistics["lower_bound"] / cycles,
-        "instructions_an_element": counters["instructions"] / elements,
+        "instructions_an_element": instructions / elements,
         "words_an_element": words / elements,
         "tokens": counters["tokens_queued"],
         "bytes_read": statistics["bytes_read"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.lib.pages import Intro, Page
-from bench.tmu_parts import bags
+from bench.tmu_parts import bags, coupled
 
 INTROS = {
     "bags": Intro(
@@ -14,6 +14,13 @@ INTROS = {
         "the largest of bytes over bandwidth (lines that a fully associative LRU of L2's size "
         "misses, and results), additions over lanes, and rows of the data queue. *Words*: that "
         "the access unit queues.",
+    ),
+    "coupled": Intro(
+        "Decoupled over coupled",
+        f"Cycles on `{coupled.CONFIG}` of each operation as a decoupled program (level 4) and as a "
+        "coupled one: the whole nest on the execute unit alone, vectorised, unrolled, prefetching, "
+        "with results in registers ([tmu.md](../tmu.md#coupled-programs)). Of RM1 also with other "
+        "latencies of memory, and other numbers of loads that the execute unit may have under way.",
     ),
 }
 

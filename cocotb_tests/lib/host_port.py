@@ -18,7 +18,7 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.task import bridge, resume
-from cocotb.triggers import FallingEdge, ReadOnly
+from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
 from hw.lib.memory_map import STATUS, MemoryMap, Register
 from sw.runtime.host import HostDriver, Words
@@ -26,6 +26,11 @@ from sw.runtime.host import HostDriver, Words
 Result = TypeVar("Result")
 
 _STALL_LIMIT = 1000
+
+_PERIOD_NS = 10
+
+_LONGEST_PAUSE = 64
+"""Cycles from one look at the status to the next, at most: without Python they are fast."""
 
 
 class Driven:
@@ -66,12 +71,15 @@ class CocotbPort:
     def wait_idle(self, max_cycles: int) -> bool:
         """See ``Port``; to be called under ``bridge``."""
         end = self.cycles + max_cycles
+        pause = 1
         while True:
             status = STATUS.from_bits(int(self.read_words(Register.STATUS, 1)[0]))
             if not status.busy:
                 return True
             if self.cycles >= end:
                 return False
+            resume(self.step)(min(pause, max(1, end - self.cycles)))
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def reset(self) -> None:
         """One cycle of reset, whatever the streams are at."""
@@ -84,9 +92,12 @@ class CocotbPort:
     async def step(self, cycles: int = 1) -> None:
         """Lets clock cycles pass without requests, and without taking responses."""
         self._dut.host__response__ready.value = 0
-        for _ in range(cycles):
+        if cycles > 1:
+            await Timer(_PERIOD_NS * (cycles - 1) - _PERIOD_NS // 2, unit="ns")
             await FallingEdge(self._dut.clk)
-            self.cycles += 1
+        if cycles:
+            await FallingEdge(self._dut.clk)
+        self.cycles += cycles
 
     async def exchange(self, requests: Sequence[int]) -> Words:
         """Sends requests (bits of ``hw.lib.host.REQUEST``) and returns the words that they read."""
@@ -136,7 +147,7 @@ class CocotbPort:
 
 async def open_port(dut: Any, *, stalls: float = 0.0) -> CocotbPort:
     """Starts the clock and resets; cycles begin, here and after each call, at the falling edge."""
-    Clock(dut.clk, 10, unit="ns").start()
+    Clock(dut.clk, _PERIOD_NS, unit="ns").start()
     port = CocotbPort(dut, stalls=stalls)
     await port.reset()
     return port

@@ -8,13 +8,15 @@ from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sam.side_by_side import SideBySide
 from cocotb_tests.sam.specs import BROKEN, GROUPS, environment, specs_of
 
+SAMPLE = ["index", "float32", pytest.param("fixed32", marks=pytest.mark.slow)]
+
 
 def run(group, module, runs):
     component = SideBySide(specs_of(group))
     run_cocotb(component, module, name="blocks", environment=environment(group, runs))
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", SAMPLE)
 def test_blocks(group):
     run(group, "cocotb_tests.sam.blocks", runs=40)
 

@@ -136,15 +136,18 @@ UNIT = data.StructLayout(
     {
         "lower": OPERAND,
         "upper": OPERAND,
-        "stride": unsigned(13),
+        "stride": unsigned(12),
         "accumulates": unsigned(1),
+        "ordered": unsigned(1),
         "lower_immediate": unsigned(32),
         "upper_immediate": unsigned(32),
     }
 )
 """A traversal unit: from ``lower`` by ``stride`` while below ``upper``, both signed integers,
 which are immediates or the parent's. ``accumulates``: both count from where the unit's last fiber
-ended, in this run of the loop around, or from 0: lengths become bounds."""
+ended, in this run of the loop around, or from 0: lengths become bounds. ``ordered``: an ``upper``
+below ``lower`` is an error, as in offsets that decrease and lengths below 0; else the fiber is
+empty."""
 
 STREAM = data.StructLayout(
     {

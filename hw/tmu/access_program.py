@@ -72,6 +72,7 @@ class Unit:
     upper: Operand = IMMEDIATE
     stride: int = 1
     accumulates: bool = False
+    ordered: bool = False
     lower_immediate: int = 0
     upper_immediate: int = 0
     streams: tuple[Stream, ...] = ()
@@ -170,7 +171,7 @@ class AccessProgram:
 
 
 _KINDS = {isa.STREAM: StreamKind, isa.EVENT: EventKind}
-_FLAGS = ("accumulates", "queued", "cached", "temporal")
+_FLAGS = ("accumulates", "ordered", "queued", "cached", "temporal")
 
 
 def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> dict[str, Any]:

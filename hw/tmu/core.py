@@ -6,7 +6,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
 
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
@@ -22,6 +21,7 @@ from hw.tmu.execute.execute_unit import ExecuteUnit
 from hw.tmu.execute_isa import Fault
 from hw.tmu.memory.hierarchy import Hierarchy
 from hw.tmu.memory_map import (
+    ACCESS_EVENTS,
     EXECUTE_EVENTS,
     MEMORY_EVENTS,
     QUEUE_EVENTS,
@@ -32,6 +32,7 @@ from hw.tmu.memory_map import (
 )
 from hw.tmu.program_rows import ProgramRows
 from hw.tmu.queues.data_queue import DataQueue
+from hw.tmu.queues.token_queue import TokenQueue
 
 FLOAT_STAGES = 4
 """Pipeline registers of float units."""
@@ -40,7 +41,15 @@ COUNTER_BITS = 40
 TOTAL_BITS = 48
 
 _FAULTS = data.StructLayout(
-    {"index": 1, "stream": 16, "execute": Fault.as_shape(), "pc": 17, "stuck": 1}
+    {
+        "index": 1,
+        "stream": 16,
+        "bounds": 1,
+        "fiber": 16,
+        "execute": Fault.as_shape(),
+        "pc": 17,
+        "stuck": 1,
+    }
 )
 
 
@@ -61,7 +70,7 @@ class TmuCore(Core):
         m = Module()
         config = self._config
         faults = FaultRecorder(_FAULTS, ErrorCause, _ranked)
-        happenings = (*EXECUTE_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS)
+        happenings = (*EXECUTE_EVENTS, *ACCESS_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS)
         events = Counters(len(happenings), COUNTER_BITS)
         totals = [Signal(TOTAL_BITS, name=name) for name in TOTALS]
         control = self.add_run_control(m, faults, events, totals)
@@ -89,7 +98,7 @@ class TmuCore(Core):
             stages=FLOAT_STAGES,
         )
         queue = DataQueue(config.data_words, config.lanes)
-        tokens = SyncFIFOBuffered(width=config.pc_bits, depth=config.control_tokens)
+        tokens = TokenQueue(config.control_tokens, config.pc_bits)
         hierarchy = Hierarchy(config, self.memory_map.window("memory"))
         m.submodules.access = ResetInserter(reset)(access)
         m.submodules.execute = ResetInserter(reset)(execute)
@@ -113,6 +122,8 @@ class TmuCore(Core):
                     execute.waits_token,
                     execute.waits_memory,
                     execute.waits_registers,
+                    execute.joined,
+                    access.waits,
                     access.put & access.put_vector,
                     access.put & ~access.put_vector,
                     access.token.valid & access.token.ready,
@@ -125,6 +136,7 @@ class TmuCore(Core):
                 | hierarchy.happens.any()
             ),
             faults.faults.index.eq(access.faults.any()),
+            faults.faults.bounds.eq(access.disorders.any()),
             faults.faults.execute.eq(execute.fault),
             faults.faults.pc.eq(execute.fault_pc),
             faults.faults.stuck.eq(watchdog.stuck),
@@ -133,6 +145,8 @@ class TmuCore(Core):
             with m.If(access.faults[layer]):
                 stream = layer * config.streams + access.faulty[layer]
                 m.d.comb += faults.faults.stream.eq(stream)
+            with m.If(access.disorders[layer]):
+                m.d.comb += faults.faults.fiber.eq(layer * config.streams)
         sums = (access.under_way, Const(config.data_words) - queue.room)
         for total, amount in zip(totals, sums, strict=True):
             with m.If(control.begin | self.clear):
@@ -192,7 +206,7 @@ class TmuCore(Core):
         access: AccessUnit,
         execute: ExecuteUnit,
         queue: DataQueue,
-        tokens: SyncFIFOBuffered,
+        tokens: TokenQueue,
     ) -> None:
         m.d.comb += [
             queue.put.eq(access.put),
@@ -203,14 +217,10 @@ class TmuCore(Core):
             queue.take_vector.eq(execute.take_vector),
             execute.valid.eq(queue.valid),
             execute.words.eq(queue.words),
-            tokens.w_en.eq(access.token.valid),
-            tokens.w_data.eq(access.token.payload),
-            access.token.ready.eq(tokens.w_rdy),
-            access.token_room.eq(self._config.control_tokens - tokens.level),
-            execute.token.valid.eq(tokens.r_rdy),
-            execute.token.payload.eq(tokens.r_data),
-            tokens.r_en.eq(execute.token.ready),
+            access.token_room.eq(tokens.room),
         ]
+        wiring.connect(m, access.token, tokens.i)
+        wiring.connect(m, tokens.o, execute.token)
 
     def _connect_memory(
         self,
@@ -247,6 +257,7 @@ class TmuCore(Core):
 def _ranked(faults: Any) -> list[Rank]:
     return [
         (ErrorCause.INDEX, faults.index, faults.stream),
+        (ErrorCause.BOUNDS, faults.bounds, faults.fiber),
         (ErrorCause.ENCODING, faults.execute == Fault.ENCODING, faults.pc),
         (ErrorCause.CONTROL, faults.execute == Fault.CONTROL, faults.pc),
         (ErrorCause.ADDRESS, faults.execute == Fault.ADDRESS, faults.pc),

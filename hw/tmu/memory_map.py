@@ -14,7 +14,9 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
 
     ``INDEX``: a stream's index is beyond its array; the detail is the layer x ``streams`` + the
     stream. ``ENCODING``, ``CONTROL``, ``ADDRESS``: as ``execute_isa.Fault``; the detail is the
-    address of the instruction. ``DEADLOCK``: nothing has moved for a while.
+    address of the instruction. ``DEADLOCK``: nothing has moved for a while. ``BOUNDS``: an upper
+    bound of an ``ordered`` unit is below the lower one; the detail is the layer x ``streams``, of
+    the unit's induction variable.
     """
 
     NONE = 0
@@ -23,6 +25,7 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     CONTROL = 3
     ADDRESS = 4
     DEADLOCK = 5
+    BOUNDS = 6
 
 
 WATCHDOG_CYCLES = 4096
@@ -35,9 +38,27 @@ EXECUTE_EVENTS = (
     "waits_token",
     "waits_memory",
     "waits_registers",
+    "jumps_joined",
 )
 """An instruction issues; none does, because the data queue is empty, the control queue, loads are
-under way whose registers it needs or that there are too many of, or for a register otherwise."""
+under way whose registers it needs or that there are too many of, or for a register otherwise. A
+``JUMP_TOKEN`` is done as one with the instruction before it, and issues no more."""
+
+ACCESS_EVENTS = (
+    "access_waits_iteration",
+    "access_waits_words",
+    "access_waits_data_room",
+    "access_waits_token_room",
+    "access_waits_store",
+    "access_waits_slot",
+    "access_waits_request",
+    "access_waits_memory",
+)
+"""The access unit has events left to do, but nothing for either queue in this cycle, because it is
+not known yet whether there is another iteration, or for want of words from memory, of room in the
+data queue, of room in the control queue, of memory that takes a store: at most one of these. The
+innermost layer waits for a free slot of its streams' queues. A line is to be asked for, but
+``requests`` are under way; memory does not take the request."""
 
 QUEUE_EVENTS = ("vectors_queued", "words_queued", "tokens_queued")
 """A vector is put into the data queue, a word; a token into the control queue."""
@@ -76,4 +97,5 @@ def memory_map(config: TmuConfig) -> MemoryMap:
             "core.hierarchy.main.memory"
         ),
     ]
-    return MemoryMap(windows, (*EXECUTE_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS, *TOTALS), ErrorCause)
+    counters = (*EXECUTE_EVENTS, *ACCESS_EVENTS, *QUEUE_EVENTS, *MEMORY_EVENTS, *TOTALS)
+    return MemoryMap(windows, counters, ErrorCause)

@@ -38,10 +38,11 @@ from sw.workloads.loops.nest import (
     Unary,
     Variable,
 )
+from sw.workloads.loops.ordered_bounds import OrderedBounds
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
 
-NOTES = 3
+NOTES = 8
 """Numbers that a trap notes, at most."""
 
 
@@ -86,6 +87,7 @@ class LoopCode:
         self.names: dict[str, Any] = {"np": np, "NAN": real(np.nan)}
         self._real = real
         self._nest = nest
+        self._ordered = OrderedBounds(nest)
         self._lines: list[str] = []
         self._depth = 0
         self._count = 0
@@ -175,8 +177,9 @@ class LoopCode:
     def _statement(self, statement: Statement) -> None:
         match statement:
             case For(variable, lower, upper, step, body):
-                bounds = f"{self._expression(lower)}, {self._expression(upper)}, {step}"
-                self._line(f"for {_name(variable)} in range({bounds}):")
+                first, last = self._expression(lower), self._expression(upper)
+                self._check_order(statement, first, last)
+                self._line(f"for {_name(variable)} in range({first}, {last}, {step}):")
                 with self._indented():
                     self._block(body)
             case Merge():
@@ -199,6 +202,21 @@ class LoopCode:
                 self._line("else:")
                 with self._indented():
                     self._block(otherwise)
+
+    def _check_order(self, loop: For, first: str, last: str) -> None:
+        """Offsets that do not decrease, and no length below 0."""
+        order = self._ordered[loop]
+        if order is None:
+            return
+        element = order.element
+        self._line(f"if {last} < {first}:")
+        with self._indented():
+            value = self._expression(element)
+            notes = [self._expression(index) for index in element.indices][: NOTES - 2]
+            places = ", ".join(["{}"] * len(notes))
+            wanted = "0, as a loop's length" if order.is_length else "{}, where the loop begins"
+            text = f"{element.array}[{places}] = {{}}: must be at least {wanted}"
+            self._trap("True", element.place, text, *notes, value, first)
 
     def _merge(self, loop: Merge) -> None:
         # Names of their own: the body may assign to what the bounds are made of.

@@ -65,7 +65,7 @@ class GoldenLoops:
         lines = np.zeros(0, np.int64)
         while True:
             arguments = self._arguments(function, binding)
-            operations, count, _ = function.run(*arguments, more=(lines,))
+            operations, count, *_ = function.run(*arguments, more=(lines,))
             if count == len(lines):
                 return Work(operations, lines)
             lines = np.zeros(count, np.int64)

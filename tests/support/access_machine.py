@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
-from hw.tmu.access.access_unit import AccessUnit
+from hw.tmu.access.access_unit import WAITS, AccessUnit
 from hw.tmu.access_isa import Mode
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import LINE_WORDS, TmuConfig
@@ -46,11 +47,14 @@ class Memory:
 
 @dataclass
 class Result:
-    """What came out, in how many cycles; or the layer and stream of a fault."""
+    """What came out, in how many cycles, of which so many had each of ``WAITS``; or the layer and
+    stream of a fault, or the layer of bounds that decrease."""
 
     output: Output
     cycles: int
     fault: tuple[int, int] | None = None
+    disorder: int | None = None
+    waits: Counter[str] = field(default_factory=Counter)
 
 
 def run(
@@ -90,6 +94,11 @@ def run(
                 layer = faults.bit_length() - 1
                 result.fault = layer, ctx.get(unit.faulty[layer])
                 return
+            if disorders := ctx.get(unit.disorders):
+                result.disorder = disorders.bit_length() - 1
+                return
+            waits = ctx.get(unit.waits)
+            result.waits.update(name for place, name in enumerate(WAITS) if waits >> place & 1)
             if ctx.get(unit.done):
                 return
             if rng.random() < takes:

@@ -73,6 +73,9 @@ def merge(
 _MOST = 12
 """Elements of a level."""
 
+_QUEUES = 6
+"""Streams of a unit, all of them queued."""
+
 _OPERATIONS = tuple(AluOperation)
 
 
@@ -85,8 +88,9 @@ def random_nest(
     one of integers, and one of the layer around. Modes, units, bounds and events are arbitrary.
     """
     image = Image(config.memory_words)
-    depth = rng.randint(1, config.layers)
+    depth = rng.randint(1, min(config.layers, config.stream_words // _QUEUES))
     slots = rng.choice((1, 2, 5, 7))
+    slots = min(slots, config.stream_words // (depth * _QUEUES))
     sizes = [rng.randint(1, _MOST) for _ in range(depth + 1)]
     modes = [rng.choice((*MERGES, *MERGES, Mode.SINGLE, Mode.LOCKSTEP)) for _ in range(depth)]
     counts = [rng.randint(2, config.lanes) if mode in MERGES else 1 for mode in modes]
@@ -138,7 +142,7 @@ def _unit(
         np.array([rng.choice((rng.randint(0, 14), 2**32 - 1)) for _ in range(size)])
     )
     base, pointers = image.put(coordinates), image.put(begins)
-    queues = [(place * 6 + number) * slots for number in range(6)]
+    queues = [(place * _QUEUES + number) * slots for number in range(_QUEUES)]
 
     def operand() -> Operand:
         choices = [IMMEDIATE, own(0)] + ([own(1)] if mode in MERGES else [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pytest
 
 from sw.compiler.cuda.program import EmbeddingProgram, build_program
 from sw.compiler.cuda.schedule import Schedule, ScheduleSet
@@ -28,6 +29,9 @@ from sw.workloads.embedding.model import (
 from sw.workloads.embedding.rowwise import quantise
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
+
+each_half = pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.slow)])
+"""Of the covering cases, which are many: a test's cases are every other one from ``half``."""
 
 Lengths = Callable[[np.random.Generator, int], np.ndarray]
 

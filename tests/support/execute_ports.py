@@ -21,8 +21,9 @@ COUNTERS = (
     "waits_token",
     "waits_memory",
     "waits_registers",
+    "joined",
 )
-"""Pulses, one a cycle but for ``issued_vector``."""
+"""Pulses, one a cycle but for ``issued_vector`` and ``joined``."""
 
 _SAME = (*COUNTERS, "halted", "fault", "fault_pc", "program_row", "program_enable", "take")
 _REQUEST = ("address", "lanes", "write", "prefetch", "tag")

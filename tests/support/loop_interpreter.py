@@ -48,6 +48,12 @@ def interpret(nest: Nest, binding: Binding) -> dict[str, np.ndarray]:
     return {name: arrays[name] for name in nest.results}
 
 
+def _are_offsets(lower: Expression, upper: Expression) -> bool:
+    """Of bounds that are not taken from locals."""
+    starts = isinstance(lower, Load) or (isinstance(lower, Constant) and lower.value == 0)
+    return starts and isinstance(upper, Load)
+
+
 def _stop(place: Place, text: str) -> None:
     raise Stopped(f"{place}: {text}")
 
@@ -64,6 +70,8 @@ class _Run:
         match statement:
             case For():
                 lower, upper = self.value(statement.lower), self.value(statement.upper)
+                if lower > upper and _are_offsets(statement.lower, statement.upper):
+                    _stop(statement.upper.place, "decreases")
                 for index in range(int(lower), int(upper), statement.step):
                     self.scalars[statement.variable] = np.int32(index)
                     self.block(statement.body)

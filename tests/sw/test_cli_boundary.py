@@ -125,6 +125,25 @@ def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: flo
     assert (child.returncode, error) in [(130, "gnarl: interrupted\n"), (0, "")]
 
 
+FINALIZER = """
+import time
+from sw.cli import main
+from sw.runtime.device import Device
+
+class Slow:
+    def __del__(self):
+        print("started", flush=True)
+        time.sleep(10)
+
+def compile(*_, **__):
+    Slow()
+    while True:  # Python drops what a finalizer raises
+        time.sleep(1)
+
+Device.compile = compile
+main()
+"""
+
 MACHINE_CODE = """
 import ctypes, signal, sys
 from pathlib import Path
@@ -146,12 +165,14 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_machine_code_does_not_go_on_after_an_interrupt(
-    graph: Path, tmp_path: Path, number: signal.Signals
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [(MACHINE_CODE, signal.SIGINT), (MACHINE_CODE, signal.SIGTERM), (FINALIZER, signal.SIGINT)],
+)
+def test_nothing_goes_on_after_an_interrupt(
+    graph: Path, tmp_path: Path, code: str, number: signal.Signals
 ) -> None:
-    loop = "import signal, time\n" + MACHINE_CODE
-    command = [sys.executable, "-c", loop, "compile", CONFIG, str(graph), "-o", "x.npz"]
+    command = [sys.executable, "-c", code, "compile", CONFIG, str(graph), "-o", "x.npz"]
     environment = {**os.environ, "PYTHONPATH": str(Path(sw.cli.__file__).parents[1])}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, preexec_fn=default_interrupts, **PIPES

@@ -159,19 +159,22 @@ class Cache(wiring.Component):
             with m.Else():
                 m.d.comb += [decided.eq(~hits | hit_answered), self.hit.eq(decided)]
 
-        # Third cycle of hits: the line is there. Lines from below go first: they end.
+        # Third cycle of hits: the line is there. They take turns with lines from below, either of
+        # which may come in every cycle for long: else all behind a second hit would wait as long.
         hit_tag = Signal.like(asked.tag)
         hit_line = Signal.like(asked.data)
+        gives_hit, hit_is_next = Signal(), Signal()
         answer = answers.i
         m.d.comb += [
             fetches.fetch.eq(come.payload.tag),
-            fetches.served.eq(come.valid & answer.ready),
+            gives_hit.eq(hits & (~come.valid | hit_is_next)),
+            fetches.served.eq(come.valid & answer.ready & ~gives_hit),
             come.ready.eq(fetches.served & fetches.last),
             fills.eq(come.valid & come.ready & fetches.fills),
-            hit_answered.eq(answer.ready & ~come.valid),
+            hit_answered.eq(answer.ready & gives_hit),
             answer.valid.eq(come.valid | hits),
-            answer.payload.tag.eq(Mux(come.valid, fetches.answered_tag, hit_tag)),
-            answer.payload.data.eq(Mux(come.valid, come.payload.data.as_value(), hit_line)),
+            answer.payload.tag.eq(Mux(gives_hit, hit_tag, fetches.answered_tag)),
+            answer.payload.data.eq(Mux(gives_hit, hit_line, come.payload.data.as_value())),
             up.idle.eq(
                 ~(looks | hits | answers.o.valid | requests.o.valid) & fetches.idle & down.idle
             ),
@@ -180,6 +183,8 @@ class Cache(wiring.Component):
             m.d.sync += [hits.eq(1), hit_tag.eq(asked.tag)]
         with m.Elif(hit_answered):
             m.d.sync += hits.eq(0)
+        with m.If(answer.ready):
+            m.d.sync += hit_is_next.eq(hits & ~gives_hit)
 
         changes = Mux(goes & present, asked.write, 0)
         for word in range(self._line_words):

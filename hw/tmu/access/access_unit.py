@@ -13,14 +13,24 @@ from hw.lib.arbiter import RoundRobin
 from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
-from hw.tmu.access.marshaller import Marshaller, store_layout
+from hw.tmu.access.marshaller import WAITS as MARSHALLER_WAITS
+from hw.tmu.access.marshaller import Marshaller
 from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
 from hw.tmu.access.merge.merged_fibers import MergedFibers
 from hw.tmu.access.requester import Requester, line_answer, line_request
+from hw.tmu.access.step_unit import store_layout
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode
 from hw.tmu.config import LINE_WORDS
+
+WAITS = (
+    "waits_iteration",
+    *MARSHALLER_WAITS,
+    "waits_slot",
+    "waits_request",
+    "waits_memory",
+)
 
 
 class AccessUnit(wiring.Component):
@@ -45,8 +55,12 @@ class AccessUnit(wiring.Component):
         out: a stream of ``store_layout``.
     faults
         out: for each layer, that a stream's index is beyond its array; and its stream, ``faulty``.
+    disorders
+        out: for each layer, that an upper bound is below the lower one, of an ``ordered`` unit.
     under_way
         out: lines that are asked for and not handed out.
+    waits
+        out: a bit for each of ``WAITS``, which ``memory_map.ACCESS_EVENTS`` explains.
     done
         out: all is put into the queues, and stores are taken.
     """
@@ -90,7 +104,9 @@ class AccessUnit(wiring.Component):
                 "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "faults": Out(layers),
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
+                "disorders": Out(layers),
                 "under_way": Out(range(requests + 1)),
+                "waits": Out(len(WAITS)),
                 "done": Out(1),
             }
         )
@@ -123,6 +139,8 @@ class AccessUnit(wiring.Component):
         wiring.connect(m, requester.request, wiring.flipped(self.request))
         wiring.connect(m, wiring.flipped(self.answer), requester.answer)
 
+        innermost = Cat(marshaller.depth == place + 1 for place in range(self._layers))
+        waits_slot = Cat(generator.waits_slot for generator in generators)
         modes = Cat(layer.mode != Mode.OFF for layer in self._rows_of(self.layers))
         m.d.comb += [
             marshaller.layers.eq(self.layers),
@@ -139,12 +157,22 @@ class AccessUnit(wiring.Component):
             marshaller.room.eq(self.room),
             marshaller.token_room.eq(self.token_room),
             self.under_way.eq(requester.under_way),
+            self.waits.eq(
+                Cat(
+                    marshaller.waits_iteration,
+                    marshaller.waits,
+                    (waits_slot & innermost).any(),
+                    requester.waits_request,
+                    requester.waits_memory,
+                )
+            ),
             self.done.eq(marshaller.done),
         ]
         for place, (generator, merge) in enumerate(zip(generators, merges, strict=True)):
             m.d.comb += [
                 self.faults[place].eq(generator.fault | merge.fault),
                 self.faulty[place].eq(Mux(merge.fault, 1, generator.faulty)),
+                self.disorders[place].eq(generator.disorder | merge.disorder),
             ]
         wiring.connect(m, marshaller.token, wiring.flipped(self.token))
         wiring.connect(m, marshaller.store, wiring.flipped(self.store))
@@ -214,6 +242,7 @@ class AccessUnit(wiring.Component):
             for place, (context, merge) in enumerate(zip(contexts, merges, strict=True))
         ]
         first = around[0]
+        m.d.comb += first.payload.lanes.eq(1)
         m.d.comb += first.valid.eq(~has_begun & (self.layers[0].mode != Mode.OFF))
         with m.If(first.valid & first.ready):
             m.d.sync += has_begun.eq(1)
@@ -269,7 +298,6 @@ class AccessUnit(wiring.Component):
     ) -> None:
         """Lines that come in are written first; then, and for all else, outer layers go first."""
         wiring.connect(m, marshaller.back, store.back)
-        taken: Value = requester.write.lanes.any() & ~requester.is_coordinates
         for place, merge in enumerate(merges):
             is_its = requester.is_coordinates & (requester.layer == place)
             m.d.comb += [
@@ -278,19 +306,30 @@ class AccessUnit(wiring.Component):
                 merge.write.phase.eq(requester.write.phase),
                 merge.write.data.eq(requester.write.data),
             ]
-        writers = [(taken, requester.write)]
-        for generator in generators:
-            wants = generator.write.lanes.any()
-            m.d.comb += generator.granted.eq(wants & ~taken)
-            writers.append((generator.granted, generator.write))
-            taken = taken | wants
-        for name in ("lanes", "row", "phase"):
-            m.d.comb += getattr(store.write, name).eq(
-                selected((chosen, getattr(write, name)) for chosen, write in writers)
-            )
-        m.d.comb += store.write.data.eq(
-            selected((chosen, write.data.as_value()) for chosen, write in writers)
+        singles = [layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers)]
+        ports = (
+            (store.write, requester.write, requester.is_coordinates, [~each for each in singles]),
+            (store.write_single, requester.write_single, Const(0), singles),
         )
+        granted: list[list[Value]] = [[] for _ in generators]
+        for port, lines, is_elsewhere, uses in ports:
+            taken: Value = lines.lanes.any() & ~is_elsewhere
+            writers = [(taken, lines)]
+            for generator, is_its, grants in zip(generators, uses, granted, strict=True):
+                wants = generator.write.lanes.any() & is_its
+                grants.append(wants & ~taken)
+                writers.append((grants[-1], generator.write))
+                taken = taken | wants
+            for name in ("lanes", "row", "phase", "data"):
+                member = getattr(port, name)
+                m.d.comb += Value.cast(member).eq(
+                    selected(
+                        (chosen, Value.cast(getattr(write, name))[: len(Value.cast(member))])
+                        for chosen, write in writers
+                    )
+                )
+        for generator, grants in zip(generators, granted, strict=True):
+            m.d.comb += generator.granted.eq(Cat(grants).any())
 
         taken = Const(0)
         runs: list[tuple[Value, Value]] = []
@@ -315,9 +354,13 @@ class AccessUnit(wiring.Component):
         readers: list[tuple[ContextReader, MergedFibers]]
         readers = list(zip(contexts, merges, strict=True))
         m.submodules.turns = turns = RoundRobin(self._layers)
+        around = [Const(0), *(layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers))]
         chosen = [
-            (turns.grant[number] & reader.wants, Cat(reader.row, reader.phase, reader.lane))
-            for number, pair in enumerate(readers)
+            (
+                turns.grant[number] & reader.wants,
+                Cat(reader.row, reader.phase, single, reader.lane),
+            )
+            for number, (pair, single) in enumerate(zip(readers, around, strict=False))
             for reader in pair
         ]
         lane = Signal(range(self._lanes))
@@ -328,7 +371,7 @@ class AccessUnit(wiring.Component):
                     for context, merge in zip(contexts, merges, strict=True)
                 )
             ),
-            Cat(store.front.row, store.front.phase, lane).eq(selected(chosen)),
+            Cat(store.front.row, store.front.phase, store.front.single, lane).eq(selected(chosen)),
             store.front.enable.eq(1),
         ]
         has_arrived = Array(store.front.arrived)[lane]

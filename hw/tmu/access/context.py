@@ -14,10 +14,12 @@ from hw.tmu.access_isa import STREAM, UNIT, Source
 
 
 def context_layout(streams: int) -> data.StructLayout:
-    """Bounds, and operands a and b of each stream: the immediate's or the parent's values."""
+    """Bounds, and operands a and b of each stream: the immediate's or the parent's values; and
+    whether the loop around ends behind it."""
     word = unsigned(32)
     return data.StructLayout(
         {
+            "is_last": unsigned(1),
             "lower": word,
             "upper": word,
             "a": data.ArrayLayout(word, streams),
@@ -29,15 +31,15 @@ def context_layout(streams: int) -> data.StructLayout:
 class ContextReader(wiring.Component):
     """Reads a fiber's context while the one before is still being traversed.
 
-    An operand a cycle from the first on, and one cycle more; operands that are immediates take no
-    time. Each waits until its word has arrived.
+    An operand a cycle, and two cycles more; operands that are immediates take no time. Each waits
+    until its word has arrived.
 
     Members: ``unit``, ``descriptors`` in: the unit's row and those of its streams, of which
     operands that are the parent's are read; ``around`` in, the parent's rows of streams;
     ``around_slots`` in, its number of slots; ``steps`` in, a stream of the parent's steps;
     ``wants`` out: a word of ``lane``, ``row`` and ``phase``, out, is to be read; ``granted`` in: it
     has arrived, and is read, so that it is in ``words`` a cycle later; ``context`` out, a stream
-    of ``context_layout``; ``ends_around`` out: the loop around ends, in a cycle.
+    of ``context_layout``; ``ends_around`` out: the loop around ends, behind no iteration.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int) -> None:
@@ -81,10 +83,10 @@ class ContextReader(wiring.Component):
         to_read = Signal(len(places))
         which = Signal(range(len(places)))
         operand = Signal.like(unit.lower)
-        is_full, is_read = Signal(), Signal()
+        is_full, is_read, is_last = Signal(), Signal(), Signal()
         read = Signal.like(which)
         lane = Signal(range(self._lanes))
-        is_iteration = self.steps.valid & ~self.steps.payload.is_end
+        is_iteration = self.steps.valid & self.steps.payload.lanes.any()
         m.d.comb += [
             to_read.eq(needs & ~done),
             which.eq(position(lowest_one(to_read))),
@@ -107,16 +109,17 @@ class ContextReader(wiring.Component):
                         m.d.sync += register.eq(word)
 
         # All is read: the parent's iteration has given what it has, the last word coming now.
-        is_whole = is_iteration & ~is_full & ~to_read.any() & ~is_read
+        is_whole = is_iteration & ~is_full & ~to_read.any()
         with m.If(self.context.valid & self.context.ready):
             m.d.sync += is_full.eq(0)
         with m.If(is_whole):
-            m.d.sync += [is_full.eq(1), done.eq(0)]
+            m.d.sync += [is_full.eq(1), done.eq(0), is_last.eq(self.steps.payload.is_end)]
             slot.advance()
         m.d.comb += [
-            self.ends_around.eq(self.steps.valid & self.steps.payload.is_end & ~is_full),
+            self.ends_around.eq(self.steps.valid & ~self.steps.payload.lanes.any() & ~is_full),
             self.steps.ready.eq(is_whole | self.ends_around),
             self.context.valid.eq(is_full),
+            self.context.payload.is_last.eq(is_last),
         ]
         fields = [self.context.payload.lower, self.context.payload.upper]
         for number in range(self._streams):

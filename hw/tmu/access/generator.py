@@ -24,20 +24,23 @@ from hw.tmu.config import LINE_WORDS
 
 class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
-    and one for the end of the fiber.
+    at least one an iteration, and one for a fiber of none.
 
     Induction variables without a queue have none. A division takes 34 cycles a lane.
 
     A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
     cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
-    are any. Streams 0 and 1 are written meanwhile, where the store is free.
+    are any, and one for the end of the fiber. Streams 0 and 1 are written meanwhile, where the
+    store is free.
 
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
     ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
     iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
-    ``fault`` out: an index beyond its array, of stream ``faulty``.
+    ``waits_slot`` out: an iteration waits for a free slot; ``fault`` out: an index beyond its
+    array, of stream ``faulty``; ``disorder`` out: an upper bound below the lower one, of a unit
+    that is ``ordered``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -61,8 +64,10 @@ class Generator(wiring.Component):
                 "merged": In(stream.Signature(merged_layout(lanes))),
                 "turn": In(turn_signature(lanes, streams)),
                 "queued": In(streams),
+                "waits_slot": Out(1),
                 "fault": Out(1),
                 "faulty": Out(range(streams)),
+                "disorder": Out(1),
             }
         )
 
@@ -135,6 +140,7 @@ class Generator(wiring.Component):
                 ends_fiber.eq(is_busy & ~in_use[0]),
                 turns.eq(iterates & has_slot & todo.any()),
             ]
+        m.d.comb += self.waits_slot.eq(iterates & ~has_slot)
         # Lanes whose turn it is.
         its_turn = Signal(self._lanes)
         m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))
@@ -154,6 +160,7 @@ class Generator(wiring.Component):
             maker.turn.eq(turn),
             maker.asks.eq(turns & is_memory),
             maker.lanes_in_use.eq(lanes_in_use),
+            maker.is_single.eq(layer.mode == Mode.SINGLE),
             maker.is_wide.eq(is_wide),
             maker.has_unit_stride.eq((unit.stride == 1) & ~merges),
             maker.left.eq(upper - index),
@@ -216,44 +223,53 @@ class Generator(wiring.Component):
             (todo == lowest_one(todo)) & (did | ~todo.any()),
         )
         ends_iteration = iterates & has_slot & is_last & is_filled
+        step = Mux(is_wide, unit.stride * self._lanes, unit.stride)
+        following = Signal.like(index)
+        is_end = Signal()
         m.d.comb += [
+            following.eq(index + step),
+            is_end.eq(ends_fiber | (~merges & (following >= upper))),
             self.steps.valid.eq(ends_iteration | ends_fiber),
-            self.steps.payload.is_end.eq(ends_fiber),
+            self.steps.payload.is_end.eq(is_end),
             self.steps.payload.lanes.eq(Mux(ends_fiber, 0, in_use)),
-            self.context.ready.eq(~is_busy),
+            self.context.ready.eq(~is_busy | (self.steps.valid & self.steps.ready & is_end)),
             self.merged.ready.eq(self.steps.valid & self.steps.ready & merges),
         ]
         m.d.comb += goes_on.eq(ends_iteration & self.steps.ready)
-        self._begin(m, is_busy, index, upper, fiber)
-        with m.If(ends_fiber & self.steps.ready):
-            m.d.sync += is_busy.eq(0)
         with m.If(goes_on):
-            step = Mux(is_wide, unit.stride * self._lanes, unit.stride)
-            m.d.sync += [index.eq(index + step), done.eq(0)]
+            m.d.sync += [index.eq(following), done.eq(0)]
             slot.advance()
         with m.Elif(did):
             m.d.sync += done.eq(done | lowest_one(todo))
         m.d.sync += used.eq(used + goes_on - self.release)
+        self._begin(m, is_busy, index, upper, fiber)
         return m
 
     def _rows(self) -> list[Any]:
         return [self.descriptors[number] for number in range(self._streams)]
 
     def _begin(self, m: Module, is_busy: Signal, index: Signal, upper: Signal, fiber: Any) -> None:
-        """Takes the next fiber's context."""
+        """Takes the next fiber's context, which is ready where the one before ends."""
         context = self.context
         end = Signal(32)
         offset = Mux(self.unit.accumulates, end, 0)
         with m.If(context.valid & context.ready):
+            m.d.comb += self.disorder.eq(
+                self.unit.ordered
+                & (context.payload.upper.as_signed() < context.payload.lower.as_signed())
+            )
             m.d.sync += [
                 is_busy.eq(1),
                 fiber.eq(context.payload),
                 index.eq(context.payload.lower + offset),
                 upper.eq(context.payload.upper + offset),
-                end.eq(context.payload.upper + offset),
+                end.eq(Mux(context.payload.is_last, 0, context.payload.upper + offset)),
             ]
-        with m.Elif(self.ends_around):
-            m.d.sync += end.eq(0)
+        with m.Else():
+            with m.If(context.ready):
+                m.d.sync += is_busy.eq(0)
+            with m.If(self.ends_around):
+                m.d.sync += end.eq(0)
 
     def _fill(
         self, m: Module, merges: Signal, in_use: Signal, goes_on: Signal

@@ -1,45 +1,40 @@
-"""Walks the nest in its order, and puts what its events say into the queues."""
+"""Walks the nest in its order, and does what its events say."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
+from hw.tmu.access.step_unit import StepUnit, store_layout
+from hw.tmu.access.steps import SlotCounter, step_layout
 from hw.tmu.access.stream_store import read_signature
-from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind
+from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
+
+WAITS = ("waits_words", "waits_data_room", "waits_token_room", "waits_store")
+"""Of ``StepUnit``."""
 
 
 class _At(enum.Enum):
-    """Where the walk is in a layer: before its loop, at an iteration or the end, or in between
-    while it looks at the stream whose changes are events."""
+    """Where the walk is in a layer: before its loop, at an iteration or an end that has none, in
+    between while it looks at the stream whose changes are events, or behind the last iteration."""
 
     BEGIN = 0
     LOOP = 1
     LOOK = 2
     TOGGLE = 3
-
-
-def store_layout(lanes: int, address_bits: int) -> data.StructLayout:
-    """Words of ``lanes`` for memory, that of lane k for address ``address`` + k."""
-    return data.StructLayout(
-        {
-            "address": unsigned(address_bits),
-            "lanes": unsigned(lanes),
-            "data": data.ArrayLayout(unsigned(32), lanes),
-        }
-    )
+    END = 4
 
 
 class Marshaller(wiring.Component):
-    """A step of an event a cycle, a store two; events without steps take a cycle only at the end of
-    a loop.
+    """A step of an event a cycle, a store two; an event without steps a cycle.
 
-    An iteration of the innermost layer with one step takes one cycle. What is put into a queue has
-    been read a cycle before.
+    No cycle of their own have an ``END`` of the innermost layer that is empty, or a token behind
+    a word or vector, for which there is room; and all but the first of a loop's ``ITERATION`` that
+    are empty, with nothing at the begin of the loop inside either. So a vector takes a cycle in
+    loops of any length. What is put into a queue has been read a cycle before.
 
     Members
     -------
@@ -53,14 +48,14 @@ class Marshaller(wiring.Component):
         out: a ``read_signature``.
     release
         out: for each layer, its oldest iteration is over.
-    put, put_vector, put_data, room
-        a ``DataQueue``'s.
-    token
-        out: a stream of tokens; ``token_room`` in: how many it takes at least.
-    store
-        out: a stream of ``store_layout``.
+    put, put_vector, put_data, room, token, token_room, store
+        of ``StepUnit``.
     done
         out: the outermost loop has ended, all is put, and stores are taken.
+    waits_iteration
+        out: nothing is done, because it is not known yet whether there is another iteration.
+    waits
+        out: a bit for each of ``WAITS``.
     """
 
     def __init__(
@@ -74,9 +69,8 @@ class Marshaller(wiring.Component):
     ) -> None:
         self._layers = layers
         self._lanes = lanes
-        self._rows = rows
-        self._streams = streams
-        vector = data.ArrayLayout(unsigned(32), lanes)
+        self._token_bits = token_bits
+        self._unit = StepUnit(layers, lanes, rows, streams, token_bits, address_bits)
         super().__init__(
             {
                 "layers": In(data.ArrayLayout(LAYER, layers)),
@@ -88,35 +82,35 @@ class Marshaller(wiring.Component):
                 "release": Out(layers),
                 "put": Out(1),
                 "put_vector": Out(1),
-                "put_data": Out(vector),
+                "put_data": Out(data.ArrayLayout(unsigned(32), lanes)),
                 "room": In(32),
                 "token": Out(stream.Signature(unsigned(token_bits))),
                 "token_room": In(32),
                 "store": Out(stream.Signature(store_layout(lanes, address_bits))),
                 "done": Out(1),
+                "waits_iteration": Out(1),
+                "waits": Out(len(WAITS)),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        m.submodules.unit = unit = self._unit
+        self._connect_unit(m)
         place = Signal(range(self._layers))
         at = Signal(_At)
         step_number = Signal(8)
         finished = Signal()
-        self._stores = Signal()  # a store's words have been read
-        slots = [
-            SlotCounter(m, f"layer_{number}", self.layers[number].slots)
-            for number in range(self._layers)
-        ]
         layer, inner = Signal(LAYER), Signal(LAYER)
         head = Signal(step_layout(self._lanes))
-        has_head = Signal()
+        has_head, is_innermost = Signal(), Signal()
         rows = Array(self.layers[number].as_value() for number in range(self._layers))
         m.d.comb += [
             layer.eq(rows[place]),
             inner.eq(rows[(place + 1)[: len(place)]]),
             head.eq(Array(steps.payload.as_value() for steps in self.steps)[place]),
             has_head.eq(Array(steps.valid for steps in self.steps)[place]),
+            is_innermost.eq(place + 1 == self.depth),
         ]
 
         # The event, its step, and whether that can be done now.
@@ -124,9 +118,11 @@ class Marshaller(wiring.Component):
         happens = Signal()
         with m.If(at == _At.LOOP):
             m.d.comb += [
-                event.eq(Mux(head.is_end, Event.END, Event.ITERATION)),
+                event.eq(Mux(head.lanes.any(), Event.ITERATION, Event.END)),
                 happens.eq(has_head & ~finished),
             ]
+        with m.Elif(at == _At.END):
+            m.d.comb += [event.eq(Event.END), happens.eq(1)]
         with m.Elif(at != _At.LOOK):
             m.d.comb += [
                 event.eq(Mux(at == _At.BEGIN, Event.BEGIN, Event.TOGGLE)),
@@ -135,57 +131,155 @@ class Marshaller(wiring.Component):
         looks, has_changed = self._look(m, place, layer, head, happens & (at == _At.LOOP))
         steps = Signal(STEPS)
         step = Signal(EVENT)
-        numbers = range(EVENT_STEPS)
         m.d.comb += [
             steps.eq(Array(each.as_value() for each in layer.steps)[event]),
-            step.eq(
-                Array(self.events[number].as_value() for number in numbers)[
-                    (steps.first + step_number)[: (EVENT_STEPS - 1).bit_length()]
-                ]
-            ),
+            step.eq(self._event(steps.first + step_number)),
         ]
         is_empty = steps.count == 0
-        can = self._do(m, step, happens & ~looks & ~is_empty, looks, layer, place, slots)
-        event_ends = Signal()
-        m.d.comb += event_ends.eq(
-            happens & ~looks & (is_empty | (can & (step_number + 1 == steps.count)))
-        )
+        is_last = step_number + 1 == steps.count
+        ends_loop, event_ends = Signal(), Signal()
+        m.d.comb += [
+            ends_loop.eq((event == Event.ITERATION) & is_innermost & head.is_end),
+            unit.asks.eq(looks | (happens & ~is_empty)),
+            unit.looks.eq(looks),
+            unit.step.eq(step),
+            unit.has_tail.eq(ends_loop & (is_empty | is_last)),
+            event_ends.eq(happens & ~looks & (is_empty | (unit.can & is_last))),
+            self.waits_iteration.eq((at == _At.LOOP) & ~has_head & ~finished & (self.depth != 0)),
+            self.waits.eq(Cat(getattr(unit, name) for name in WAITS)),
+        ]
+        with m.If(looks):
+            m.d.comb += [
+                unit.step.kind.eq(EventKind.WORD),
+                unit.step.layer.eq(place),
+                unit.step.lane.eq(0),
+                unit.step.stream.eq(layer.toggle),
+            ]
         with m.If(event_ends):
             m.d.sync += step_number.eq(0)
-        with m.Elif(can & ~looks):
+        with m.Elif(unit.can & ~looks):
             m.d.sync += step_number.eq(step_number + 1)
 
         # What comes behind it.
         here = Signal(self._layers)
-        pops = Signal(self._layers)
+        popped, released = Signal(self._layers), Signal(self._layers)
+        leaves = Signal()
         m.d.comb += here.eq(1 << place)
         begins = inner.steps[Event.BEGIN.value].count != 0
         with m.If(at == _At.LOOK):
             m.d.sync += at.eq(Mux(has_changed, _At.TOGGLE, _At.LOOP))
         with m.Elif(looks):
-            with m.If(can):
+            with m.If(unit.can):
                 m.d.sync += at.eq(_At.LOOK)
         with m.Elif(event_ends):
             m.d.sync += at.eq(_At.LOOP)
-            with m.If((event == Event.ITERATION) & (place + 1 == self.depth)):
-                m.d.comb += [pops.eq(here), self.release.eq(here)]
+            with m.If((event == Event.ITERATION) & is_innermost):
+                m.d.comb += [
+                    released.eq(here),
+                    popped.eq(Mux(head.is_end, 0, here)),
+                    leaves.eq(unit.did_tail),
+                ]
+                with m.If(head.is_end & ~unit.did_tail):
+                    m.d.sync += at.eq(_At.END)
             with m.Elif(event == Event.ITERATION):
                 m.d.sync += place.eq(place + 1)
                 with m.If(begins):
                     m.d.sync += at.eq(_At.BEGIN)
-            with m.Elif((event == Event.END) & (place == 0)):
-                m.d.comb += pops.eq(here)
-                m.d.sync += finished.eq(1)
             with m.Elif(event == Event.END):
-                m.d.comb += [pops.eq(here | here >> 1), self.release.eq(here >> 1)]
-                m.d.sync += place.eq(place - 1)
-        for number, stream_of_steps in enumerate(self.steps):
-            m.d.comb += stream_of_steps.ready.eq(pops[number])
-            with m.If(self.release[number]):
-                slots[number].advance()
-        is_idle = ~self.put & ~self.token.valid & ~self.store.valid & ~self._stores
-        m.d.comb += self.done.eq(finished & is_idle)
+                m.d.comb += leaves.eq(1)
+        self._leave(m, place, at, finished, leaves, here, popped, released)
+        m.d.comb += self.done.eq(finished & unit.idle)
         return m
+
+    def _connect_unit(self, m: Module) -> None:
+        """Each layer's current iteration, and what comes behind the innermost's, which stays the
+        same."""
+        unit = self._unit
+        for name in ("back", "token", "store"):
+            wiring.connect(m, getattr(unit, name), wiring.flipped(getattr(self, name)))
+        for number, steps in enumerate(self.steps):
+            slot = SlotCounter(m, f"layer_{number}", self.layers[number].slots)
+            with m.If(self.release[number]):
+                slot.advance()
+            m.d.comb += [
+                unit.singles[number].eq(self.layers[number].mode == Mode.SINGLE),
+                unit.slots[number].eq(slot.slot),
+                unit.phases[number].eq(slot.phase),
+                unit.lanes[number].eq(steps.payload.lanes),
+            ]
+        innermost = Signal(range(self._layers))
+        ends, tail = Signal(STEPS), Signal(EVENT)
+        m.d.comb += [
+            unit.queues.eq(self.queues),
+            unit.room.eq(self.room),
+            unit.token_room.eq(self.token_room),
+            self.put.eq(unit.put),
+            self.put_vector.eq(unit.put_vector),
+            self.put_data.eq(unit.put_data),
+            innermost.eq(self.depth - 1),
+            ends.eq(
+                Array(
+                    self.layers[number].steps[Event.END.value].as_value()
+                    for number in range(self._layers)
+                )[innermost]
+            ),
+            tail.eq(self._event(ends.first)),
+        ]
+        m.d.sync += [
+            unit.tail.is_empty.eq(ends.count == 0),
+            unit.tail.is_token.eq((ends.count == 1) & (tail.kind == EventKind.TOKEN)),
+            unit.tail.token.eq(tail.token),
+        ]
+
+    def _event(self, number: Value) -> Value:
+        rows = Array(self.events[row].as_value() for row in range(EVENT_STEPS))
+        return rows[number[: (EVENT_STEPS - 1).bit_length()]]
+
+    def _leave(
+        self,
+        m: Module,
+        place: Signal,
+        at: Signal,
+        finished: Signal,
+        leaves: Signal,
+        here: Value,
+        popped: Value,
+        released: Value,
+    ) -> None:
+        """Where the walk ``leaves`` a loop, an iteration of the layer around is over.
+
+        If another one comes, and nothing happens before it is in this loop again, it stays here;
+        whose next iteration is known only long after that around.
+        """
+        ends_around, stays = Signal(), Signal()
+        pops, passed_by = Signal(self._layers), Signal(self._layers)
+        for number in range(self._layers - 1):
+            layer, inner = self.layers[number], self.layers[number + 1]
+            counts = (
+                layer.steps[Event.ITERATION.value].count,
+                layer.steps[Event.TOGGLE.value].count,
+                inner.steps[Event.BEGIN.value].count,
+            )
+            m.d.sync += passed_by[number].eq(
+                Cat(count == 0 for count in counts).all()
+                & layer.mode.matches(Mode.SINGLE, Mode.LOCKSTEP)
+            )
+        ends = [steps.payload.is_end for steps in self.steps]
+        around = here >> 1
+        m.d.comb += [
+            ends_around.eq(_around(ends)[place]),
+            stays.eq(_around([*passed_by])[place]),
+            pops.eq(popped | Mux(leaves, here | Mux(ends_around, 0, around), 0)),
+            self.release.eq(released | Mux(leaves, around, 0)),
+        ]
+        with m.If(leaves & (place == 0)):
+            m.d.sync += finished.eq(1)
+        with m.Elif(leaves & ends_around):
+            m.d.sync += [at.eq(_At.END), place.eq(place - 1)]
+        with m.Elif(leaves & ~stays):
+            m.d.sync += place.eq(place - 1)
+        for number, steps in enumerate(self.steps):
+            m.d.comb += steps.ready.eq(pops[number])
 
     def _look(
         self, m: Module, place: Signal, layer: Any, head: Any, is_next: Value
@@ -199,7 +293,7 @@ class Marshaller(wiring.Component):
         m.d.comb += [
             looks.eq(
                 is_next
-                & ~head.is_end
+                & head.lanes.any()
                 & (layer.steps[Event.TOGGLE.value].count != 0)
                 & ~Array(compared)[place]
             ),
@@ -220,102 +314,7 @@ class Marshaller(wiring.Component):
                     m.d.sync += known[number].eq(0)
         return looks, has_changed
 
-    def _do(
-        self,
-        m: Module,
-        step: Any,
-        does: Value,
-        looks: Value,
-        layer: Any,
-        place: Signal,
-        slots: list[SlotCounter],
-    ) -> Signal:
-        """Reads what a step, or a look at a stream, needs, and puts it into a queue a cycle later.
 
-        Gives whether it can.
-        """
-        back = self.back
-        of, number = Signal.like(place), Signal.like(step.stream)
-        slot_rows = Array(Array(self.queues[each]) for each in range(self._layers))
-        slot = Signal(SLOT_BITS)
-        in_use, wanted = Signal(self._lanes), Signal(self._lanes)
-        room, token_room = Signal(33), Signal(33)
-        is_ready, can, reads = Signal(), Signal(), Signal()
-        # A store's address is read before its words.
-        is_store = ~looks & (step.kind == EventKind.STORE)
-        has_address, reads_address = Signal(), Signal()
-        m.d.comb += reads_address.eq(is_store & ~has_address)
-        m.d.comb += [
-            of.eq(Mux(looks, place, step.layer)),
-            number.eq(Mux(looks, layer.toggle, Mux(reads_address, step.address, step.stream))),
-            slot.eq(Array(each.slot for each in slots)[of]),
-            back.row.eq(slot_rows[of][number] + slot),
-            back.phase.eq(Array(each.phase for each in slots)[of]),
-            in_use.eq(Array(steps.payload.lanes for steps in self.steps)[of]),
-            room.eq(self.room - Mux(self.put, Mux(self.put_vector, self._lanes, 1), 0)),
-            token_room.eq(self.token_room - self.token.valid),
-        ]
-        with m.If(looks):
-            m.d.comb += [wanted.eq(1), is_ready.eq(1)]
-        with m.Else():
-            with m.Switch(step.kind):
-                with m.Case(EventKind.WORD):
-                    m.d.comb += [wanted.eq(1 << step.lane), is_ready.eq(room >= 1)]
-                with m.Case(EventKind.VECTOR):
-                    m.d.comb += [wanted.eq(in_use), is_ready.eq(room >= self._lanes)]
-                with m.Case(EventKind.MASK):
-                    m.d.comb += is_ready.eq(room >= 1)
-                with m.Case(EventKind.TOKEN):
-                    m.d.comb += is_ready.eq(token_room >= 1)
-                with m.Case(EventKind.STORE):
-                    m.d.comb += [
-                        wanted.eq(Mux(reads_address, 1, in_use)),
-                        is_ready.eq(reads_address | ~(self.store.valid | self._stores)),
-                    ]
-        m.d.comb += [
-            reads.eq((does | looks) & is_ready & ((wanted & ~back.arrived) == 0)),
-            can.eq(reads & ~reads_address),
-            back.enable.eq(reads),
-        ]
-
-        kind = Signal(EventKind)
-        is_put, lanes, token = Signal(), Signal(self._lanes), Signal.like(self.token.payload)
-        lane = Signal(range(self._lanes))
-        m.d.sync += [
-            is_put.eq(can & ~looks),
-            kind.eq(step.kind),
-            lanes.eq(in_use),
-            lane.eq(step.lane),
-            token.eq(step.token),
-        ]
-        was_address = Signal()
-        store = self.store
-        address = Signal.like(store.payload.address)
-        m.d.sync += was_address.eq(reads & reads_address)
-        with m.If(reads & is_store):
-            m.d.sync += has_address.eq(reads_address)
-        with m.If(store.ready):
-            m.d.sync += store.valid.eq(0)
-        with m.If(was_address):
-            m.d.sync += address.eq(back.data[0])
-        with m.If(self._stores):
-            m.d.sync += [
-                store.valid.eq(1),
-                store.payload.address.eq(address),
-                store.payload.lanes.eq(lanes),
-                store.payload.data.eq(back.data),
-            ]
-        m.d.comb += [
-            self._stores.eq(is_put & (kind == EventKind.STORE)),
-            self.put.eq(is_put & (kind != EventKind.TOKEN) & (kind != EventKind.STORE)),
-            self.put_vector.eq(kind == EventKind.VECTOR),
-            self.token.valid.eq(is_put & (kind == EventKind.TOKEN)),
-            self.token.payload.eq(token),
-        ]
-        words = Array(back.data[each] for each in range(self._lanes))
-        with m.If(kind == EventKind.VECTOR):
-            for each in range(self._lanes):
-                m.d.comb += self.put_data[each].eq(Mux(lanes[each], words[each], 0))
-        with m.Else():
-            m.d.comb += self.put_data[0].eq(Mux(kind == EventKind.MASK, lanes, words[lane]))
-        return can
+def _around(values: list[Value]) -> Array[Value]:
+    """By place, of the layer around; any for the outermost."""
+    return Array([values[-1], *values[:-1]])

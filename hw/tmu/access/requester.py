@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -38,13 +38,15 @@ def line_answer(tag_bits: int) -> data.StructLayout:
 class Requester(wiring.Component):
     """Asks for the line of each run, up to ``requests`` at a time, and hands out its words.
 
-    Lines may come in any order. From a line's coming to its first word's writing: a cycle; then a
-    slot of a wide run, or a word of another, a cycle. A run is asked for in the cycle it is taken.
+    Lines may come in any order. From a line's coming to its first word's writing: a cycle, for
+    layers of one unit two; then a slot of a wide run, or a word of another, a cycle. A line of
+    layers of one unit is handed out while others are. A run is asked for in the cycle it is taken.
 
     Members: ``runs`` in, a stream of ``run_layout``; ``request`` out, one of ``line_request``;
     ``answer`` in, one of ``line_answer``; ``write`` out, a ``write_signature`` that is always
-    obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``under_way`` out: how many
-    lines are asked for and not handed out.
+    obeyed, with ``is_coordinates`` and ``layer`` out, of its run; ``write_single`` out, the same
+    for layers of one unit; ``under_way`` out: how many lines are asked for and not handed out;
+    ``waits_request``, ``waits_memory`` out: a run waits, because so many are, or for ``request``.
     """
 
     def __init__(self, lanes: int, rows: int, line_bits: int, requests: int) -> None:
@@ -58,9 +60,12 @@ class Requester(wiring.Component):
                 "request": Out(stream.Signature(line_request(line_bits, tag_bits))),
                 "answer": In(stream.Signature(line_answer(tag_bits))),
                 "write": Out(write_signature(lanes, rows)),
+                "write_single": Out(write_signature(1, rows)),
                 "is_coordinates": Out(1),
                 "layer": Out(range(MAX_LAYERS)),
                 "under_way": Out(range(requests + 1)),
+                "waits_request": Out(1),
+                "waits_memory": Out(1),
             }
         )
 
@@ -80,6 +85,8 @@ class Requester(wiring.Component):
             request.payload.cached.eq(runs.payload.cached),
             request.payload.temporal.eq(runs.payload.temporal),
             runs.ready.eq(request.ready & ~taken.all()),
+            self.waits_request.eq(runs.valid & taken.all()),
+            self.waits_memory.eq(request.valid & ~request.ready),
             table.write_address.eq(tag),
             table.write_enable.eq(begins),
             table.write_data.eq(runs.payload.as_value()),
@@ -121,17 +128,22 @@ class Requester(wiring.Component):
         ]
         room = Mux(left.wide, lanes - left.lane, 1)
         words = Signal(range(LINE_WORDS + 1))
+        writes, passes_on = Signal(), Signal()
+        takes_single = self._hand_out_single(m, passes_on, line, left)
         m.d.comb += [
             words.eq(Mux(left.count < room, left.count, room)),
-            ends.eq(is_busy & (left.count == words)),
+            writes.eq(is_busy & ~left.single),
+            passes_on.eq(is_busy & left.single & takes_single),
+            ends.eq(passes_on | (writes & (left.count == words))),
         ]
-        m.d.sync += [
-            rest.eq(left),
-            rest.count.eq(left.count - words),
-            rest.offset.eq(left.offset + words),
-            rest.slot.eq(following(left.slot, left.queue)),
-            rest.lane.eq(Mux(left.wide, 0, left.lane)),
-        ]
+        m.d.sync += rest.eq(left)
+        with m.If(writes):
+            m.d.sync += [
+                rest.count.eq(left.count - words),
+                rest.offset.eq(left.offset + words),
+                rest.slot.eq(following(left.slot, left.queue)),
+                rest.lane.eq(Mux(left.wide, 0, left.lane)),
+            ]
         words_of_line = Array(line)
         pads = ends & left.pads
         for lane in range(lanes):
@@ -143,7 +155,7 @@ class Requester(wiring.Component):
                 behind.eq(lane - left.lane),
                 place.eq(left.offset + behind),
                 write.data[lane].eq(Mux(behind < words, words_of_line[place], 0)),
-                write.lanes[lane].eq(is_busy & (behind < words) | is_behind),
+                write.lanes[lane].eq(writes & (behind < words) | is_behind),
             ]
         m.d.comb += [
             write.row.eq(left.slot.row),
@@ -152,3 +164,27 @@ class Requester(wiring.Component):
             self.layer.eq(left.layer),
         ]
         return ends, tag
+
+    def _hand_out_single(self, m: Module, takes: Value, line: Any, run: Any) -> Signal:
+        """Writes the words of lines of layers of one unit. Gives whether it ``takes`` one."""
+        is_busy, is_ready = Signal(), Signal()
+        held, left = Signal.like(line), Signal(self._run)
+        write = self.write_single
+        is_last = left.count == 1
+        m.d.comb += [
+            is_ready.eq(~is_busy | is_last),
+            write.lanes.eq(is_busy),
+            write.row.eq(left.slot.row),
+            write.phase.eq(left.slot.phase),
+            write.data[0].eq(Array(held)[left.offset]),
+        ]
+        with m.If(takes):
+            m.d.sync += [is_busy.eq(1), held.eq(line), left.eq(run)]
+        with m.Elif(is_busy):
+            m.d.sync += [
+                is_busy.eq(~is_last),
+                left.count.eq(left.count - 1),
+                left.offset.eq(left.offset + 1),
+                left.slot.eq(following(left.slot, left.queue)),
+            ]
+        return is_ready

@@ -34,8 +34,8 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
     They go to ``slot`` from lane ``lane`` on; if the run is ``wide``, across the lanes and then to
     the next slots' lanes from 0 on, else all to that lane of slots that follow each other. If it
     ``pads``, lanes behind its last word get 0. ``is_coordinates``: the queue is one of layer
-    ``layer`` for what it merges, not in the stream store.
-    ``cached``, ``temporal``: as a stream's.
+    ``layer`` for what it merges, not in the stream store. ``single``: it is one of a layer
+    of one unit. ``cached``, ``temporal``: as a stream's.
     """
     return data.StructLayout(
         {
@@ -50,6 +50,7 @@ def run_layout(lanes: int, rows: int, line_bits: int) -> data.StructLayout:
             "cached": unsigned(1),
             "temporal": unsigned(1),
             "is_coordinates": unsigned(1),
+            "single": unsigned(1),
             "layer": range(MAX_LAYERS),
         }
     )

@@ -34,7 +34,7 @@ class RunMaker(wiring.Component):
         in: the stream's operands, by lane.
     first, lanes_in_use
         in: the first lane that has an iteration, and how many have one from there on.
-    is_wide, has_unit_stride
+    is_single, is_wide, has_unit_stride
         in: of the layer and its unit.
     left
         in: inductions from lane 0's to the fiber's end.
@@ -64,6 +64,7 @@ class RunMaker(wiring.Component):
                 "b": In(words),
                 "first": In(range(lanes)),
                 "lanes_in_use": In(range(lanes + 1)),
+                "is_single": In(1),
                 "is_wide": In(1),
                 "has_unit_stride": In(1),
                 "left": In(signed(33)),
@@ -104,6 +105,7 @@ class RunMaker(wiring.Component):
             run.offset.eq(address[:_OFFSET_BITS]),
             run.count.eq(count),
             run.lane.eq(lane),
+            run.single.eq(self.is_single),
             run.wide.eq(self.is_wide & is_dense),
             run.pads.eq(self.is_wide & has_last),
             run.slot.row.eq(row.queue + self.slot),

@@ -12,7 +12,7 @@ SLOT_BITS = 13
 
 
 def step_layout(lanes: int) -> data.StructLayout:
-    """An iteration, with the ``lanes`` in use; or, if ``is_end``, the end of a loop."""
+    """An iteration, if there are ``lanes`` in use; then, if ``is_end``, the end of its loop."""
     return data.StructLayout({"is_end": unsigned(1), "lanes": unsigned(lanes)})
 
 

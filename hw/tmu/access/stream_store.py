@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Signal, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,13 +26,15 @@ def write_signature(lanes: int, rows: int) -> wiring.Signature:
 def read_signature(lanes: int, rows: int) -> wiring.Signature:
     """Reads ``row`` of all lanes where ``enable``; ``data`` shows it from the next cycle on.
 
-    ``arrived``: in the same cycle, the lanes whose word of phase ``phase`` is there.
+    ``arrived``: in the same cycle, the lanes whose word of phase ``phase`` is there. ``single``:
+    lane 0 is that of layers of one unit.
     """
     return wiring.Signature(
         {
             "enable": Out(1),
             "row": Out(range(rows)),
             "phase": Out(1),
+            "single": Out(1),
             "arrived": In(lanes),
             "data": In(data.ArrayLayout(unsigned(32), lanes)),
         }
@@ -40,13 +42,16 @@ def read_signature(lanes: int, rows: int) -> wiring.Signature:
 
 
 class StreamStore(wiring.Component):
-    """``rows`` words for each of ``lanes``, written by one and read by two.
+    """``rows`` words for each of ``lanes``, and as many more for layers of one unit: both written
+    by one and read by two. So the words of indices and of the rows that they name are written in
+    the same cycles.
 
     A row of a queue is used again and again, each time with the other phase, from 1 on after a
     reset: so a word has arrived once its phase is what its reader expects. A word that is written
     has arrived from the next cycle on.
 
-    Members: ``write`` in, ``write_signature``; ``front``, ``back`` in, ``read_signature``.
+    Members: ``write`` in, a ``write_signature``; ``write_single`` in, that of one lane; ``front``,
+    ``back`` in, ``read_signature``.
     """
 
     def __init__(self, lanes: int, rows: int) -> None:
@@ -55,6 +60,7 @@ class StreamStore(wiring.Component):
         super().__init__(
             {
                 "write": In(write_signature(lanes, rows)),
+                "write_single": In(write_signature(1, rows)),
                 "front": In(read_signature(lanes, rows)),
                 "back": In(read_signature(lanes, rows)),
             }
@@ -62,20 +68,37 @@ class StreamStore(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        write = self.write
-        for lane in range(self._lanes):
-            phases = Signal(self._rows, name=f"phases_{lane}")
-            with m.If(write.lanes[lane]):
-                m.d.sync += phases.bit_select(write.row, 1).eq(write.phase)
-            for name, port in (("front", self.front), ("back", self.back)):
-                m.submodules[f"{name}_{lane}"] = ram = TwoPortRam(self._rows, 32)
-                m.d.comb += [
-                    ram.write_address.eq(write.row),
-                    ram.write_enable.eq(write.lanes[lane]),
-                    ram.write_data.eq(write.data[lane]),
-                    ram.read_address.eq(port.row),
-                    ram.read_enable.eq(port.enable),
-                    port.data[lane].eq(ram.read_data),
-                    port.arrived[lane].eq(Array(phases)[port.row] == port.phase),
-                ]
+        single = self._add_memory(m, "single", self.write_single, 0)
+        lanes = [self._add_memory(m, f"{lane}", self.write, lane) for lane in range(self._lanes)]
+        for (arrived, word), (single_arrived, single_word), port in zip(
+            lanes[0], single, (self.front, self.back), strict=True
+        ):
+            was_single = Signal()
+            with m.If(port.enable):
+                m.d.sync += was_single.eq(port.single)
+            m.d.comb += [
+                port.arrived[0].eq(Mux(port.single, single_arrived, arrived)),
+                port.data[0].eq(Mux(was_single, single_word, word)),
+            ]
+        for lane in range(1, self._lanes):
+            for (arrived, word), port in zip(lanes[lane], (self.front, self.back), strict=True):
+                m.d.comb += [port.arrived[lane].eq(arrived), port.data[lane].eq(word)]
         return m
+
+    def _add_memory(self, m: Module, name: str, write: Any, lane: int) -> list[tuple[Any, Any]]:
+        """A lane's; for each reader, whether its word has arrived, and its word."""
+        phases = Signal(self._rows, name=f"phases_{name}")
+        with m.If(write.lanes[lane]):
+            m.d.sync += phases.bit_select(write.row, 1).eq(write.phase)
+        found = []
+        for reader, port in (("front", self.front), ("back", self.back)):
+            m.submodules[f"{reader}_{name}"] = ram = TwoPortRam(self._rows, 32)
+            m.d.comb += [
+                ram.write_address.eq(write.row),
+                ram.write_enable.eq(write.lanes[lane]),
+                ram.write_data.eq(write.data[lane]),
+                ram.read_address.eq(port.row),
+                ram.read_enable.eq(port.enable),
+            ]
+            found.append((Array(phases)[port.row] == port.phase, ram.read_data))
+        return found

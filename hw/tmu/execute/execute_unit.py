@@ -38,13 +38,15 @@ class ExecuteUnit(wiring.Component):
     floating point, ``MUL``, ``TO_FLOAT``   F + 1 (a scalar: F + 2)
     ``FMUL_ADD``                            2 F + 1 (a scalar: 2 F + 2)
     the same of vectors, for c of another   F + 1
+    sums of vectors, for a of another sum   F
     ``REDUCE_*``                            log2(lanes) F + 2
     ``FDIV``, ``FSQRT``                     20, also until the next; 18 lanes + 4
     ``LOAD``                                4 and the port's, from request to response
     post-increment                          1
     ======================================  ====================================
 
-    A jump, a waiting token, and the end of a loop's body take no cycles beside their own. A branch
+    A jump, a waiting token, and the end of a loop's body take no cycles beside their own; a jump by
+    token not even that, if it has been done before: see ``Sequencer``. A branch
     that is taken takes two more, as a ``LOOP`` that does not run; behind a branch or ``LOOP``,
     jumps, ``LOOP`` and ends of bodies wait for up to two cycles. Source: Ember, section VII.C.
 
@@ -70,6 +72,8 @@ class ExecuteUnit(wiring.Component):
     waits_data, waits_token, waits_memory, waits_registers
         out: none issues, for want of words in the data queue; of a token; of loads' results, or
         of room for requests; of other results and units.
+    joined
+        out: a jump by token is done as one with the instruction before it.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class ExecuteUnit(wiring.Component):
                 "waits_token": Out(1),
                 "waits_memory": Out(1),
                 "waits_registers": Out(1),
+                "joined": Out(1),
             }
         )
 
@@ -165,6 +170,7 @@ class ExecuteUnit(wiring.Component):
             sequencer.target.eq(second.decoded.immediate),
             sequencer.counts.eq(stage.counts),
             sequencer.count.eq(self._operands.a),
+            self.joined.eq(sequencer.joins),
             buffer.clear.eq(stage.redirects),
             buffer.o.ready.eq(self._issue.issues),
         ]
@@ -181,6 +187,7 @@ class ExecuteUnit(wiring.Component):
             issue.has_data.eq(self.valid),
             issue.slot_free.eq(bus.free),
             issue.addend_comes.eq(bus.comes),
+            issue.sum_comes.eq(bus.sums),
             issue.has_room.eq(self._memory.has_room),
             issue.has_tag.eq(self._memory.has_tag),
             issue.divided.eq(self._divider.result.valid & self._divider.result.ready),
@@ -190,6 +197,7 @@ class ExecuteUnit(wiring.Component):
             issue.vector_ends.eq(bus.vector_ends),
             bus.asks.eq(first.path),
             bus.asked.eq(first.c.index),
+            bus.asked_sum.eq(first.a.index),
             bus.reserves.eq(issue.issues),
             bus.vector.eq(first.writes_vector),
             bus.dst.eq(first.dst),
@@ -265,7 +273,12 @@ class ExecuteUnit(wiring.Component):
 
     def _connect_lanes(self, m: Module, third: Any, has_third: Value) -> None:
         lanes, operands, masks, bus = self._lane_array, self._operands, self._masks, self._bus
-        m.d.sync += lanes.mask.eq(masks.mask)
+        takes_sum = Signal()
+        m.d.sync += [
+            lanes.mask.eq(masks.mask),
+            takes_sum.eq(self._issue.takes_sum),
+            lanes.sums.eq(takes_sum),
+        ]
         m.d.comb += [
             lanes.opcode.eq(third.opcode),
             lanes.place.eq(third.immediate),

@@ -30,7 +30,9 @@ def _registers(instruction: Any, kind: str, named: Any) -> list[Any]:
 
 class Issue(wiring.Component):
     """Interlocks. Operands are read at issue, but for the vector register c of ``FMUL_ADD``, which
-    is read ``stages`` cycles later: so sums of products follow each other as sums do.
+    is read ``stages`` cycles later: so sums of products follow each other as sums do; and for the
+    vector register a of what adders do, which may come from adders in the cycle in which they need
+    it: so sums follow each other after ``stages`` cycles.
 
     Members
     -------
@@ -42,8 +44,9 @@ class Issue(wiring.Component):
         in: nothing issues in this cycle.
     has_data
         in: of the data queue, as much as it takes.
-    slot_free, addend_comes
-        in: of the result bus: what it needs is free; its c comes soon enough.
+    slot_free, addend_comes, sum_comes
+        in: of the result bus: what it needs is free; its c comes soon enough; adders have its a
+        when they need it.
     has_room, has_tag
         in: of loads and stores.
     divided
@@ -54,6 +57,8 @@ class Issue(wiring.Component):
         in: registers that can be read from the next cycle on.
     issues
         out.
+    takes_sum
+        out: what issues takes a from the adders.
     addend
         out: of ``NAMED``: the vector register to be read now for an earlier instruction.
     waits_data, waits_memory, waits_registers
@@ -74,6 +79,7 @@ class Issue(wiring.Component):
                 "has_data": In(1),
                 "slot_free": In(1),
                 "addend_comes": In(1),
+                "sum_comes": In(1),
                 "has_room": In(1),
                 "has_tag": In(1),
                 "divided": In(1),
@@ -82,6 +88,7 @@ class Issue(wiring.Component):
                 "scalar_ends": In(pair),
                 "vector_ends": In(pair),
                 "issues": Out(1),
+                "takes_sum": Out(1),
                 "addend": Out(NAMED),
                 "waits_data": Out(1),
                 "waits_memory": Out(1),
@@ -111,7 +118,15 @@ class Issue(wiring.Component):
         addend_comes = reads_late & self.addend_comes
         m.d.comb += [
             reads_late.eq((i.opcode == Opcode.FMUL_ADD) & i.c.vector),
-            excused.eq(Cat(0, 0, addend_comes, addend_comes & (i.dst == i.c.index))),
+            self.takes_sum.eq((i.path == Path.ADD) & i.a.vector & self.sum_comes),
+            excused.eq(
+                Cat(
+                    self.takes_sum,
+                    0,
+                    addend_comes,
+                    (addend_comes & (i.dst == i.c.index)) | (self.takes_sum & (i.dst == i.a.index)),
+                )
+            ),
         ]
 
         divides = Signal()

@@ -23,6 +23,8 @@ class Lanes(wiring.Component):
         in: an instruction, its operands and its mask; ``place``: the lane that ``EXTRACT`` takes.
     adds, addends
         in: the slot of the ``ResultBus`` that adders work for now; what they add to products.
+    sums
+        in: each adder's own result stands in for ``left``.
     writes, held
         in: the slot of this cycle, and the words of results that do not come from lanes.
     is_true
@@ -44,6 +46,7 @@ class Lanes(wiring.Component):
                 "mask": In(lanes),
                 "adds": In(SLOT),
                 "addends": In(words),
+                "sums": In(1),
                 "writes": In(SLOT),
                 "held": In(words),
                 "is_true": Out(lanes),
@@ -64,7 +67,7 @@ class Lanes(wiring.Component):
                 lane.b.eq(right),
                 lane.chosen.eq(self.mask[number]),
                 lane.operation.eq(self.adds.operation),
-                lane.left.eq(Mux(is_product, lane.multiplied, left)),
+                lane.left.eq(Mux(self.sums, lane.total, Mux(is_product, lane.multiplied, left))),
                 lane.right.eq(Mux(is_product, self.addends[number], right)),
                 self.is_true[number].eq(lane.is_true),
             ]

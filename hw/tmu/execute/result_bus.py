@@ -65,6 +65,9 @@ class ResultBus(wiring.Component):
     comes
         out: ``asked``, in, is a vector register whose last result comes soon enough to be read
         ``stages`` cycles later than at issue.
+    sums
+        out: ``asked_sum``, in, is a vector register whose last result adders have in the cycle in
+        which what issues now comes to them.
     """
 
     def __init__(self, lanes: int, stages: int) -> None:
@@ -87,6 +90,8 @@ class ResultBus(wiring.Component):
                 "vector_ends": Out(pair),
                 "asked": In(5),
                 "comes": Out(1),
+                "asked_sum": In(5),
+                "sums": Out(1),
             }
         )
 
@@ -152,6 +157,11 @@ class ResultBus(wiring.Component):
             self.vector_ends[1].enable.eq(takes & late.payload.vector),
             self.scalar_ends[1].index.eq(late.payload.dst),
             self.vector_ends[1].index.eq(late.payload.dst),
+            self.sums.eq(
+                slots[2].path.matches(Path.ADD, Path.MULTIPLY_ADD)
+                & self._is_written(slots[2:3], self.asked_sum)
+                & ~self._is_written(slots[3:], self.asked_sum)
+            ),
             self.comes.eq(
                 self._is_written(slots[1 : stages + 2], self.asked)
                 & ~self._is_written(slots[stages + 2 :], self.asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value, signed, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,9 +18,17 @@ def issued_layout(program_words: int) -> data.StructLayout:
     return data.StructLayout({"pc": range(program_words + 1), "decoded": DECODED})
 
 
+KNOWN_JUMPS = 4
+"""``JUMP_TOKEN`` whose addresses are known."""
+
+
 class Sequencer(wiring.Component):
     """Reads and decodes an instruction a cycle. Jumps, waiting tokens and back edges of loops take
     no more than their own cycle; branches are not taken, and loops run, until ``redirects``.
+
+    A ``JUMP_TOKEN`` that has been done, ``KNOWN_JUMPS`` others ago at most, takes no cycle where
+    its token is there with the instruction before it, nothing ``steers`` and no loop runs: both are
+    done as one.
 
     Members
     -------
@@ -39,6 +47,8 @@ class Sequencer(wiring.Component):
         out: a stream of ``issued_layout``; ``ready`` must not depend on ``valid``.
     waits_token
         out: for want of a token alone, nothing is given.
+    joins
+        out: what is given does a ``JUMP_TOKEN`` besides.
     """
 
     def __init__(self, program_words: int) -> None:
@@ -57,6 +67,7 @@ class Sequencer(wiring.Component):
                 "count": In(signed(32)),
                 "instruction": Out(stream.Signature(issued_layout(program_words))),
                 "waits_token": Out(1),
+                "joins": Out(1),
             }
         )
 
@@ -70,6 +81,7 @@ class Sequencer(wiring.Component):
         fault = Signal(Fault)
         is_beyond, is_last, is_token = Signal(), Signal(), Signal()
         holds, has_token, gives = Signal(), Signal(), Signal()
+        can_join, joins = Signal(), Signal()
         m.d.comb += [
             decoder.instruction.as_value().eq(self.program_data),
             is_beyond.eq(pc == self._program_words),
@@ -86,7 +98,13 @@ class Sequencer(wiring.Component):
             has_token.eq(~is_token | self.token.valid),
             gives.eq(has_read & ~holds & self.instruction.ready),
             self.instruction.valid.eq(has_read & ~holds & has_token),
-            self.token.ready.eq(gives & is_token),
+            can_join.eq(
+                self._is_before_jump(m, pc, gives & is_token)
+                & ~(changes | decoded.steers | self.unresolved | loops.runs)
+            ),
+            joins.eq(can_join & self.token.valid),
+            self.joins.eq(gives & joins),
+            self.token.ready.eq(gives & (is_token | can_join)),
             self.waits_token.eq(gives & ~has_token),
         ]
         self._find_faults(m, decoded, pc, is_beyond, loops, is_last, fault)
@@ -97,7 +115,7 @@ class Sequencer(wiring.Component):
             # Nothing else, so that it waits for nothing.
             m.d.comb += item.decoded.eq(DECODED.const({}))
             m.d.comb += [item.decoded.fault.eq(fault), item.decoded.steers.eq(1)]
-        self._go_on(m, pc, gives & has_token, is_last, loops, decoded)
+        self._go_on(m, pc, gives & has_token, is_last, joins, loops, decoded)
         m.d.sync += has_read.eq(1)
         m.d.comb += [
             loops.enters.eq(gives & (opcode == Opcode.LOOP) & ~self.redirects),
@@ -107,6 +125,20 @@ class Sequencer(wiring.Component):
             loops.count.eq(self.count),
         ]
         return m
+
+    def _is_before_jump(self, m: Module, pc: Signal, jumps: Value) -> Value:
+        """Whether a known ``JUMP_TOKEN`` is behind ``pc``. One that ``jumps`` at ``pc`` is known
+        from then on."""
+        layout = data.StructLayout({"valid": 1, "pc": self._pc_bits})
+        before = [Signal(layout, name=f"before_{number}") for number in range(KNOWN_JUMPS)]
+        last = Signal.like(pc)
+        m.d.comb += last.eq(pc - 1)
+        is_known = Cat(each.valid & (each.pc == last) for each in before).any()
+        with m.If(jumps & (pc != 0) & ~is_known):
+            for older, newer in zip(before[1:], before, strict=False):
+                m.d.sync += older.eq(newer)
+            m.d.sync += [before[0].valid.eq(1), before[0].pc.eq(last)]
+        return Cat(each.valid & (each.pc == pc) for each in before).any()
 
     def _find_faults(
         self,
@@ -137,6 +169,7 @@ class Sequencer(wiring.Component):
         pc: Signal,
         advances: Value,
         is_last: Value,
+        joins: Value,
         loops: LoopStack,
         decoded: Any,
     ) -> None:
@@ -160,6 +193,8 @@ class Sequencer(wiring.Component):
             m.d.comb += following.eq(pc + 1)
             with m.If(decoded.opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN)):
                 m.d.comb += [following.eq(target), loops.jumps.eq(1)]
+            with m.Elif(joins):
+                m.d.comb += following.eq(self.token.payload)
             with m.Elif(is_last):
                 m.d.comb += loops.passes.eq(1)
                 with m.If(loops.again):

@@ -62,7 +62,10 @@ class DataQueue(wiring.Component):
         m.d.sync += [first_free.eq(first_free + put), first.eq(first + took)]
         banks = []
         for number in range(lanes):
-            m.submodules[f"bank_{number}"] = bank = SyncFIFOBuffered(width=32, depth=self._rows)
+            # One more than there is room for: of its words, one cannot be put while none is at the
+            # head, which is so for a cycle.
+            bank = SyncFIFOBuffered(width=32, depth=self._rows + 1)
+            m.submodules[f"bank_{number}"] = bank
             banks.append(bank)
             place, taken_place = Signal(range(lanes)), Signal(range(lanes))
             m.d.comb += [

@@ -28,13 +28,19 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     O(operations x loops).
     """
     module = module.clone()
+    if not any(isinstance(each, PushOp) for each in module.walk()):
+        return module
+    for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
+        loop = callback.parent_op()
+        if isinstance(loop, ForOp) and loop.vector is None:
+            _queue_before(callback)
     counters: dict[ForOp, str] = {}
     for push in [each for each in module.walk() if isinstance(each, PushOp)]:
         assert isinstance(push.stream.type, StreamType)
         if isinstance(push.stream.type.element, VectorType):
             continue
         pop = _pop_of(push)
-        loop = _counted(push)
+        loop = _counted(push, pop)
         if loop is not None:
             name = counters.setdefault(loop, f"counter_{len(counters)}")
             _count(pop, name, constant_of(loop.lower) or 0)
@@ -52,27 +58,47 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     return module
 
 
+def _queue_before(callback: CallbackOp) -> None:
+    """A callback's streams are queued before it, without its token."""
+    block = callback.parent_block()
+    assert block is not None
+    body = callback.body.block
+    first = body.first_op
+    streams = list(callback.streams)
+    for stream, argument in zip(streams, list(body.args), strict=True):
+        block.insert_op_before(PushOp(stream), callback)
+        pop = PopOp(argument.type)
+        pop.value.name_hint = argument.name_hint
+        if first is None:
+            body.add_op(pop)
+        else:
+            body.insert_op_before(pop, first)
+        argument.replace_all_uses_with(pop.value)
+        body.erase_arg(argument)
+    callback.operands = []
+
+
 def _pop_of(push: PushOp) -> PopOp:
-    """What takes a word that is queued before a loop, in the callback behind that loop."""
+    """What takes a word, in the callback behind it: with a loop between them, which queues the
+    words that the callback's own loop takes, the pop that is as many pops on as pushes are."""
     block = push.parent_block()
     assert block is not None
     operations = list(block.ops)
     own = operations.index(push)
-    loop = next(each for each in operations[own:] if isinstance(each, ForOp))
-    place = sum(isinstance(each, PushOp) for each in operations[:own])
-    behind = operations[operations.index(loop) + 1]
-    assert isinstance(behind, CallbackOp)
-    pops = [each for each in behind.body.block.ops if isinstance(each, PopOp)]
-    return pops[place]
+    callback = next(each for each in operations[own:] if isinstance(each, CallbackOp))
+    end = operations.index(callback)
+    first = max((at for at in range(own) if isinstance(operations[at], CallbackOp)), default=-1)
+    pushes = [each for each in operations[first + 1 : end] if isinstance(each, PushOp)]
+    pops = [each for each in callback.body.block.ops if isinstance(each, PopOp)]
+    return pops[pushes.index(push)]
 
 
-def _counted(push: PushOp) -> ForOp | None:
+def _counted(push: PushOp, pop: PopOp) -> ForOp | None:
     """The loop around whose induction variable is pushed, from a constant on."""
     loop = push.parent_op()
     while isinstance(loop, ForOp):
         if push.stream is loop.induction:
-            is_own = loop is push.parent_op()
-            return loop if constant_of(loop.lower) is not None and not is_own else None
+            return loop if constant_of(loop.lower) is not None else None
         loop = loop.parent_op()
     return None
 

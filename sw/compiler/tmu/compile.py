@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
-from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
-from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
-from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.pipeline import LEVELS, pipeline
-from sw.compiler.tmu.scf import to_scf
-from sw.compiler.tmu.sections import TMU_SCHEMA, encode
+from sw.compiler.tmu.pipeline import LEVELS
+from sw.compiler.tmu.sections import TMU_SCHEMA
+from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
 from sw.compiler.tmu.text import to_text
-from sw.program.program import Launch, Program
+from sw.program.program import Program
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.inputs import DEFAULT_BATCH
+from sw.workloads.embedding.model import Batch
 from sw.workloads.embedding.program_tensors import Specs, model_tensors
 from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
 from sw.workloads.loops.workload import LoopWorkload
@@ -54,106 +51,75 @@ def compile(
     *,
     seed: int = 0,
     trace: Trace,
-    opt: int = 4,
+    opt: int | None = None,
+    coupled: bool = False,
+    reassociate: bool = True,
     batch: int | None = None,
 ) -> Program:
     """A program for the shapes that the workload's arrays have; of a model a launch for each kind
     of features.
 
     opt
-        of ``LEVELS``.
+        of ``LEVELS``, by default the last.
+    coupled
+        for the execute unit alone, which has no levels.
+    reassociate
+        whether lanes may have sums of their own, from level 1 on; the program's nest then has the
+        order in which they are added.
     batch
         samples that are synthesised, with ``seed``, to be looked up in a model.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
+    if coupled and opt is not None:
+        raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
+    manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
-        parts, tensors = _parts_of_model(workload, batch, seed)
-        return _program(workload.model.name, parts, tensors, config, opt, trace)
+        model, looked_up = workload.model, _batch(workload, batch, seed)
+        tensors = model_tensors(model, looked_up.size)
+        given = [spec.name for spec in tensors[0]]
+        first = [
+            first_step(group.name, Meaning(group.nest, group.sizes, group=group), given, manner)
+            for group in feature_groups(model, looked_up)
+        ]
+        return _program(model.name, first, tensors, config, trace)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
-    part = Meaning(workload.nest, workload.binding.sizes, workload.expression)
-    tensors = part.inputs(workload.inputs), part.outputs
-    return _program(workload.name, {workload.name: part}, tensors, config, opt, trace)
+    meaning = Meaning(workload.nest, workload.binding.sizes, workload.expression)
+    inputs = meaning.inputs(workload.inputs)
+    step = first_step(workload.name, meaning, [spec.name for spec in inputs], manner)
+    return _program(workload.name, [step], (inputs, meaning.outputs), config, trace)
 
 
-def _parts_of_model(
-    workload: ModelWorkload, size: int | None, seed: int
-) -> tuple[dict[str, Meaning], tuple[Specs, Specs]]:
-    model, batch = workload.model, workload.batch
-    if batch is None:
-        batch = synthesise_batch(model, DEFAULT_BATCH if size is None else size, seed)
-    elif size is not None:
+def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
+    if workload.batch is None:
+        return synthesise_batch(workload.model, DEFAULT_BATCH if size is None else size, seed)
+    if size is not None:
         raise WorkloadError(
-            f"--batch {size}: {workload.place} has {batch.size} samples: must be left out"
+            f"--batch {size}: {workload.place} has {workload.batch.size} samples: must be left out"
         )
-    groups = feature_groups(model, batch)
-    parts = {group.name: Meaning(group.nest, group.sizes, group=group) for group in groups}
-    return parts, model_tensors(model, batch.size)
+    return workload.batch
 
 
 def _program(
     name: str,
-    parts: Mapping[str, Meaning],
+    first: Sequence[Step],
     tensors: tuple[Specs, Specs],
     config: TmuConfig,
-    opt: int,
     trace: Trace,
 ) -> Program:
-    """A launch for each of ``parts``, by name. ``tensors``: the program's."""
-    inputs = [spec.name for spec in tensors[0]]
-    bases = {key: layout(part.specs.values(), config) for key, part in parts.items()}
-
-    def after(name: str, modules: dict[str, ModuleOp]) -> dict[str, ModuleOp]:
-        def texts() -> dict[str, str]:
-            if len(modules) == 1:
-                return {"mlir": to_text(*modules.values())}
-            return {f"{_file(key)}.mlir": to_text(module) for key, module in modules.items()}
-
-        def check() -> None:
-            for module in modules.values():
-                verify(module)
-
-        trace.after(name, texts, check)
-        return modules
-
-    passes = {
-        key: pipeline(config, [each for each in part.results if each not in inputs], opt)
-        for key, part in parts.items()
-    }
-    modules = after("scf", {key: to_scf(part.nest, part.sizes) for key, part in parts.items()})
-    for each in next(iter(passes.values())):
-        modules = after(each, {key: passes[key][each](modules[key]) for key in modules})
-    launches = tuple(
-        _launch(key, part, part.inputs(inputs), modules[key], bases[key], config, opt)
-        for key, part in parts.items()
-    )
+    """A launch for each of ``first``. ``tensors``: the program's."""
+    last: Sequence[Step] = first
+    for last in zip(*(steps(each, config) for each in first), strict=True):
+        _report([each.module for each in last], last[0].name, trace)
+    launches = tuple(launch_of(each, config) for each in last)
     fields, digest = config.to_dict(), config.digest
     return Program(config.target, fields, digest, name, *tensors, launches, TMU_SCHEMA)
 
 
-def _launch(
-    name: str,
-    part: Meaning,
-    inputs: Specs,
-    module: ModuleOp,
-    bases: Mapping[str, int],
-    config: TmuConfig,
-    opt: int,
-) -> Launch:
-    code = execute_code(module, config, bases)
-    (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
-    layers = [
-        layer_of(each, code.tokens, bases)
-        for each in access.layers.block.ops
-        if isinstance(each, LayerOp)
-    ]
-    sections = encode(part, bases, AccessProgram(tuple(layers)), code.instructions, config)
-    statistics = {"level": opt, "program_words": len(code.instructions)}
-    fields, digest = config.to_dict(), config.digest
-    return Launch(name, inputs, part.outputs, statistics, sections, fields, digest)
+def _report(modules: Sequence[ModuleOp], name: str, trace: Trace) -> None:
+    def check() -> None:
+        for module in modules:
+            verify(module)
 
-
-def _file(name: str) -> str:
-    """A launch's name in names of files."""
-    return name.replace(", ", "_").replace(" ", "_")
+    trace.after(name, lambda: {"mlir": "".join(map(to_text, modules))}, check)

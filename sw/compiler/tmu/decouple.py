@@ -21,7 +21,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.tmu.scf import PLACE, place_of
+from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
 from sw.compiler.tmu.separate_loads import separate_loads
 from sw.compiler.tmu.values import constant_of, integer, source_of
 from sw.compiler.tmu.variables import to_variables
@@ -171,6 +171,8 @@ class _Decoupling:
         self._levels.pop()
         made = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
         made.attributes[PLACE] = StringAttr(place_of(loop))
+        if STATEMENT in loop.attributes:
+            made.attributes[STATEMENT] = loop.attributes[STATEMENT]
         self._levels[-1].block.add_op(made)
 
     def _load(self, load: memref.LoadOp) -> None:
@@ -313,4 +315,4 @@ def _identity(value: SSAValue) -> object:
 
 
 def _refuse(place: str, what: str) -> NoReturn:
-    raise WorkloadError(f"{place}: {what}: cannot be decoupled")
+    raise WorkloadError(f"{place}: {what}: cannot be decoupled; --coupled runs it")

@@ -40,6 +40,7 @@ def _bounds(unit: Unit) -> str:
     lower = _operand(unit.lower, unit.lower_immediate)
     upper = _operand(unit.upper, unit.upper_immediate)
     more = ", accumulates" if unit.accumulates else ""
+    more += ", ordered" if unit.ordered else ""
     return f"from {lower} to {upper} by {unit.stride}{more}"
 
 

@@ -10,7 +10,15 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, VectorType, 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import EVENT_STEPS, AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import (
+    EVENT_STEPS,
+    UNIT,
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    StreamKind,
+)
 from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
@@ -23,8 +31,11 @@ from sw.compiler.tmu.dialects.slc import (
     PushOp,
     StreamType,
 )
+from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
+
+_MOST_STRIDE = (1 << UNIT["stride"].width) - 1
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
@@ -83,6 +94,7 @@ class _Lowering:
         self._traverse(outermost)
         end = EventStep(EventKind.TOKEN, token=self._token(END))
         self._layers[0].step(Event.END, end)
+        self._order_tokens()
         self._divide_queues()
         self._check()
         self.module = self._module()
@@ -101,13 +113,19 @@ class _Lowering:
         layer.numbers[loop.induction] = 0
         self._place[loop.induction] = depth
         lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+        step = loop.step.value.data
+        if step > _MOST_STRIDE:
+            raise CapacityError(
+                f"{place_of(loop)}: a step of {step}: must be at most {_MOST_STRIDE}"
+            )
         layer.unit = Unit(
             lower=Operand() if lower is not None else self._parent(loop.lower, depth),
             upper=Operand() if upper is not None else self._parent(loop.upper, depth),
             lower_immediate=lower or 0,
             upper_immediate=upper or 0,
-            stride=loop.step.value.data,
+            stride=step,
             accumulates=loop.accumulates is not None,
+            ordered=_is_element(loop.upper) and (lower == 0 or _is_element(loop.lower)),
         )
         operations = list(loop.body.block.ops)
         inner = next((each for each in operations if isinstance(each, ForOp)), None)
@@ -266,6 +284,22 @@ class _Lowering:
 
     # The whole.
 
+    def _order_tokens(self) -> None:
+        innermost = self._layers[-1].loop
+        lower, upper = constant_of(innermost.lower), constant_of(innermost.upper)
+        iterations = None
+        if lower is not None and upper is not None:
+            lanes = self._config.lanes if innermost.vector is not None else 1
+            iterations = max(0, -(-(upper - lower) // (innermost.step.value.data * lanes)))
+        ordered = early_tokens(
+            [layer.events for layer in self._layers],
+            iterations,
+            self._config.lanes,
+            self._config.data_words,
+        )
+        for layer, events in zip(self._layers, ordered, strict=True):
+            layer.events = events
+
     def _divide_queues(self) -> None:
         words = self._config.stream_words
         outer = sum(len(layer.queued) for layer in self._layers[:-1])
@@ -343,6 +377,11 @@ def _pop_arguments(callback: CallbackOp, block: Block, arrays: dict[SSAValue, SS
         block.add_op(made)
         for old, new in zip(operation.results, made.results, strict=True):
             values[old] = new
+
+
+def _is_element(bound: SSAValue) -> bool:
+    """Whether it is a word of memory, as offsets and lengths are."""
+    return isinstance(bound.owner, MemStrOp)
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -47,6 +48,9 @@ from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 PLACE = "place"
 """The attribute of an operation that says where in the source it comes from."""
+
+STATEMENT = "statement"
+"""The attribute of a loop that has its number among the nest's statements."""
 
 _TYPES: dict[ScalarType, Attribute] = {FLOAT32: f32, INT32: i32, BOOL: i1}
 
@@ -105,6 +109,7 @@ class _Lowering:
         names = [*nest.arrays, *nest.scalars]
         self._arrays = dict(zip(names, block.args, strict=True))
         self._sizes = sizes
+        self._numbers = {id(each): number for number, each in enumerate(statements(nest.body))}
         self._values: dict[str, SSAValue] = {}
         self._locals: dict[str, SSAValue] = {}
 
@@ -143,7 +148,9 @@ class _Lowering:
                 block = Block(arg_types=[i32])
                 block.args[0].name_hint = variable
                 self._inside(block, {variable: block.args[0]}, body, place)
-                self._append(scf.ForOp(first, last, by, [], Region(block)), place)
+                loop = scf.ForOp(first, last, by, [], Region(block))
+                loop.attributes[STATEMENT] = IntegerAttr(self._numbers[id(statement)], i64)
+                self._append(loop, place)
             case Store(array, indices, value, place):
                 stored = self._expression(value)
                 at = self._indices(indices)

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.dialects.dlc import DLC
+from sw.compiler.tmu.dialects.flat import FLAT
 from sw.compiler.tmu.dialects.slc import SLC
 
 DIALECTS = (
@@ -22,6 +23,7 @@ DIALECTS = (
     vector.Vector,
     SLC,
     DLC,
+    FLAT,
 )
 
 

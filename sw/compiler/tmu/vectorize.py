@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, math, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     MemRefType,
@@ -19,14 +19,16 @@ from sw.compiler.tmu.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
+    GetOp,
     MemStrOp,
     SetOp,
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.lane_sums import LaneSum, add_lanes, lane_sums
 from sw.compiler.tmu.values import constant_of, copy, source_of
 
-_ELEMENTWISE = (
+_BINARY = (
     arith.AddfOp,
     arith.SubfOp,
     arith.MulfOp,
@@ -37,25 +39,27 @@ _ELEMENTWISE = (
     arith.SubiOp,
     arith.MuliOp,
 )
+_UNARY = (arith.NegfOp, math.AbsFOp, math.SqrtOp)
 
 
-def vectorize(module: ModuleOp, lanes: int) -> ModuleOp:
+def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleOp:
     """The innermost loop of each chain steps over ``lanes`` iterations at once, where its loads and
     what its callback reads and writes are neighbours, and operations are elementwise. Integer
     streams are those that do not depend on the loop: addresses, alike in all lanes.
 
-    Lanes beyond the loop's end are masked, unless its bounds are constants that leave none.
-    O(operations).
+    Lanes beyond the loop's end are masked, unless its bounds are constants that leave none. With
+    ``reassociate``, each lane has its own sum of what the loop adds up; see
+    ``sw.workloads.loops.lane_sums`` for their order. O(operations).
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
         is_innermost = not any(isinstance(each, ForOp) for each in loop.body.block.ops)
         if is_innermost and loop.step.value.data == 1 and loop.vector is None:
-            _vectorize(loop, lanes)
+            _vectorize(loop, lanes, reassociate)
     return module
 
 
-def _vectorize(loop: ForOp, lanes: int) -> None:
+def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
     old = loop.body.block
     region = body_of([StreamType(VectorType(i32, [lanes]))])
     induction = region.block.args[0]
@@ -63,6 +67,7 @@ def _vectorize(loop: ForOp, lanes: int) -> None:
     streams: dict[SSAValue, SSAValue] = {loop.induction: induction}
     lower, upper = constant_of(loop.lower), constant_of(loop.upper)
     is_whole = lower is not None and upper is not None and (upper - lower) % lanes == 0
+    sums: dict[str, LaneSum] = {}
     for operation in old.ops:
         made: Operation
         if isinstance(operation, MemStrOp):
@@ -80,7 +85,8 @@ def _vectorize(loop: ForOp, lanes: int) -> None:
             made = AluStrOp(operation.operation.data, left, right, _element(operation.stream))
             streams[operation.stream] = made.stream
         elif isinstance(operation, CallbackOp):
-            found = _callback(operation, loop.induction, streams, lanes, masked=not is_whole)
+            sums = lane_sums(operation) if reassociate else {}
+            found = _callback(operation, loop.induction, streams, lanes, sums, masked=not is_whole)
             if found is None:
                 return
             made = found
@@ -97,6 +103,7 @@ def _vectorize(loop: ForOp, lanes: int) -> None:
     block.insert_op_before(made, loop)
     loop.detach()
     loop.erase()
+    add_lanes(made, sums.values(), lanes)
 
 
 def _callback(
@@ -104,6 +111,7 @@ def _callback(
     induction: SSAValue,
     streams: dict[SSAValue, SSAValue],
     lanes: int,
+    sums: Mapping[str, LaneSum],
     *,
     masked: bool,
 ) -> CallbackOp | None:
@@ -116,7 +124,7 @@ def _callback(
     if masked:
         types.append(VectorType(i1, [lanes]))
     region = body_of(types)
-    body = _Body(region.block, lanes)
+    body = _Body(region.block, lanes, sums)
     for stream, argument, made in zip(
         callback.streams, callback.body.block.args, region.block.args, strict=False
     ):
@@ -139,12 +147,13 @@ class _Body:
         the loop's induction variable; it may only be the last index of an array.
     """
 
-    def __init__(self, block: Block, lanes: int) -> None:
+    def __init__(self, block: Block, lanes: int, sums: Mapping[str, LaneSum]) -> None:
         self.values: dict[SSAValue, SSAValue] = {}
         self.index: SSAValue | None = None
         self.mask: SSAValue | None = None
         self._block = block
         self._lanes = lanes
+        self._sums = sums
 
     def add(self, operation: Operation) -> bool:
         """Whether that can be done."""
@@ -153,15 +162,26 @@ class _Body:
                 return self._load(operation)
             case memref.StoreOp() if self._is_across(operation.indices):
                 return self._store(operation)
+            case GetOp() if operation.variable.data in self._sums:
+                found = self._sums[operation.variable.data]
+                get = GetOp(found.of_lanes, VectorType(operation.value.type, [self._lanes]))
+                self.values[operation.value] = self._append(get).results[0]
+                return True
+            case SetOp() if operation.variable.data in self._sums:
+                return self._set_sum(self._sums[operation.variable.data])
             case memref.StoreOp() | SetOp():
                 return False
-        if isinstance(operation, _ELEMENTWISE):
+        if isinstance(operation, (*_BINARY, *_UNARY)):
             if any(source_of(each) is self.index for each in operation.operands):
                 return False
             if any(self._is_vector(each) for each in operation.operands):
-                left, right = (self._vector(each) for each in operation.operands)
-                made = self._append(type(operation)(left, right))
-                self.values[operation.results[0]] = made.results[0]
+                result = operation.results[0]
+                elementwise = operation.create(
+                    operands=[self._vector(each) for each in operation.operands],
+                    result_types=[VectorType(result.type, [self._lanes])],
+                    properties=operation.properties,
+                )
+                self.values[result] = self._append(elementwise).results[0]
                 return True
         if isinstance(operation, arith.SelectOp) and any(
             self._is_vector(each) for each in operation.operands[1:]
@@ -181,6 +201,16 @@ class _Body:
         made = self._append(copy(operation, self.values))
         for old, new in zip(operation.results, made.results, strict=True):
             self.values[old] = new
+        return True
+
+    def _set_sum(self, found: LaneSum) -> bool:
+        """Lanes that are masked out keep theirs."""
+        value = self._vector(found.add.result)
+        if self.mask is not None:
+            value = self._append(
+                arith.SelectOp(self.mask, value, self.values[found.get.value])
+            ).results[0]
+        self._append(SetOp(found.of_lanes, value))
         return True
 
     def _append(self, operation: Operation) -> Operation:

@@ -24,6 +24,21 @@ _WAITS = {
     "registers": "waits_registers",
 }
 
+_ACCESS_WAITS = {
+    "next iteration": "access_waits_iteration",
+    "words from memory": "access_waits_words",
+    "data queue full": "access_waits_data_room",
+    "control queue full": "access_waits_token_room",
+    "stores": "access_waits_store",
+}
+"""One at a time; what is left, it works or has ended."""
+
+_TRAVERSAL_WAITS = {
+    "stream queues full": "access_waits_slot",
+    "all requests under way": "access_waits_request",
+    "memory takes no request": "access_waits_memory",
+}
+
 
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Operations are those of the nest on float32, whatever instructions did them."""
@@ -32,9 +47,10 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     operations = sum(each for each, _ in found)
     bounds = totals(each for _, each in found)
     least = sum(max(each.values()) for _, each in found)
+    alike = program.launches[0].statistics
     statistics = {
         **program.statistics,
-        "level": program.launches[0].statistics["level"],
+        **{name: alike[name] for name in ("level", "coupled") if name in alike},
         "operations": operations,
         **{f"bound_{name}": cycles for name, cycles in bounds.items()},
         "lower_bound": least,
@@ -46,8 +62,16 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics["bound_permille"] = 1000 * least // cycles
         waits = [(label, counters[name]) for label, name in _WAITS.items()]
         waits.append(("control, start, end", cycles - sum(count for _, count in waits)))
+        unit = "Execute unit alone" if "coupled" in statistics else "Execute unit"
         charts = [
-            Chart("Execute unit, % of cycles", waits, cycles),
+            Chart(f"{unit}, % of cycles", waits, cycles),
+            *(
+                Chart(title, [(label, counters[name]) for label, name in names.items()], cycles)
+                for title, names in (
+                    ("Access unit waits, % of cycles: queuing", _ACCESS_WAITS),
+                    ("Access unit waits, % of cycles: running ahead", _TRAVERSAL_WAITS),
+                )
+            ),
             Chart(
                 f"Bounds, % of cycles: {cycles / max(1, least):.2f} times the largest",
                 [(name.replace("_", " "), count) for name, count in bounds.items()],

@@ -12,9 +12,23 @@ OPTIONS = (
         "--opt",
         commands=("compile",),
         type=click.IntRange(0, 4),
-        default=4,
         help="Level of optimisation: 1 vectorisation, 2 bufferisation, 3 queue alignment, 4 sums "
-        "in registers.",
+        "in registers, which is the default.",
+    ),
+    TargetOption(
+        "--coupled",
+        commands=("compile",),
+        is_flag=True,
+        help="The whole nest on the execute unit, without the access unit: the baseline of "
+        "decoupling. Has no levels.",
+    ),
+    TargetOption(
+        "--no-reassociate",
+        "reassociate",
+        commands=("compile",),
+        flag_value=False,
+        default=None,
+        help="Add up in the source's order: no sums by lanes.",
     ),
     batch_option("compile"),
 )

@@ -20,6 +20,9 @@ multiplication is fused with an addition, and no sum reordered. ``sw.golden.loop
   loads, stores and choices keep a NaN's bits.
 - ``and``, ``or`` and ``a if condition else b`` evaluate only what they need.
 - Bounds of loops are evaluated once, before the first iteration. No loop variable is assigned.
+  A loop whose upper bound is below its lower one is empty; but from an element of an array, or 0,
+  to an element, and from a variable to itself plus an element, it is an error: offsets do not
+  decrease, and no length is below 0.
 - float32 to an integer cuts towards zero, and is an error where the type does not hold the result;
   integers to float32 are rounded to nearest even; to narrower integers they wrap.
 - An index outside its array is an error; negative ones do not count from the end.

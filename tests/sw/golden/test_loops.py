@@ -16,6 +16,7 @@ from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
+from sw.workloads.loops.python_source import read_source
 from tests.support.loop_interpreter import Stopped, interpret
 from tests.support.loop_nests import RandomNest, random_values
 
@@ -95,3 +96,84 @@ def test_the_work_of_a_nest():
     assert work.operations == 5 * 24
     # Rows 1, 2, 2 again, 7, 0.
     assert work.lines.tolist() == [0, 1, 3, 4, 5, 6, 5, 6, 12, 13, 2, 3]
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
+
+
+_BAGS = """\
+bags, lookups = sizes('bags', 'lookups')
+
+
+@nest
+def f(offsets: int32[bags + 1], lengths: int32[bags], x: float32[lookups], out: float32[bags]):
+{body}
+"""
+
+
+def bags_of(body: str) -> Nest:
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    return read_source(_BAGS.format(body=lines), "file.py")
+
+
+def values_of(offsets: list[int], lengths: list[int]) -> dict[str, np.ndarray]:
+    return {
+        "offsets": np.array(offsets, np.int32),
+        "lengths": np.array(lengths, np.int32),
+        "x": np.ones(9, np.float32),
+    }
+
+
+BETWEEN = "for b in range(bags):\n    for p in range(offsets[b], offsets[b + 1]):"
+FROM_LOCALS = (
+    "for b in range(bags):\n    begin = offsets[b]\n    end = offsets[b + 1]\n"
+    "    for p in range(begin, end):"
+)
+COUNTED = "for b in range(bags):\n    for p in range(lengths[b]):"
+BEHIND = (
+    "begin = 0\nfor b in range(bags):\n    end = begin + lengths[b]\n"
+    "    for p in range(begin, end):"
+)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    "source, text",
+    [
+        (BETWEEN, "7:36: offsets[2] = 2: must be at least 4, where the loop begins"),
+        (FROM_LOCALS, "8:15: offsets[2] = 2: must be at least 4, where the loop begins"),
+        (COUNTED, "7:24: lengths[1] = -2: must be at least 0, where the loop begins"),
+        (BEHIND, "8:23: lengths[1] = -2: must be at least 0, as a loop's length"),
+    ],
+)
+def test_offsets_that_decrease_and_lengths_below_0(source: str, text: str):
+    inner = "        out[b] += x[p]" + ("\n    begin = end" if source == BEHIND else "")
+    nest = bags_of(f"{source}\n{inner}")
+    for offsets, lengths in (([0, 4, 4], [4, 0]), ([0, 4, 7], [4, 3])):
+        GoldenLoops(nest).run(bind(nest, values_of(offsets, lengths)))
+    with pytest.raises(WorkloadError) as caught:
+        GoldenLoops(nest).run(bind(nest, values_of([0, 4, 2], [4, -2])))
+    assert str(caught.value) == f"file.py:{text}"
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        "offsets[b] + 1, offsets[b + 1]",
+        "3, lengths[b]",
+        "offsets[b], bags",
+        "b + 1, bags - 1",
+        "begin, lengths[b]",
+    ],
+)
+def test_other_bounds_that_decrease_are_those_of_an_empty_loop(bounds: str):
+    nest = bags_of(
+        "begin = 0\nfor b in range(bags):\n"
+        f"    for p in range({bounds}):\n        out[b] += x[p]\n"
+        "    begin = begin + 1"
+    )
+    values = values_of([5, 5, 5], [0, 0])
+    assert (GoldenLoops(nest).run(bind(nest, values))["out"] == 0).all()

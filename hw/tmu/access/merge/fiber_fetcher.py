@@ -20,7 +20,7 @@ from hw.tmu.config import LINE_WORDS
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 
-BOUNDS = data.StructLayout({"lower": signed(32), "upper": signed(32), "stride": unsigned(13)})
+BOUNDS = data.StructLayout({"lower": signed(32), "upper": signed(32), "stride": unsigned(12)})
 """Of a fiber, as they are in the end."""
 
 
@@ -62,6 +62,8 @@ class FiberFetcher(Instanced):
         out: fetches for ``fiber``, from ``positions`` on, out.
     beyond
         out: units whose index at ``positions`` is beyond its array, so that no more is fetched.
+    disorder
+        out: an upper bound is below the lower one, of a unit that is ``ordered``.
     cancel, cancelled
         in: ``fiber`` needs no more; out: from the next cycle on, nothing is fetched for it.
     """
@@ -99,6 +101,7 @@ class FiberFetcher(Instanced):
                 "is_busy": Out(1),
                 "positions": Out(data.ArrayLayout(signed(32), lanes)),
                 "beyond": Out(lanes),
+                "disorder": Out(1),
                 "cancel": In(1),
                 "cancelled": Out(1),
             }
@@ -174,6 +177,7 @@ class FiberFetcher(Instanced):
             found.lower.eq(lower + offset),
             found.upper.eq(upper + offset),
             found.stride.eq(unit.stride),
+            self.disorder.eq(has_bounds & unit.ordered & (upper.as_signed() < lower.as_signed())),
             last_ends.read_address.eq(begin),
             last_ends.read_enable.eq(1),
             last_ends.write_address.eq(lane),

@@ -96,7 +96,7 @@ class LaneContexts(Instanced):
         following = Signal(range(wanted))
         lane = Signal(range(self._lanes))
         operand = Signal.like(self.operands[0])
-        is_iteration = self.steps.valid & ~self.steps.payload.is_end
+        is_iteration = self.steps.valid & self.steps.payload.lanes.any()
         begins, is_whole = Signal(), Signal()
         needs = Cat(
             self.needs[place] & (place // self._streams < self.units).replicate(2)
@@ -127,7 +127,7 @@ class LaneContexts(Instanced):
             held.eq(held + is_whole - self.released),
             oldest.eq(oldest + self.released),
         ]
-        ends_around = self.steps.valid & self.steps.payload.is_end
+        ends_around = self.steps.valid & ~self.steps.payload.lanes.any()
         m.d.comb += self.steps.ready.eq(is_whole | ends_around)
         is_first = Signal(init=1)
         with m.If(begins):
@@ -136,7 +136,7 @@ class LaneContexts(Instanced):
             m.d.sync += [
                 is_busy.eq(0),
                 newest.eq(newest + 1),
-                is_first.eq(0),
+                is_first.eq(self.steps.payload.is_end),
                 self.is_fresh.bit_select(newest, 1).eq(is_first),
             ]
             slot.advance()

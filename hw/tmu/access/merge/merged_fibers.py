@@ -54,6 +54,8 @@ class MergedFibers(wiring.Component):
         out: the ``turn_signature`` of the iteration in ``merged``.
     fault
         out: a coordinate is beyond its array.
+    disorder
+        out: as a ``FiberFetcher``'s.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -83,6 +85,7 @@ class MergedFibers(wiring.Component):
                 "merged": Out(stream.Signature(merged_layout(lanes))),
                 "turn": Out(turn_signature(lanes, streams)),
                 "fault": Out(1),
+                "disorder": Out(1),
             }
         )
 
@@ -136,6 +139,7 @@ class MergedFibers(wiring.Component):
             merger.beyond.eq(fetcher.beyond),
             merger.cancelled.eq(fetcher.cancelled),
             self.fault.eq(merger.fault),
+            self.disorder.eq(fetcher.disorder),
             turns.works.eq(rows.works),
             turns.stream.eq(rows.stream),
             turns.pair.eq(contexts.pair),

@@ -34,6 +34,14 @@ class StreamError(GnarlError):
         self.place = layer, lane, stream
 
 
+class BoundsError(GnarlError):
+    """An upper bound of an ``ordered`` unit lies below the lower one."""
+
+    def __init__(self, layer: int, lane: int, lower: int, upper: int) -> None:
+        super().__init__(f"layer {layer}, unit {lane}: from {lower} to {upper}: must not decrease")
+        self.place = layer, lane, 0
+
+
 @dataclass
 class Output:
     """What an access program gives: tokens and words, in the order in which they are queued.
@@ -59,7 +67,7 @@ class _Iteration:
 def run(program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> Output:
     """Runs ``program`` on ``memory`` (uint32 [words]), which ``STORE`` events write.
 
-    Raises ``StreamError`` for an index beyond its array.
+    Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease.
     """
     return _Traversal(program, memory, lanes).run()
 
@@ -177,6 +185,8 @@ class _Traversal:
     def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
         lower = self._operand(place, unit.lower, (), unit.lower_immediate)
         upper = self._operand(place, unit.upper, (), unit.upper_immediate)
+        if unit.ordered and _signed(upper) < _signed(lower):
+            raise BoundsError(place, lane, _signed(lower), _signed(upper))
         if unit.accumulates:
             lower += self._ends[place][lane]
             upper += self._ends[place][lane]

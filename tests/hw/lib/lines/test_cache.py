@@ -126,6 +126,19 @@ def test_a_hit_overtakes_a_miss():
     assert [tag for _, tag, _ in traffic.answers] == [1, 0]
 
 
+def test_hits_take_turns_with_lines_that_come():
+    """Of which there is one in every cycle."""
+    design = Design(sets=16, misses=24, waiting=24)
+    misses, hits = list(range(1, 25)), [0] * 4
+    requests = [Request(line) for line in (0, *misses, *hits, *misses)]
+    traffic = run(design, requests, before=1)
+    tags = [tag for _, tag, _ in traffic.answers]
+    first = len(misses)
+    places = [tags.index(tag) for tag in range(first, first + len(hits))]
+    assert np.diff(places).tolist() == [2] * 3
+    assert traffic.answers[places[0]][0] - traffic.accepted[first] <= design.cache.latency + 1
+
+
 def test_reads_of_a_line_that_is_fetched_make_no_requests():
     design = Design()
     traffic = run(design, [Request(4)] * 5)

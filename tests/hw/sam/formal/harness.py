@@ -205,35 +205,6 @@ class Harness(wiring.Component):
         return m
 
 
-class Harnesses(wiring.Component):
-    """Harnesses by name, side by side; each has its own inputs, ``NAME_INPUT``.
-
-    Parameters: ``parts``, the harnesses; ``shows``, outputs ``NAME_OUTPUT`` that are outputs here.
-    """
-
-    def __init__(self, parts: dict[str, Harness], shows: set[str]) -> None:
-        self._parts = parts
-        self._members = {
-            f"{name}_{member}": (part, member)
-            for name, part in parts.items()
-            for member, description in part.signature.members.items()
-            if description.flow is In or f"{name}_{member}" in shows
-        }
-        super().__init__(
-            {name: part.signature.members[member] for name, (part, member) in self._members.items()}
-        )
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        for name, part in self._parts.items():
-            m.submodules[name] = part
-        for name, (part, member) in self._members.items():
-            inner, outer = getattr(part, member), getattr(self, name)
-            is_input = self.signature.members[name].flow is In
-            m.d.comb += inner.eq(outer) if is_input else outer.eq(inner)
-        return m
-
-
 def give(m: Module, end: Any, kind: Any, payload: Any = 0) -> None:
     """One more token, in this condition, on its way to an input or expected from an output."""
     m.d.comb += [end.push.eq(1), end.token.kind.eq(kind), end.token.payload.eq(payload)]

@@ -10,9 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
+from hw.tmu.access_program import (
+    IMMEDIATE,
+    AccessProgram,
+    EventStep,
+    Layer,
+    Stream,
+    Unit,
+    own,
+    parent,
+)
 from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import StreamError
+from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_machine import CONFIG, Memory, Result, run
 from tests.support.access_programs import (
     ALL_END,
@@ -34,7 +43,7 @@ def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
     after = memory.words.copy()
     expected = access.run(program, after, CONFIG.lanes)
     result = run(program, memory, **options)  # type: ignore[arg-type]
-    assert result.fault is None
+    assert result.fault is result.disorder is None
     assert result.output == expected
     assert np.array_equal(memory.words, after)
     assert sorted(memory.lines[asked:]) == sorted(line for _, _, line in expected.requests)
@@ -129,27 +138,6 @@ def test_neighbours_are_one_request():
     check(embedding_bag(bags, bases, 3), memory)
     # Both bounds of a segment are streams of their own, on the same line.
     assert sorted(memory.lines) == [0, 0, 1, 2, 3]
-
-
-def rows_in_flight(requests: int, latency: int) -> int:
-    """Cycles for eight rows of 16 words, of which all have room."""
-    table = np.arange(128, dtype=np.uint32).reshape(8, 16)
-    bags = Bags(np.arange(8, dtype=np.uint32), np.array([0, 8], np.uint32), table)
-    words, bases = bags.memory(CONFIG.memory_words)
-    config = replace(CONFIG, requests=requests, stream_words=256)
-    program = embedding_bag(bags, bases, 3, slots=32)
-    result = run(program, Memory(words, latency), config=config, room=256)
-    assert result.output == access.run(program, words, CONFIG.lanes)
-    return result.cycles
-
-
-def test_latency_is_hidden_by_requests_under_way():
-    """Of offsets, indices and rows one after the other; the rows' own is that of the first."""
-    assert rows_in_flight(8, 60) - rows_in_flight(8, 20) == 3 * 40
-
-
-def test_one_request_at_a_time_costs_a_latency_a_line():
-    assert rows_in_flight(1, 60) - rows_in_flight(1, 20) == (2 + 1 + 8) * 40
 
 
 def one_loop(unit: Unit, *steps: EventStep, mode: Mode = Mode.SINGLE, **fields: int) -> Layer:
@@ -290,3 +278,35 @@ def test_an_index_beyond_its_array_is_a_fault():
     bags.indices[2] = 0
     right = access.run(program, bags.memory(CONFIG.memory_words)[0], CONFIG.lanes)
     assert result.output.words == right.words[: len(result.output.words)]
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+@pytest.mark.parametrize("accumulates", [False, True])
+def test_bounds_that_decrease(is_ordered, accumulates):
+    """Fibers of 2 and -3, or from 0 to 2 and from 7 to 4: an error, or the last one is empty."""
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    words[:4] = [0, 2, 7, 4]
+    words[4:6] = [2, 2**32 - 3]
+    pairs = (load(0, 4, scale=2), load(0, 4, scale=2, immediate=1, queue=4))
+    streams = (load(4, 2), load(4, 2, queue=4)) if accumulates else pairs
+    outer = Unit(upper_immediate=2, streams=(INDUCTION, *streams))
+    lower = IMMEDIATE if accumulates else parent(1)
+    inner = Unit(
+        lower,
+        parent(2),
+        accumulates=accumulates,
+        ordered=is_ordered,
+        streams=(queued_induction(8),),
+    )
+    step = EventStep(EventKind.WORD, layer=1)
+    program = AccessProgram((Layer(Mode.SINGLE, (outer,), 4), one_loop(inner, step)))
+    if not is_ordered:
+        assert check(program, Memory(words)).output.words == [0, 1]
+        return
+    with pytest.raises(BoundsError) as caught:
+        access.run(program, words.copy(), CONFIG.lanes)
+    bounds = "0 to -3" if accumulates else "7 to 4"
+    assert str(caught.value) == f"layer 1, unit 0: from {bounds}: must not decrease"
+    result = run(program, Memory(words))
+    assert (result.fault, result.disorder) == (None, 1)
+    assert result.output.words == [0, 1][: len(result.output.words)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.tmu.execute.sequencer import KNOWN_JUMPS
 from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from tests.hw.tmu.execute.compare import check
 from tests.support.execute_machine import Machine, Pace
@@ -227,6 +229,59 @@ def test_a_token_out_of_both_loops_ends_them(machine):
         HALT,
     ]
     check(machine, program, tokens=[5, 5, 8])
+
+
+_CASES = st.lists(
+    st.lists(st.sampled_from(["add", "take", "branch", "loop", "body"]), max_size=3),
+    min_size=1,
+    max_size=KNOWN_JUMPS + 1,
+)
+
+
+@settings(max_examples=60)
+@given(
+    cases=_CASES,
+    turns=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=4, max_size=40),
+    pace=st.sampled_from(PACES),
+    seed=st.integers(0, 99),
+)
+def test_tables_of_callbacks(machine, cases, turns, pace, seed):
+    """Which end in a jump by token, whatever is before it: sums, words taken, a branch to the end
+    that is taken in the end, a loop; some are in a loop's body, which the token leaves. Tokens name
+    cases, and a few what is behind their first instructions."""
+    count = Instruction(Opcode.ADD, dst=2, a=register(2), b=IMMEDIATE, immediate=1)
+    program = [set_scalar(1, 2), set_scalar(3, 12), Instruction(Opcode.JUMP_TOKEN)]
+    starts = []
+    for case in cases:
+        starts.append(len(program))
+        for kind in case:
+            behind = len(program) + 1
+            program += {
+                "add": [count],
+                "take": [Instruction(Opcode.ADD, dst=2, a=register(2), b=WORD)],
+                "branch": [Instruction(Opcode.BRANCH_GE, a=register(2), b=register(3))],
+                "loop": [
+                    Instruction(Opcode.LOOP, a=register(1), immediate=behind + 2),
+                    *[count] * 2,
+                ],
+                "body": [Instruction(Opcode.LOOP, a=register(1), immediate=behind + 8)],
+            }[kind]
+        program += [Instruction(Opcode.JUMP_TOKEN), *[count] * 8]
+    end = len(program)
+    program = [
+        replace(each, immediate=end) if each.opcode == Opcode.BRANCH_GE else each
+        for each in program
+    ]
+    program += [Instruction(Opcode.STORE, c=register(2)), HALT]
+    tokens = [starts[case % len(starts)] + max(0, place - 7) for case, place in turns]
+    check(
+        machine,
+        program,
+        words=[1] * 200,
+        tokens=[*tokens, *[end] * 4],
+        pace=pace,
+        seed=seed,
+    )
 
 
 def test_a_jump_within_a_body_goes_on_with_its_loop(machine):

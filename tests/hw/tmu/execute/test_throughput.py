@@ -10,6 +10,7 @@ from hw.lib.digits import cycles_for
 from hw.lib.float_iterative import OTHER_CYCLES
 from hw.tmu.execute.divider import BITS_PER_CYCLE
 from hw.tmu.execute.result_bus import INTEGER_CYCLES
+from hw.tmu.execute.sequencer import KNOWN_JUMPS
 from hw.tmu.execute_isa import Instruction, Opcode
 from tests.hw.tmu.execute.compare import check
 from tests.support.execute_machine import Machine, Pace
@@ -23,6 +24,8 @@ from tests.support.execute_programs import (
     set_scalar,
     set_vector,
 )
+
+JUMP_TOKEN = Instruction(Opcode.JUMP_TOKEN)
 
 
 def gaps(machine: Machine, program: list[Instruction], **options: object) -> list[int]:
@@ -47,8 +50,8 @@ def add(dst: int, count: int = 1) -> list[Instruction]:
 
 
 def test_sums_of_the_queue_take_a_cycle_each(machine):
-    """In ``stages`` + 1 registers, since each waits for its own last one."""
-    count = machine.stages + 1
+    """In ``stages`` registers, since each waits for its own last one."""
+    count = machine.stages
     sums = add(1, count) * 4
     clear = [set_vector(number, 0) for number in range(1, count + 1)]
     assert set(gaps(machine, [*clear, *sums, HALT], words=[0] * 4 * len(sums))) == {1}
@@ -58,15 +61,41 @@ def test_the_first_instruction_issues_two_cycles_after_the_reset(machine):
     assert check(machine, [HALT]).issues == [2]
 
 
+def table(cases: int) -> tuple[list[Instruction], list[int]]:
+    """A program of callbacks, a sum and a jump each, and where they begin."""
+    program = [set_vector(number, 0) for number in range(1, cases + 1)]
+    program.append(JUMP_TOKEN)
+    starts = []
+    for number in range(1, cases + 1):
+        starts.append(len(program))
+        program += [*add(number), JUMP_TOKEN]
+    return [*program, HALT], [*starts, len(program)]
+
+
 def test_tokens_that_wait_cost_their_cycle_alone(machine):
-    """Tables of callbacks: a sum and a jump, by turns."""
-    program = [set_vector(1, 0), set_vector(2, 0), Instruction(Opcode.JUMP_TOKEN)]
-    targets = []
-    for number in (1, 2):
-        targets.append(len(program))
-        program += [*add(number), Instruction(Opcode.JUMP_TOKEN)]
-    targets = targets * 4 + [len(program)]
-    assert set(gaps(machine, [*program, HALT], words=[0] * 32, tokens=targets)) == {1}
+    """While they are new."""
+    program, (*starts, end) = table(machine.stages)
+    words = [0] * 4 * len(starts)
+    assert set(gaps(machine, program, words=words, tokens=[*starts, end])) == {1}
+
+
+@pytest.mark.parametrize("cases", [1, KNOWN_JUMPS, KNOWN_JUMPS + 1])
+def test_tokens_of_known_jumps_cost_nothing(machine, cases):
+    program, (*starts, end) = table(cases)
+    turns = 6
+    words = [0] * 4 * cases * turns
+    result = check(machine, program, words=words, tokens=[*starts * turns, end])
+    # Each jump is done once to be known; of one too many, none is when it comes again.
+    assert result.counts["joined"] == (cases * (turns - 1) if cases <= KNOWN_JUMPS else 0)
+
+
+def test_a_known_jump_waits_for_its_token_by_itself(machine):
+    """It joins the sum before it, or else takes its own cycle behind."""
+    program, (start, end) = table(1)
+    tokens = [*[start] * 20, end]
+    result = check(machine, program, words=[0] * 80, tokens=tokens, pace=Pace(0.3))
+    assert 0 < result.counts["joined"] < 20
+    assert result.counts["waits_token"]
 
 
 def test_a_token_is_a_jump_a_cycle_after_it_comes(machine):
@@ -177,6 +206,28 @@ def test_masks_are_there_when_the_docstring_says(machine):
     assert [gap(machine, first, selects) for first in (sets, compares)] == [1, 2]
     others = Instruction(Opcode.FLESS, True, dst=2, a=register(1), b=register(2))
     assert gap(machine, others, selects) == 1
+
+
+def test_a_sum_is_an_addend_of_the_next_as_it_comes(machine):
+    """As operand a of what adders do, whatever register that goes to; nowhere else."""
+    stages = machine.stages
+    operands = {"a": register(1), "b": register(2), "c": register(3)}
+    for first, cycles in (
+        (Opcode.FADD, stages),
+        (Opcode.FMAX, stages),
+        (Opcode.FMUL_ADD, 2 * stages),
+        (Opcode.FMUL, stages + 1),
+    ):
+        result = Instruction(first, True, dst=6, **operands)
+        for dst in (6, 7):
+            second = Instruction(Opcode.FSUB, True, dst=dst, a=register(6), b=register(4))
+            assert gap(machine, result, second) == cycles, first
+    result = Instruction(Opcode.FADD, True, dst=6, **operands)
+    for a, b, cycles in ((4, 6, stages + 1), (6, 6, stages + 1), (6, 4, stages)):
+        other = Instruction(Opcode.FADD, True, dst=7, a=register(a), b=register(b))
+        assert gap(machine, result, other) == cycles
+    product = Instruction(Opcode.FMUL, True, dst=7, a=register(6), b=register(4))
+    assert gap(machine, result, product) == stages + 1
 
 
 def test_sums_of_products_follow_each_other_as_sums_do(machine):

@@ -102,6 +102,7 @@ def test_the_example_compiles(library: Path | None, tmp_path: Path) -> None:
     assert [cached for cached, _ in kernels] == [False] * (4 if library else 1)
 
 
+@pytest.mark.slow
 def test_the_papers_models_compile(library: Path | None, tmp_path: Path) -> None:
     models = [workload_file(f"recflex/{name}/table_config.txt").parent for name in "ABCDE"]
     _, kernels = compiled(library, "plain", models, tmp_path)

@@ -20,15 +20,13 @@ from tests.support.sam_expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
 
-SAMPLE = ("matmul_ikj", "mat_sddmm", "mat_ds_compression")
+SAMPLE = ("matmul_ikj", "mat_ds_compression")
 
 MIXED = {
     "bitvectors": ("X(i,j)=B(i,j)*C(i,j)+D(i,j) -f=X:bb -f=B:bb -f=C:sb -f=D:bs -s=reorder(i,j)"),
     "functions": "x(i)=sigmoid(b(i))*c(i)+relu(d(i)) -f=x:s -f=b:s -f=c:s -f=d:s",
     "dense rows": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:ds -s=reorder(i,k,j)",
 }
-
-RANDOM = [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 16))]
 
 
 def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> list[Any]:
@@ -108,7 +106,8 @@ def test_dimensions_of_size_zero(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", RANDOM)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 16))
 def test_random_statements(seed: int) -> None:
     case = make(4, 4, seed)
     try:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
+from sw.compiler.tmu.sections import access_of
 from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
@@ -96,14 +97,7 @@ def nest(text: str):
         (
             "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
             "file.py:6:20: no loop that reads an array by known bounds and indices: "
-            "cannot be decoupled",
-        ),
-        (
-            "def f(x: float32[n], y: float32[n]):\n"
-            "    for i in range(n):\n"
-            "        if x[i] < 1.0:\n"
-            "            y[i] = x[i]\n",
-            "file.py:7:9: scf.if in the execute unit: not supported by target tmu",
+            "cannot be decoupled; --coupled runs it",
         ),
     ],
 )
@@ -115,6 +109,22 @@ def test_refusals(text: str, message: str):
     with pytest.raises(WorkloadError) as caught:
         check(nest(text), values, CONFIG, 0)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("opt", LEVELS)
+def test_choices_of_the_execute_unit(opt: int):
+    text = (
+        "def f(x: float32[n], y: float32[n], z: float32[n]):\n"
+        "    for i in range(n):\n"
+        "        if x[i] < 0.5:\n"
+        "            y[i] = x[i]\n"
+        "        else:\n"
+        "            y[i] = 2.0\n"
+        "            z[i] = x[i] + 1.0\n"
+    )
+    x = np.random.default_rng(0).standard_normal(11).astype(np.float32)
+    zeros = np.zeros(11, np.float32)
+    check(nest(text), {"x": x, "y": zeros, "z": zeros}, CONFIG, opt)
 
 
 def test_a_nest_deeper_than_layers():
@@ -132,3 +142,40 @@ def test_arrays_larger_than_memory():
     assert str(caught.value) == (
         "memory_bytes = 16384: must be at least 65536, for arrays of 33088 bytes"
     )
+
+
+@pytest.mark.parametrize(
+    "bounds, is_ordered",
+    [
+        ("x[i], x[i + 1]", True),
+        ("x[i]", True),
+        ("x[i] + 1, x[i + 1]", False),
+        ("1, x[i]", False),
+        ("i, 2", False),
+    ],
+)
+def test_bounds_that_may_decrease(bounds: str, is_ordered: bool):
+    """Those that memory has are errors of the access unit, others are empty loops."""
+    text = (
+        "def f(x: int32[n + 1], y: float32[n], z: float32[m]):\n"
+        "    for i in range(n):\n"
+        f"        for j in range({bounds}):\n"
+        "            y[i] += z[j]\n"
+    )
+    values = {"x": np.array([0, 0, 0, 2, 2], np.int32), "z": np.ones(3, np.float32)}
+    run = check(nest(text), values, CONFIG, 1)
+    layers = access_of(run.program.launches[0]).layers
+    *outer, inner = (layer.units[0].ordered for layer in layers)
+    assert not any(outer) and inner is is_ordered
+
+
+def test_a_step_beyond_a_stride():
+    text = (
+        "def f(x: float32[n], y: float32[n]):\n    for i in range(0, n, {}):\n        y[i] = x[i]\n"
+    )
+    values = {"x": np.ones(5000, np.float32), "y": np.zeros(5000, np.float32)}
+    check(nest(text.format(4095)), values, CONFIG, 1)
+    for step in (4096, 8192):
+        with pytest.raises(CapacityError) as caught:
+            check(nest(text.format(step)), values, CONFIG, 1)
+        assert str(caught.value) == f"file.py:6:5: a step of {step}: must be at most 4095"

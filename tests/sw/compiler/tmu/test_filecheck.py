@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from filecheck.options import DumpInputKind, Options
 from filecheck.parser import Parser, pattern_for_opts
 
 from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.coupled.pipeline import SHARES, coupled_passes
 from sw.compiler.tmu.pipeline import pipeline
 from sw.compiler.tmu.text import from_text, to_text
 
@@ -23,7 +25,8 @@ FOLDER = Path(__file__).parent / "filecheck"
 def test_pass(file: Path):
     """The file's name is the pass's, up to a dot."""
     source = file.read_text()
-    run = pipeline(CONFIG, ["out"], 4)[file.stem.split(".")[0]]
+    coupled = coupled_passes(CONFIG, ["out"], defaultdict(lambda: 1024), SHARES[0])
+    run = {**coupled, **pipeline(CONFIG, ["out"], 4)}[file.stem.split(".")[0]]
     result = to_text(run(from_text(source, file.name)))
     assert check(source, result), result
 

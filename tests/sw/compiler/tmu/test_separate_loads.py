@@ -37,7 +37,7 @@ def f(x: float32[n], c: int32[m], y: float32[m]):
     "a bound at a loaded index": """\
 def f(x: float32[n], c: int32[m], y: float32[m]):
     for p in range(m):
-        for e in range(c[p], c[c[p]]):
+        for e in range(c[c[p]]):
             y[p] += x[e]
 """,
     "bounds of the outermost loop": """\

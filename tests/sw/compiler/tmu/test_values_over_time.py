@@ -81,7 +81,7 @@ def f(x: float32[n, m], y: float32[n], z: float32[n, m]):
         check(read_source(HEAD + text, "file.py"), values, CONFIG, 0)
     assert str(caught.value) == (
         "file.py:7:13: a value that is read before a loop and used in or behind it: "
-        "cannot be decoupled"
+        "cannot be decoupled; --coupled runs it"
     )
 
 

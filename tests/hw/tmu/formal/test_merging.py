@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.tmu.access.merge.merger import Merger
-from tests.hw.sam.formal.sby import has_solver, prepare, prove
+from tests.support.proofs import has_solver, prepare, prove
 
 pytestmark = [
     pytest.mark.slow,

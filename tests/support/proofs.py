@@ -10,9 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from amaranth.hdl import Shape
+from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -126,3 +128,33 @@ def _run(
         print(done.stdout, done.stderr)
         return "ERROR", done.stdout
     return verdict[1], done.stdout
+
+
+class SideBySide(wiring.Component):
+    """Components by name in one design, so that one call asks about all of them; each has its own
+    inputs, ``NAME_INPUT``.
+
+    Parameters: ``parts``; ``shows``, outputs ``NAME_OUTPUT`` that are outputs here.
+    """
+
+    def __init__(self, parts: Mapping[str, wiring.Component], shows: set[str]) -> None:
+        self._parts = parts
+        self._members = {
+            f"{name}_{member}": (part, member)
+            for name, part in parts.items()
+            for member, description in part.signature.members.items()
+            if description.flow is In or f"{name}_{member}" in shows
+        }
+        super().__init__(
+            {name: part.signature.members[member] for name, (part, member) in self._members.items()}
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        for name, part in self._parts.items():
+            m.submodules[name] = part
+        for name, (part, member) in self._members.items():
+            inner, outer = getattr(part, member), getattr(self, name)
+            is_input = self.signature.members[name].flow is In
+            m.d.comb += inner.eq(outer) if is_input else outer.eq(inner)
+        return m

@@ -1,0 +1,216 @@
+"""Decoupled programs against the whole nest on the execute unit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_all
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cells
+from bench.lib.tables import Cells
+from hw.tmu.config import TmuConfig
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.device import Device
+from sw.workloads.loops.sources import named_workload
+
+BENCH = "tmu.coupled"
+
+CONFIG = "tmu_l8"
+
+WORKLOADS = (
+    "embedding_bag:rm1",
+    "embedding_bag:rm2",
+    "embedding_bag_weighted:rm1",
+    "embedding_bag_mean:rm1",
+    "embedding_bag_weighted_mean:rm1",
+    "embedding_bag_max:rm1",
+    "embedding_bag_lengths:rm1",
+    "spmm:arxiv",
+    "spmm_coo:arxiv",
+    "fused_mm:arxiv:512",
+    "knowledge_graph_l1:biokg",
+    "knowledge_graph_l2:biokg",
+    "block_gather:b1",
+    "block_gather:b8",
+    "token_gather:b4",
+)
+MEMORY = "embedding_bag:rm1"
+"""What is measured with other memories, too."""
+LATENCIES = (50, 100, 200)
+LOADS = (8, 16, 32)
+
+COUPLED, DECOUPLED = "coupled", "level 4"
+PROGRAMS: Mapping[str, Mapping[str, Any]] = {COUPLED: {"coupled": True}, DECOUPLED: {"opt": 4}}
+
+METRICS = {
+    "cycles": Metric("cycles", "lower"),
+    "instructions": Metric("instructions", "lower"),
+    "waits_memory": Metric("cycles", "lower"),
+    "waits_registers": Metric("cycles", "lower"),
+    "bytes_read": Metric("bytes", "lower"),
+    "share": Metric("", "higher"),
+    "bit_exact": Metric("", "higher"),
+}
+
+_HEADER = {
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "waits_memory": "waits for loads",
+    "waits_registers": "waits for registers",
+    "bytes_read": "bytes read",
+    "share": "share of bound",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload as a program of a kind, on a configuration with ``changes``."""
+
+    workload: str
+    program: str
+    backend: str
+    seed: int
+    changes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {
+            "workload": self.workload,
+            "program": self.program,
+            "configuration": " ".join(self.changes) or "as shipped",
+            "backend": self.backend,
+        }
+
+    def configuration(self) -> NamedConfiguration:
+        return load_configuration(CONFIG, self.changes)
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed)
+
+    def __str__(self) -> str:
+        return " ".join([self.workload, self.program, *self.changes])
+
+
+def measure(job: Job) -> dict[str, float | int | bool]:
+    """Values of ``METRICS``."""
+    device = _device(job.changes, job.backend)
+    workload = named_workload(job.workload, job.seed)
+    program = device.compile(workload, **PROGRAMS[job.program])
+    result = device.run(program, workload.inputs)
+    bit_exact = device.verify(result).bit_exact
+    statistics = device.target.figures(program, result).statistics
+    cycles, counters = cycles_of(result), result.counters
+    return {
+        "cycles": cycles,
+        "instructions": counters["instructions"],
+        "waits_memory": counters["waits_memory"],
+        "waits_registers": counters["waits_registers"],
+        "bytes_read": statistics["bytes_read"],
+        "share": statistics["lower_bound"] / cycles,
+        "bit_exact": bit_exact,
+    }
+
+
+@cache
+def _device(overrides: tuple[str, ...], backend: str) -> Device:
+    return Device(load_configuration(CONFIG, overrides), backend)
+
+
+def jobs(request: Request) -> list[Job]:
+    """All workloads on the configuration as shipped; one on all memories."""
+    job = partial(Job, backend=request.backend, seed=request.seed)
+    workloads = WORKLOADS[:1] if request.quick else WORKLOADS
+    found = [job(workload, program) for workload in workloads for program in PROGRAMS]
+    if request.quick:
+        return found
+    shipped = load_configuration(CONFIG, ()).config
+    assert isinstance(shipped, TmuConfig)
+    for latency in LATENCIES:
+        for loads in LOADS:
+            if (latency, loads) == (shipped.latency, shipped.loads):
+                continue
+            changes = (f"latency={latency}", f"loads={loads}")
+            found += [job(MEMORY, program, changes=changes) for program in PROGRAMS]
+    return found
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether every result has the golden model's bits."""
+    return measure_all(
+        BENCH,
+        measure,
+        jobs(request),
+        METRICS,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=False),
+    )
+
+
+def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:
+    """Cycles of the coupled program over those of the decoupled one, by workload and
+    configuration."""
+    cycles = {labels[:3]: row["cycles"] for labels, row in rows(found).items()}
+    return {
+        (workload, changes): count / cycles[workload, DECOUPLED, changes]
+        for (workload, program, changes), count in cycles.items()
+        if program == COUPLED and (workload, DECOUPLED, changes) in cycles
+    }
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each run; and how many times faster decoupled programs are."""
+    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
+    names = ["workload", "program", "configuration"]
+    ratios = [
+        [workload, changes, f"{ratio:.2f}"]
+        for (workload, changes), ratio in speedups(found).items()
+    ]
+    return {
+        "Coupled and decoupled": Cells([*names, *_HEADER.values()], body, names=3),
+        "Decoupled over coupled": Cells([names[0], names[2], "times faster"], ratios, names=2),
+    }
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The geometric mean over operations, and the range over memories."""
+    ratios = speedups(found)
+    lines = []
+    shipped = [ratio for (_, changes), ratio in ratios.items() if changes == "as shipped"]
+    if shipped:
+        mean = float(np.exp(np.mean(np.log(shipped))))
+        lines.append(
+            f"decoupled over coupled, geometric mean of {len(shipped)} operations: {mean:.2f} ×"
+        )
+    memories = [ratio for (workload, _), ratio in ratios.items() if workload == MEMORY]
+    if len(memories) > 1:
+        lines.append(
+            f"RM1 with latencies of {LATENCIES[0]} to {LATENCIES[-1]} and {LOADS[0]} to "
+            f"{LOADS[-1]} loads under way: {min(memories):.2f} to {max(memories):.2f} ×"
+        )
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """How many times faster decoupled programs are."""
+    ratios = {
+        workload: ratio
+        for (workload, changes), ratio in speedups(found).items()
+        if changes == "as shipped"
+    }
+    figure, (axes,) = subplots(1, (8, 4))
+    axes.barh(list(ratios)[::-1], list(ratios.values())[::-1], color=PALETTE[0])
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set(xlabel="coupled cycles over decoupled cycles")
+    axes.set_title("Decoupled over coupled", loc="left", fontsize=11)
+    save(figure, path)

@@ -1,0 +1,1 @@
+"""Whole programs on the execute unit alone: what decoupled ones are compared with."""

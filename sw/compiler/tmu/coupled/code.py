@@ -1,0 +1,26 @@
+"""From a function to a program of the execute unit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.execute.assemble import assemble
+from sw.compiler.tmu.execute.select import select
+
+
+def coupled_code(
+    module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]
+) -> list[Instruction]:
+    """The program. Raises ``CapacityError`` where registers or the program's memory do not suffice,
+    ``WorkloadError`` for operations that the unit lacks."""
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    code, _ = assemble(
+        lambda: select(function, config.lanes, bases), function.sym_name.data, config
+    )
+    return code

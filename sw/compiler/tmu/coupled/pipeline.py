@@ -1,0 +1,98 @@
+"""The passes of coupled programs in order, each from module to module."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+
+from hw.lib.errors import CapacityError
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.coupled.code import coupled_code
+from sw.compiler.tmu.coupled.guard import guard
+from sw.compiler.tmu.coupled.jam import jam
+from sw.compiler.tmu.coupled.keep_results import keep_results
+from sw.compiler.tmu.coupled.peel import peel
+from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
+from sw.compiler.tmu.coupled.reuse import reuse
+from sw.compiler.tmu.coupled.vectorize import vectorize_loops
+from sw.compiler.tmu.execute.linearize import linearize
+from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted, unroll_open
+from sw.compiler.tmu.hoist import hoist
+from sw.compiler.tmu.pipeline import ModulePass
+from sw.compiler.tmu.variables import to_variables
+
+STEPS = {
+    "hoist": ("hoist",),
+    "vectorize": ("keep_locals", "peel", "guard", "vectorize_loops", "jam"),
+    "keep_sums": ("unroll_counted", "keep_results"),
+    "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
+}
+"""What is dumped, by the names that decoupled programs' passes have, and the passes of each."""
+
+
+def coupled_passes(
+    config: TmuConfig, zeros: Collection[str], room: Mapping[str, int], share: int
+) -> dict[str, ModulePass]:
+    """Passes by name, in order.
+
+    ``zeros``: arrays that are 0 before the run; ``room``: words of memory behind the end of each
+    array; ``share``: of ``SHARES``.
+    """
+    budget = config.program_words // share if share else 0
+    return {
+        "hoist": hoist,
+        "keep_locals": to_variables,
+        "peel": peel,
+        "guard": guard,
+        "vectorize_loops": lambda module: vectorize_loops(module, config.lanes),
+        "jam": jam if share else lambda module: module,
+        "unroll_counted": lambda module: unroll_counted(module, budget),
+        "keep_results": lambda module: keep_results(module, zeros),
+        "prefetch": lambda module: prefetch(module, config, room),
+        "unroll_open": lambda module: unroll_open(module, budget),
+        "linearize": lambda module: simplify(linearize(module)),
+        "reuse": lambda module: simplify(reuse(module)),
+        "join_prefetches": join_prefetches,
+    }
+
+
+def couple(
+    module: ModuleOp, config: TmuConfig, zeros: Collection[str], bases: Mapping[str, int]
+) -> tuple[dict[str, ModuleOp], list[Instruction]]:
+    """What each of ``STEPS`` makes of an SCF module, and the program.
+
+    ``bases``: the first word of each array. Raises ``CapacityError`` where registers or the
+    program's memory do not suffice however little is unrolled, ``WorkloadError`` for operations
+    that the unit lacks.
+    """
+    room = _room(module, config, bases)
+    for share in SHARES:
+        passes = coupled_passes(config, zeros, room, share)
+        made, current = {}, module
+        for step, names in STEPS.items():
+            for name in names:
+                current = passes[name](current)
+            made[step] = current
+        try:
+            return made, coupled_code(current, config, bases)
+        except CapacityError:
+            if share == SHARES[-1]:
+                raise
+    raise AssertionError(SHARES)
+
+
+def _room(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) -> dict[str, int]:
+    function = module.body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    names = function.attributes["names"]
+    assert isinstance(names, StringAttr)
+    room = {}
+    for array, name in zip(function.body.block.args, names.data.split(","), strict=True):
+        assert isinstance(array.type, MemRefType)
+        room[name] = config.memory_words - bases[name] - prod(array.type.get_shape())
+    return room

@@ -1,0 +1,98 @@
+"""The order of a block's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hw.tmu.execute_isa import Opcode
+from sw.compiler.tmu.execute.latency import latency
+from sw.compiler.tmu.execute.machine import CONTROL, Place, Register, Step
+
+
+def schedule(steps: Sequence[Step], window: int) -> list[Step]:
+    """A block's steps in another order: a step that would wait for its operands lets those behind
+    it go before that need not; none overtakes more than ``window`` others, which bounds the
+    registers that are in use. Otherwise the order stays: accesses of memory that iterations make
+    are spread evenly, and what is taken from the data queue is taken in its order.
+
+    O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
+    "Advanced Compiler Design and Implementation", section 17.1.2.
+    """
+    before = _dependences(steps)
+    after: list[list[tuple[int, int]]] = [[] for _ in steps]
+    for number, needed in enumerate(before):
+        for other, wait in needed.items():
+            after[other].append((number, wait))
+    missing = [len(needed) for needed in before]
+    earliest = [0] * len(steps)
+    is_done = [False] * len(steps)
+    found: list[Step] = []
+    first, cycle = 0, 0
+    while first < len(steps):
+        ready = [
+            number
+            for number in range(first, min(first + window, len(steps)))
+            if not is_done[number] and missing[number] == 0
+        ]
+        number = min(ready, key=lambda each: (max(earliest[each], cycle), each))
+        cycle = max(cycle, earliest[number])
+        found.append(steps[number])
+        is_done[number] = True
+        for other, wait in after[number]:
+            missing[other] -= 1
+            earliest[other] = max(earliest[other], cycle + wait)
+        cycle += 1
+        while first < len(steps) and is_done[first]:
+            first += 1
+    return found
+
+
+def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
+    """For each step, those that must come before it, and by how many cycles."""
+    before: list[dict[int, int]] = []
+    writer: dict[Register, int] = {}
+    readers: dict[Register, list[int]] = {}
+    accesses: dict[str, list[int]] = {}
+    last_change: dict[Register, int] = {}
+    last_take: int | None = None
+    for number, step in enumerate(steps):
+        needed: dict[int, int] = {}
+        for register in step.reads:
+            if register in writer:
+                needed[writer[register]] = latency(steps[writer[register]], step)
+            readers.setdefault(register, []).append(number)
+        if step.dst is not None:
+            for reader in readers.get(step.dst, []):
+                if reader != number:
+                    needed.setdefault(reader, 0)
+            if step.dst in writer:
+                needed.setdefault(writer[step.dst], 1)
+            writer[step.dst] = last_change[step.dst] = number
+            readers[step.dst] = [number] if step.dst in step.reads else []
+        if step.takes:
+            if last_take is not None:
+                needed.setdefault(last_take, 1)
+            last_take = number
+        if step.place is not None and step.opcode != Opcode.PREFETCH:
+            touched = accesses.setdefault(step.place.array, [])
+            for other in touched:
+                both_read = step.opcode == steps[other].opcode == Opcode.LOAD
+                if not both_read and _may_meet(steps[other], step, last_change, other):
+                    needed.setdefault(other, 1)
+            touched.append(number)
+        if step.opcode in CONTROL:
+            for other in range(number):
+                needed.setdefault(other, 0)
+        before.append(needed)
+    return before
+
+
+def _may_meet(one: Step, other: Step, last_change: dict[Register, int], number: int) -> bool:
+    """Whether an access and a later one may touch the same word."""
+    left, right = one.place, other.place
+    assert isinstance(left, Place) and isinstance(right, Place)
+    if left.base != right.base:
+        return True
+    if left.base is not None and last_change.get(left.base, -1) >= number:
+        return True
+    return left.offset < right.offset + right.width and right.offset < left.offset + left.width

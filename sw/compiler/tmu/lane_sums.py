@@ -1,0 +1,131 @@
+"""Variables that a loop adds up, one in each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    ModuleOp,
+    UnitAttr,
+    VectorType,
+    f32,
+)
+
+from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from sw.compiler.tmu.scf import STATEMENT
+
+SUMS = "sums_by_lanes"
+"""The attribute of a vector loop behind which its lanes' sums are added."""
+
+_ADD = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
+
+
+@dataclass(frozen=True)
+class LaneSum:
+    """``add``: float32 sum of what ``get`` reads, which nothing else uses, for ``set``."""
+
+    get: GetOp
+    add: arith.AddfOp
+    set: SetOp
+
+    @property
+    def variable(self) -> str:
+        return self.get.variable.data
+
+    @property
+    def of_lanes(self) -> str:
+        """The variable with a sum for each lane."""
+        return f"{self.variable}_by_lanes"
+
+
+def lane_sums(callback: CallbackOp) -> dict[str, LaneSum]:
+    """Variables that a callback reads only to add to them, by name. O(operations)."""
+    gets = [each for each in callback.body.walk() if isinstance(each, GetOp)]
+    sets = [each for each in callback.body.walk() if isinstance(each, SetOp)]
+    found = {}
+    for each in sets:
+        name, add = each.variable.data, each.value.owner
+        get = next((one for one in gets if one.variable.data == name), None)
+        names = [one.variable.data for one in gets] + [one.variable.data for one in sets]
+        if names.count(name) != 2 or get is None or not isinstance(add, arith.AddfOp):
+            continue
+        uses = list(get.value.uses)
+        is_apart = [one.operation for one in uses] == [add] and len(list(add.result.uses)) == 1
+        if is_apart and add.result.type == f32:
+            found[name] = LaneSum(get, add, each)
+    return found
+
+
+def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
+    """Behind a vector loop, adds the lanes' sums to their variables, and sets them to 0.
+
+    What a callback right before the loop sets these variables to is set behind it, if it does
+    nothing else.
+    """
+    if not sums:
+        return
+    loop.attributes[SUMS] = UnitAttr()
+    block = loop.parent_block()
+    assert block is not None
+    type = VectorType(f32, [lanes])
+    region = body_of([])
+    zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0.0]))
+    before = loop.prev_op
+    while isinstance(before, arith.ConstantOp):
+        before = before.prev_op
+    if isinstance(before, CallbackOp) and _only_sets(before, {each.variable for each in sums}):
+        for operation in list(before.body.block.ops):
+            operation.detach()
+            region.block.add_op(operation)
+        before.detach()
+        before.erase()
+    region.block.add_op(zero)
+    for each in sums:
+        partial, total = GetOp(each.of_lanes, type), GetOp(each.variable, f32)
+        one = vector.ReductionOp.build(
+            operands=[partial.value, None],
+            properties={"kind": _ADD, "fastmath": arith.FastMathFlagsAttr("none")},
+            result_types=[f32],
+        )
+        result = arith.AddfOp(total.value, one.results[0])
+        region.block.add_ops([partial, one, total, result, SetOp(each.variable, result.result)])
+        region.block.add_op(SetOp(each.of_lanes, zero.result))
+    behind = loop.next_op
+    if isinstance(behind, CallbackOp):
+        first = behind.body.block.first_op
+        for operation in list(region.block.ops):
+            operation.detach()
+            if first is None:
+                behind.body.block.add_op(operation)
+            else:
+                behind.body.block.insert_op_before(operation, first)
+    else:
+        block.insert_op_after(CallbackOp([], region), loop)
+
+
+def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:
+    """To constants."""
+    return not callback.streams and all(
+        isinstance(each, arith.ConstantOp)
+        or (
+            isinstance(each, SetOp)
+            and each.variable.data in names
+            and isinstance(each.value.owner, arith.ConstantOp)
+        )
+        for each in callback.body.block.ops
+    )
+
+
+def summed_loops(module: ModuleOp) -> set[int]:
+    """Numbers of the nest's statements that are loops with sums by lanes."""
+    found = set()
+    for loop in module.walk():
+        if isinstance(loop, ForOp) and SUMS in loop.attributes:
+            number = loop.attributes[STATEMENT]
+            assert isinstance(number, IntegerAttr)
+            found.add(number.value.data)
+    return found

@@ -1,0 +1,150 @@
+"""Sums in the order in which a vector unit adds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from sw.workloads.loops.binding import dimension
+from sw.workloads.loops.nest import (
+    Assign,
+    Binary,
+    BinaryOperator,
+    Constant,
+    Expression,
+    For,
+    If,
+    Nest,
+    Statement,
+    Variable,
+    statements,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
+
+
+def sum_by_lanes(nest: Nest, sizes: Mapping[str, int], loops: Collection[int], lanes: int) -> Nest:
+    """The nest with ``lanes`` partial sums, a power of two, for each float32 local that one of
+    ``loops`` adds up.
+
+    ``loops``: numbers of loops as ``statements`` gives them. Lane l sums the iterations l,
+    l + lanes, and so on, from 0. Then lane i is added to lane i + lanes / 2, and so on by halves;
+    what the local was comes last. O(size of the nest x lanes).
+    """
+    wanted = {
+        id(statement)
+        for number, statement in enumerate(statements(nest.body))
+        if number in loops and isinstance(statement, For)
+    }
+    return replace(nest, body=_block(nest.body, _Rewriting(nest, sizes, wanted, lanes)))
+
+
+class _Rewriting:
+    def __init__(
+        self, nest: Nest, sizes: Mapping[str, int], wanted: Collection[int], lanes: int
+    ) -> None:
+        self.wanted, self.lanes, self.sizes = wanted, lanes, sizes
+        assigned = {each.name for each in statements(nest.body) if isinstance(each, Assign)}
+        variables = {each.variable for each in statements(nest.body) if isinstance(each, For)}
+        self._taken = {*assigned, *variables, *sizes, *nest.arrays, *nest.scalars}
+
+    def lane(self, name: str, number: int) -> str:
+        found = f"{name}_lane{number}"
+        while found in self._taken:
+            found += "_"
+        return found
+
+    def are_whole(self, loop: For) -> bool:
+        """Whether every step has all lanes."""
+        try:
+            first, last = (dimension(each, self.sizes) for each in (loop.lower, loop.upper))
+        except (KeyError, TypeError):  # not of sizes alone
+            return False
+        return (last - first) % self.lanes == 0
+
+
+def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statement, ...]:
+    found: list[Statement] = []
+    for statement in body:
+        match statement:
+            case For() if id(statement) in rewriting.wanted:
+                found += _by_lanes(statement, rewriting)
+            case If(then=then, otherwise=otherwise):
+                halves = _block(then, rewriting), _block(otherwise, rewriting)
+                found.append(replace(statement, then=halves[0], otherwise=halves[1]))
+            case For():
+                found.append(replace(statement, body=_block(statement.body, rewriting)))
+            case _:
+                found.append(statement)
+    return tuple(found)
+
+
+def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
+    lanes, place = rewriting.lanes, loop.place
+    names = [each.name for each in loop.body if isinstance(each, Assign) and _adds_up(each)]
+    zero = Constant(0.0, FLOAT32, place)
+    begin: list[Statement] = [
+        Assign(rewriting.lane(name, number), zero, place)
+        for name in names
+        for number in range(lanes)
+    ]
+    whole = rewriting.are_whole(loop)
+    steps: list[Statement] = []
+    for number in range(lanes):
+        index: Expression = Variable(loop.variable, INT32, place)
+        if number:
+            index = Binary(BinaryOperator.ADD, index, Constant(number, INT32, place), place)
+        renamed = {name: rewriting.lane(name, number) for name in names}
+        body = tuple(_with(each, loop.variable, index, renamed) for each in loop.body)
+        if number and not whole:
+            condition = Binary(BinaryOperator.LESS, index, loop.upper, place)
+            steps.append(If(condition, body, (), place))
+        else:
+            steps += body
+    end: list[Statement] = []
+    for name in names:
+        half = lanes // 2
+        while half:
+            for number in range(half):
+                first, second = (rewriting.lane(name, n) for n in (number, number + half))
+                end.append(_sum(first, second, place))
+            half //= 2
+        end.append(_sum(name, rewriting.lane(name, 0), place))
+    return [*begin, replace(loop, step=lanes, body=tuple(steps)), *end]
+
+
+def _sum(name: str, other: str, place: Place) -> Assign:
+    left, right = Variable(name, FLOAT32, place), Variable(other, FLOAT32, place)
+    return Assign(name, Binary(BinaryOperator.ADD, left, right, place), place)
+
+
+def _adds_up(assign: Assign) -> bool:
+    """Whether a local becomes its sum with something."""
+    value = assign.value
+    if not isinstance(value, Binary) or value.operator != "+" or value.type != FLOAT32:
+        return False
+    operands = (value.left, value.right)
+    return sum(isinstance(each, Variable) and each.name == assign.name for each in operands) == 1
+
+
+def _with(node: Any, variable: str, index: Expression, names: Mapping[str, str]) -> Any:
+    """A part of a loop's body with another index, and other names for locals."""
+    if isinstance(node, Variable):
+        if node.name == variable:
+            return index
+        return replace(node, name=names.get(node.name, node.name))
+    if isinstance(node, tuple):
+        return tuple(_with(each, variable, index, names) for each in node)
+    if is_dataclass(node) and not isinstance(node, type | Place | ScalarType):
+        made = replace(
+            node,
+            **{
+                each.name: _with(getattr(node, each.name), variable, index, names)
+                for each in fields(node)
+            },
+        )
+        if isinstance(made, Assign):
+            return replace(made, name=names.get(made.name, made.name))
+        return made
+    return node

@@ -1,0 +1,202 @@
+"""Programs for the execute unit alone: right bits for any nest, and no instruction too many."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction, Opcode
+from sw.compiler.passes import Trace
+from sw.compiler.tmu.compile import compile
+from sw.program.program import Program
+from sw.runtime.tmu.image import Operands, image, outputs, result_rows
+from sw.runtime.tmu.model import machine
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.sources import OPERATIONS, named_workload
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.loop_interpreter import interpret
+from tests.support.tmu_nests import RandomTmuNest, random_values
+from tests.support.tmu_programs import bags, check
+
+CONFIG = TmuConfig(lanes=4)
+
+PLAIN = [name for name in OPERATIONS if not name.startswith(("vector", "compressed", "matrix"))]
+
+
+def check_workload(workload: LoopWorkload, config: TmuConfig) -> None:
+    """The model's results have the bits of the interpreter of nests; every pass keeps the rules of
+    the dialects."""
+    program = compile(workload, config, trace=Trace(write=lambda name, texts: None), coupled=True)
+    (launch,) = program.launches
+    operands = Operands(launch, workload.inputs)
+    run = machine.run(config, image(launch, operands), lambda counters: result_rows(launch, {}))
+    found = outputs(launch, operands, run.memory)
+    for name, wanted in interpret(workload.nest, workload.binding).items():
+        assert np.asarray(found[name]).tobytes() == wanted.tobytes(), name
+    assert run.counters["words_queued"] == run.counters["tokens_queued"] == 0
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_operations(name: str):
+    check_workload(named_workload(f"{name}:tiny"), TmuConfig())
+
+
+def check_random(seed: int) -> None:
+    random = Random(seed)
+    nest, values = RandomTmuNest(random).nest(), random_values(random)
+    config = TmuConfig(
+        lanes=random.choice((2, 4, 8)),
+        memory_bytes=1 << 16,
+        l1_bytes=1 << 10,
+        l2_bytes=1 << 11,
+    )
+    check_workload(LoopWorkload("random", nest, values), config)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_nests(seed: int):
+    check_random(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 1000))
+def test_many_random_nests(seed: int):
+    check_random(seed)
+
+
+@pytest.mark.parametrize("dim", (1, 20, 140))
+def test_dimensions(dim: int):
+    """Less than a vector, with a rest, and more than registers hold."""
+    nest = OPERATIONS["embedding_bag_weighted"].nest
+    values = bags(np.random.default_rng(dim), [3, 0, 9, 1], dim)
+    inputs = {name: values[name] for name in nest.arrays if name in values}
+    check_workload(LoopWorkload("bags", nest, inputs), CONFIG)
+
+
+@pytest.mark.parametrize("lengths", ([], [0], [1], [0, 0, 7]))
+def test_few_and_empty_bags(lengths: list[int]):
+    nest = OPERATIONS["embedding_bag_max"].nest
+    values = bags(np.random.default_rng(1), lengths, 6)
+    inputs = {name: values[name] for name in nest.arrays if name in values}
+    check_workload(LoopWorkload("bags", nest, inputs), CONFIG)
+
+
+def test_results_that_are_given_are_added_to():
+    values = bags(np.random.default_rng(0), [3, 0, 5], 8)
+    values["out"] = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
+    check(OPERATIONS["embedding_bag"].nest, values, CONFIG, None, coupled=True)
+
+
+def instructions_of(program: Program) -> list[Instruction]:
+    (launch,) = program.launches
+    return [Instruction.decoded(tuple(each)) for each in launch.sections["instructions"].tolist()]
+
+
+def test_what_a_look_up_costs():
+    """Of four vectors, in two lines: a load and a sum each; the index of a later one, where its row
+    lies, two lines to fetch, and keeping that; a share of counting and of fetching indices."""
+    workload = named_workload("embedding_bag:rm1")
+    program = compile(workload, TmuConfig(), trace=Trace(), coupled=True)
+    code = instructions_of(program)
+    loops = [place for place, each in enumerate(code) if each.opcode == Opcode.LOOP]
+    body = code[loops[1] + 1 : code[loops[1]].immediate]
+    counts = {opcode: sum(each.opcode == opcode for each in body) for opcode in Opcode}
+    assert {opcode: count for opcode, count in counts.items() if count} == {
+        Opcode.LOAD: 8 * (4 + 1),
+        Opcode.FADD: 8 * 4,
+        Opcode.SHIFT_LEFT: 8,
+        Opcode.PREFETCH: 8 * 2 + 1,
+        Opcode.ADD: 8 + 1,
+    }
+
+
+def nest(text: str) -> Nest:
+    return read_source(f"n, m = sizes('n', 'm')\n\n\n@nest\n{text}", "file.py")
+
+
+NOT_DECOUPLED = {
+    "in_place": """\
+def f(y: float32[n]):
+    for i in range(1, n):
+        y[i] = y[i] + y[i - 1]
+""",
+    "carried": """\
+def f(x: float32[n], y: float32[n]):
+    s = 0.0
+    for i in range(n):
+        y[i] = s
+        s = s * 0.5 + x[i]
+""",
+    "bounds_from_results": """\
+def f(x: float32[n], y: float32[n], c: int32[n]):
+    for i in range(n):
+        c[i] += i
+        for k in range(c[i]):
+            y[i] += x[k]
+""",
+    "several_loops": """\
+def f(x: float32[n], y: float32[n], o: int32[n + 1]):
+    for i in range(n):
+        for p in range(o[i], o[i + 1]):
+            y[i] += x[p]
+        for p in range(o[i], o[i + 1]):
+            y[i] *= x[p]
+""",
+    "before_the_first": """\
+def f(x: float32[n], y: float32[n]):
+    for i in range(n):
+        y[i] = x[i] - (x[i - 1] if i > 0 else 0.0)
+        if i > 0 and x[i - 1] < 0.5 or i < 8 and x[i + 1] < 0.0:
+            y[i] *= 2.0
+""",
+    "choice": """\
+def f(x: float32[n], y: float32[n]):
+    for i in range(n):
+        if x[i] < 0.0:
+            y[i] = 1.0
+        else:
+            y[i] = x[i]
+""",
+}
+
+
+@pytest.mark.parametrize("name", NOT_DECOUPLED)
+def test_nests_that_decoupling_refuses_or_not(name: str):
+    source = nest(NOT_DECOUPLED[name])
+    rng = np.random.default_rng(0)
+    values = {
+        "x": rng.standard_normal(9).astype(np.float32),
+        "y": rng.standard_normal(9).astype(np.float32),
+        "o": np.array([0, 2, 2, 3, 5, 6, 6, 8, 9, 9], np.int32),
+        "c": np.zeros(9, np.int32),
+    }
+    inputs = {each: values[each] for each in source.arrays}
+    check_workload(LoopWorkload(name, source, inputs), CONFIG)
+
+
+def test_what_the_unit_lacks():
+    source = nest("def f(c: int32[n]):\n    for i in range(n):\n        c[i] = c[i] // 3\n")
+    workload = LoopWorkload("f", source, {"c": np.zeros(4, np.int32)})
+    with pytest.raises(WorkloadError) as caught:
+        compile(workload, CONFIG, trace=Trace(), coupled=True)
+    assert str(caught.value) == (
+        "file.py:7:16: arith.floordivsi in the execute unit: not supported by target tmu"
+    )
+
+
+def test_a_program_that_memory_does_not_hold():
+    workload = named_workload("fused_mm:tiny")
+    with pytest.raises(CapacityError, match=r"^program_words = 16: must be at least \d+$"):
+        compile(workload, TmuConfig(program_words=16), trace=Trace(), coupled=True)
+
+
+def test_levels_are_of_decoupled_programs():
+    workload = named_workload("embedding_bag:tiny")
+    with pytest.raises(WorkloadError) as caught:
+        compile(workload, CONFIG, trace=Trace(), opt=3, coupled=True)
+    assert str(caught.value) == "--opt: must not be given with --coupled, which has no levels"
