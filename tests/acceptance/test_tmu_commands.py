@@ -14,6 +14,8 @@ from sw.runtime import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.sam_files import write_mtx
 
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
 TMU = "tmu_l2"
 PRODUCT = "Y(i,k)=B(i,j)*C(j,k) -f=B:ds -s=reorder(i,j,k)"
 VECTOR = "y(i)=B(i,j)*x(j) -f=B:ds"
@@ -119,6 +121,11 @@ def test_expressions_from_python() -> None:
             "y(i)=B(i,j)-C(i,j)",
             {"B": "b.mtx", "C": "b.mtx"},
             "expression:1:1: sub: an expression must be a product, or a sum of two tensors",
+        ),
+        (
+            "y(i)=B(i,j)*C(i,j) -f=B:ds -f=C:ds",
+            {"B": "b.mtx", "C": "b.mtx"},
+            "expression:1:1: a loop over merged fibers: not supported by target tmu",
         ),
     ],
 )
