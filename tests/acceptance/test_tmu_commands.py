@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 
 from sw.runtime import Device
+from sw.workloads.loops.sources import named_workload
 from tests.support.commands import gnarl, refusal
 from tests.support.sam_files import write_mtx
 
@@ -148,4 +149,51 @@ def test_operands_that_a_program_does_not_take(files: Path) -> None:
     more = [*given, *tensors(files, C="c.npy")]
     assert refusal(files, "run", TMU, program, *more) == (
         "gnarl: tensor C is not in the expression; it has B, x, y"
+    )
+
+
+def test_a_dump_is_a_workload(files: Path) -> None:
+    """Whose program is the same, byte for byte, but which has no values."""
+    program, dumps, given = files / "p.npz", files / "d", tensors(files, B="b.mtx", x="x.npy")
+    compiled = gnarl("compile", TMU, VECTOR, *given, "-o", program, "--dump", dumps)
+    assert compiled.exit_code == 0, compiled.stderr
+    for dump in (dumps / "01_scf.mlir", dumps / "05_bufferize.mlir", dumps / "08_lower.mlir"):
+        again = files / f"{dump.stem}.npz"
+        assert gnarl("compile", TMU, dump, "-o", again).exit_code == 0
+        assert again.read_bytes() == program.read_bytes()
+        assert run(dump, *given)["outputs"] == run(program, *given)["outputs"]
+    assert refusal(files, "run", TMU, dumps / "03_decouple.mlir") == (
+        "gnarl: y(i)=B(i,j)*x(j): tensors B, x are not given: --tensor NAME=PATH gives one"
+    )
+
+
+def test_a_dump_of_a_named_operation_on_rtl(files: Path) -> None:
+    """Passes by name in between."""
+    name = "block_gather:tiny"
+    result = gnarl("compile", TMU, name, "-o", files / "p.npz", "--dump", files / "d")
+    assert result.exit_code == 0, result.stderr
+    early, late = files / "d" / "01_scf.mlir", files / "late.mlir"
+    made = gnarl("opt", early, "--config", TMU, "-p", "hoist,decouple,vectorize,bufferize")
+    late.write_text(made.stdout)
+    arrays = named_workload(name).inputs
+    for each, array in arrays.items():
+        np.save(files / f"{each}.npy", array)
+    given = tensors(files, **{each: f"{each}.npy" for each in arrays})
+    assert run(late, *given, backend="rtl")["outputs"] == run(name)["outputs"]
+    assert refusal(files, "run", TMU, late) == (
+        f"gnarl: {name}: no values of {', '.join(arrays)}: --tensor NAME=PATH gives them"
+    )
+    assert refusal(files, "run", TMU, late, *given, "--opt", "3") == (
+        f"gnarl: --opt: {late} has its own: must be left out"
+    )
+
+
+def test_mlir_text_that_is_no_dump(files: Path) -> None:
+    path = files / "a.mlir"
+    path.write_text("builtin.module {\n}\n")
+    assert refusal(files, "run", TMU, path) == (
+        f"gnarl: {path}: no attribute gnarl: must be what gnarl compile --dump has written"
+    )
+    assert refusal(files, "run", TMU, files / "b.mlir") == (
+        f"gnarl: {files / 'b.mlir'}: No such file or directory"
     )

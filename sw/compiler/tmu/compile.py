@@ -12,14 +12,14 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.pipeline import LEVELS
+from sw.compiler.tmu.record import DumpedWorkload, check_configuration, dumped
 from sw.compiler.tmu.sections import TMU_SCHEMA
 from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
-from sw.compiler.tmu.text import to_text
 from sw.program.program import Program
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.inputs import DEFAULT_BATCH
 from sw.workloads.embedding.model import Batch
-from sw.workloads.embedding.program_tensors import Specs, model_tensors
+from sw.workloads.embedding.program_tensors import model_tensors
 from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
 from sw.workloads.loops.workload import LoopWorkload
 
@@ -46,7 +46,7 @@ def verify(module: ModuleOp) -> None:
 
 
 def compile(
-    workload: LoopWorkload | ModelWorkload,
+    workload: LoopWorkload | ModelWorkload | DumpedWorkload,
     config: TmuConfig,
     *,
     seed: int = 0,
@@ -57,7 +57,7 @@ def compile(
     batch: int | None = None,
 ) -> Program:
     """A program for the shapes that the workload's arrays have; of a model a launch for each kind
-    of features.
+    of features; of a dump what its program was compiled to, as all options say that it was.
 
     opt
         of ``LEVELS``, by default the last.
@@ -71,24 +71,31 @@ def compile(
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
+    if isinstance(workload, DumpedWorkload):
+        for name, value in (("--opt", opt), ("--coupled", coupled or None), ("--batch", batch)):
+            if value is not None:
+                raise WorkloadError(f"{name}: {workload.file} has its own: must be left out")
+        if not reassociate:
+            raise WorkloadError(f"--no-reassociate: {workload.file} has its own: must be left out")
+        check_configuration(workload, config)
+        return _program(workload.name, workload.steps, config, trace)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
         model, looked_up = workload.model, _batch(workload, batch, seed)
-        tensors = model_tensors(model, looked_up.size)
-        given = [spec.name for spec in tensors[0]]
+        given = [spec.name for spec in model_tensors(model)[0]]
         first = [
             first_step(group.name, Meaning(group.nest, group.sizes, group=group), given, manner)
             for group in feature_groups(model, looked_up)
         ]
-        return _program(model.name, first, tensors, config, trace)
+        return _program(model.name, first, config, trace)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
     meaning = Meaning(workload.nest, workload.binding.sizes, workload.expression)
-    inputs = meaning.inputs(workload.inputs)
-    step = first_step(workload.name, meaning, [spec.name for spec in inputs], manner)
-    return _program(workload.name, [step], (inputs, meaning.outputs), config, trace)
+    given = [spec.name for spec in meaning.inputs(workload.inputs)]
+    step = first_step(workload.name, meaning, given, manner)
+    return _program(workload.name, [step], config, trace)
 
 
 def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
@@ -101,25 +108,37 @@ def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
     return workload.batch
 
 
-def _program(
-    name: str,
-    first: Sequence[Step],
-    tensors: tuple[Specs, Specs],
-    config: TmuConfig,
-    trace: Trace,
-) -> Program:
-    """A launch for each of ``first``. ``tensors``: the program's."""
+def _program(name: str, first: Sequence[Step], config: TmuConfig, trace: Trace) -> Program:
+    """A launch for each of ``first``."""
     last: Sequence[Step] = first
     for last in zip(*(steps(each, config) for each in first), strict=True):
-        _report([each.module for each in last], last[0].name, trace)
+        _report(name, last, config, trace)
     launches = tuple(launch_of(each, config) for each in last)
-    fields, digest = config.to_dict(), config.digest
-    return Program(config.target, fields, digest, name, *tensors, launches, TMU_SCHEMA)
+    given = list(first[0].given)
+    inputs = {spec.name: spec for launch in launches for spec in launch.inputs}
+    outputs = {spec.name: spec for launch in launches for spec in launch.outputs}
+    ordered = sorted(outputs, key=lambda each: _first_of(each, given))
+    return Program(
+        config.target,
+        config.to_dict(),
+        config.digest,
+        name,
+        tuple(inputs[each] for each in given),
+        tuple(outputs[each] for each in ordered),
+        launches,
+        TMU_SCHEMA,
+    )
 
 
-def _report(modules: Sequence[ModuleOp], name: str, trace: Trace) -> None:
+def _first_of(output: str, given: Sequence[str]) -> int:
+    """Where inputs of a feature begin; other outputs keep their order."""
+    table = f"{output}.table"
+    return given.index(table) if table in given else 0
+
+
+def _report(name: str, made: Sequence[Step], config: TmuConfig, trace: Trace) -> None:
     def check() -> None:
-        for module in modules:
-            verify(module)
+        for each in made:
+            verify(each.module)
 
-    trace.after(name, lambda: {"mlir": "".join(map(to_text, modules))}, check)
+    trace.after(made[0].name, lambda: {"mlir": dumped(name, made, config)}, check)

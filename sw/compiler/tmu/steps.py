@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.coupled.code import coupled_code
-from sw.compiler.tmu.coupled.pipeline import couple
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.coupled.pipeline import STEPS, couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
+from sw.compiler.tmu.execute.unroll import SHARES
 from sw.compiler.tmu.lane_sums import summed_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.pipeline import pipeline
+from sw.compiler.tmu.pipeline import LEVELS, pipeline
 from sw.compiler.tmu.scf import to_scf
 from sw.compiler.tmu.sections import encode
 from sw.program.program import Launch
 from sw.workloads.loops.lane_sums import sum_by_lanes
+
+PASSES_OF = {
+    False: ("scf", *pipeline(TmuConfig(), (), max(LEVELS))),
+    True: ("scf", *STEPS),
+}
+"""Names of all passes in order, of decoupled and coupled programs."""
+
+ANY_CONFIGURATION = ("scf", "hoist", "decouple")
+"""Passes that are the same for all configurations."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,10 @@ class Step:
         what it computes, in its order of additions.
     given
         names of the program's inputs, among them results that are not 0 before the run.
+    share
+        of coupled programs, see ``couple``; -1 before it is known.
+    instructions
+        of coupled programs, behind the last pass.
     """
 
     name: str
@@ -50,18 +64,20 @@ class Step:
     meaning: Meaning
     given: Collection[str]
     manner: Manner
-
-    def after(self, name: str, module: ModuleOp, config: TmuConfig) -> Step:
-        """What the pass ``name`` made of it."""
-        meaning = self.meaning
-        if name == "vectorize" and not self.manner.coupled:
-            nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
-            meaning = replace(meaning, nest=nest)
-        return replace(self, name=name, module=module, meaning=meaning)
+    share: int = -1
+    instructions: Sequence[Instruction] = ()
 
     @property
     def zeros(self) -> list[str]:
         return [each for each in self.meaning.results if each not in self.given]
+
+    def after(self, name: str, module: ModuleOp, config: TmuConfig) -> Step:
+        """``module`` is what the pass ``name`` of decoupled programs made of it."""
+        meaning = self.meaning
+        if name == "vectorize":
+            nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
+            meaning = replace(meaning, nest=nest)
+        return replace(self, name=name, module=module, meaning=meaning)
 
 
 def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Manner) -> Step:
@@ -75,17 +91,30 @@ def steps(first: Step, config: TmuConfig) -> Iterator[Step]:
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
     step = first
-    yield step
     if step.manner.coupled:
-        bases = layout(step.meaning.specs.values(), config)
-        made, _ = couple(step.module, config, step.zeros, bases)
-        for name, module in made.items():
-            yield step.after(name, module, config)
+        yield from _coupled_steps(first, config)
         return
-    passes = pipeline(config, step.zeros, step.manner.level, step.manner.reassociate)
+    yield step
+    manner, order = step.manner, PASSES_OF[False]
+    passes = pipeline(config, step.zeros, manner.level, manner.reassociate)
     for name, run in passes.items():
-        step = step.after(name, run(step.module), config)
+        if order.index(name) > order.index(first.name):
+            step = step.after(name, run(step.module), config)
+            yield step
+
+
+def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
+    bases = layout(first.meaning.specs.values(), config)
+    done = "" if first.name == "scf" else first.name
+    shares = SHARES if first.share < 0 else (first.share,)
+    if first.name != PASSES_OF[True][-1]:
+        yield first
+    made, share, code = couple(first.module, config, first.zeros, bases, done, shares)
+    step = replace(first, share=share, instructions=code)
+    if not made:
         yield step
+    for name, module in made.items():
+        yield replace(step, name=name, module=module)
 
 
 def launch_of(last: Step, config: TmuConfig) -> Launch:
@@ -94,7 +123,7 @@ def launch_of(last: Step, config: TmuConfig) -> Launch:
     bases = layout(meaning.specs.values(), config)
     access = AccessProgram(())
     if last.manner.coupled:
-        instructions = coupled_code(module, config, bases)
+        instructions = [*last.instructions]
         statistics = {"coupled": 1}
     else:
         code = execute_code(module, config, bases)

@@ -1,4 +1,4 @@
-"""Workloads from what people have: names of operations, expressions, models, Python files."""
+"""Workloads from what people have: names of operations, expressions, models, files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.record import DumpedWorkload, read_dump
 from sw.compiler.tmu.sections import meaning
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
@@ -29,8 +30,9 @@ from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.operands import all_operands, bind_operands
 from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
 from sw.workloads.tensor.workload import TensorWorkload
+from sw.workloads.text_file import read_text
 
-TmuWorkload = LoopWorkload | ModelWorkload
+TmuWorkload = LoopWorkload | ModelWorkload | DumpedWorkload
 
 
 def source(text: str, tensors: Mapping[str, str]) -> Any:
@@ -47,8 +49,8 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
 
     ``source`` is the name of an operation or the path of a file, perhaps in a tuple with paths of
     ``.npy`` files by the names of arrays; an expression in a tuple with its operands by name, each
-    what ``Tensor.from_any`` takes; an ``EmbeddingModel`` or the path of one; a ``LoopWorkload``, or
-    a ``ModelWorkload``. Raises ``WorkloadError``.
+    what ``Tensor.from_any`` takes; an ``EmbeddingModel`` or the path of one; the path of a dump's
+    ``.mlir`` file, without its inputs; or a ``TmuWorkload``. Raises ``WorkloadError``.
     """
     if isinstance(source, TmuWorkload):
         return source
@@ -65,6 +67,8 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
         )
     if is_model(text):
         return ModelWorkload(load_model(text))
+    if Path(text).suffix == ".mlir":
+        return read_dump(read_text(Path(text)), str(text))
     if is_named(str(text)):
         found = named_workload(str(text), seed)
         given = load_arrays(tensors)
@@ -109,13 +113,12 @@ def inputs(
         raise WorkloadError(
             "--values: not supported by target tmu: --tensor NAME=PATH gives its arrays"
         )
-    assert not isinstance(workload, ModelWorkload)
+    own = dict(workload.inputs) if isinstance(workload, LoopWorkload) else {}
     statement = meaning(program.launches[0].sections).statement
     if statement is not None:
-        if workload is not None and not tensors:
-            return dict(workload.inputs)
+        if own and not tensors:
+            return own
         return {**all_operands(program.workload, statement, None, tensors)}
-    own = dict(workload.inputs) if workload is not None else {}
     found = {**own, **load_arrays(tensors)}
     names = [spec.name for spec in program.inputs]
     for name in found:
