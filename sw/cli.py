@@ -165,9 +165,9 @@ def compile_(
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
     WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, an expression,
-    a .py file of a loop nest, a model's folder or .py file, or a dump's .mlir file; for cuda, a model's folder or .py
-    file, or an expression, whose kernel is made for the sizes of its tensors. It may be left out
-    where CONFIG names one.
+    a .py file of a loop nest, a model's folder or .py file, or a dump's .mlir file; for cuda, a
+    model's folder or .py file, or an expression, whose kernel is made for the sizes of its tensors.
+    It may be left out where CONFIG names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
@@ -307,9 +307,10 @@ def run(
     """Run a workload, or a program file with --values, and compare with the golden model.
 
     WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; for tmu, the name of an operation, an expression, a .py file of a loop nest, with a
-    --tensor for each of its arrays, or a dump's .mlir file; for cuda, an expression; for tmu and cuda, a model: a folder of
-    table_config.txt and data_config.txt, or a .py file. It may be left out where CONFIG names one.
+    operands; for tmu, the name of an operation, an expression, or a .py file of a loop nest or a
+    dump's .mlir file, with a --tensor for each of its arrays; for cuda, an expression; for tmu and
+    cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It may be left
+    out where CONFIG names one.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
