@@ -12,7 +12,7 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.pipeline import LEVELS
-from sw.compiler.tmu.record import DumpedWorkload, check_configuration, dumped
+from sw.compiler.tmu.record import DumpedWorkload, as_passes_leave, check_configuration, dumped
 from sw.compiler.tmu.sections import TMU_SCHEMA
 from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
 from sw.program.program import Program
@@ -78,7 +78,8 @@ def compile(
         if not reassociate:
             raise WorkloadError(f"--no-reassociate: {workload.file} has its own: must be left out")
         check_configuration(workload, config)
-        return _program(workload.name, workload.steps, config, trace)
+        with as_passes_leave(workload):
+            return _program(workload.name, workload.steps, config, trace)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)

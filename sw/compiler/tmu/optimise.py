@@ -10,12 +10,10 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.dlc import AccessOp
-from sw.compiler.tmu.dialects.slc import ForOp
 from sw.compiler.tmu.pipeline import LEVELS, pipeline
-from sw.compiler.tmu.record import check_configuration, dump_of, dumped, is_dump
+from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
 from sw.compiler.tmu.steps import Step
-from sw.compiler.tmu.text import from_text, to_text
+from sw.compiler.tmu.text import from_text, level_of, to_text
 
 _TAKES_SCF = ("hoist", "decouple")
 
@@ -43,7 +41,8 @@ def optimise(
         return to_text(module)
     dump = dump_of(module, file)
     check_configuration(dump, config)
-    return dumped(dump.name, [_run(each, file, passes, config) for each in dump.steps], config)
+    with as_passes_leave(dump):
+        return dumped(dump.name, [_run(each, file, passes, config) for each in dump.steps], config)
 
 
 def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Step:
@@ -55,7 +54,7 @@ def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Ste
 
 
 def _check_level(name: str, module: ModuleOp, file: str) -> None:
-    level, taken = _level(module), "SCF" if name in _TAKES_SCF else "SLC"
+    level, taken = level_of(module), "SCF" if name in _TAKES_SCF else "SLC"
     if level != taken:
         raise WorkloadError(f"{file}: pass {name} takes {taken}: the module is {level}")
 
@@ -71,10 +70,3 @@ def _check(module: ModuleOp, file: str) -> None:
     arguments = functions[0].body.block.args
     if len(names.data.split(",")) != len(arguments):
         raise WorkloadError(f"{file}: names = {names.data!r}: must be {len(arguments)} names")
-
-
-def _level(module: ModuleOp) -> str:
-    """SCF, SLC (SLCV with it), or DLC."""
-    if any(isinstance(each, AccessOp) for each in module.body.block.ops):
-        return "DLC"
-    return "SLC" if any(isinstance(each, ForOp) for each in module.walk()) else "SCF"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from hw.lib.errors import WorkloadError, damaged_as
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step
-from sw.compiler.tmu.text import from_text, to_text
+from sw.compiler.tmu.text import from_text, level_of, to_text
 
 ATTRIBUTE = "gnarl"
 
@@ -99,6 +100,18 @@ def check_configuration(dump: DumpedWorkload, config: TmuConfig) -> None:
         )
 
 
+@contextmanager
+def as_passes_leave(dump: DumpedWorkload) -> Iterator[None]:
+    """Around passes on a dump, which may have been changed by hand to what no pass makes: raises
+    ``WorkloadError`` for what a pass trips over."""
+    try:
+        with damaged_as(WorkloadError, dump.file):
+            yield
+    except AssertionError as error:
+        made = dump.steps[0].name
+        raise WorkloadError(f"{dump.file}: must be a module as pass {made} makes them") from error
+
+
 def _record(name: str, step: Step, config: TmuConfig) -> DictionaryAttr:
     meaning, manner = step.meaning, step.manner
     numbers = {
@@ -142,6 +155,12 @@ def _step(record: Mapping[str, Any], module: ModuleOp) -> Step:
     names = PASSES_OF[manner.coupled]
     if record["pass"] not in names:
         raise WorkloadError(f"pass = {record['pass']!r}: must be one of {', '.join(names)}")
+    is_scf = manner.coupled or record["pass"] in ("scf", "hoist")
+    wanted = "SCF" if is_scf else "DLC" if record["pass"] == "lower" else "SLC"
+    if level_of(module) != wanted:
+        raise WorkloadError(
+            f"pass = {record['pass']!r}: the module is {level_of(module)}: must be {wanted}"
+        )
     module = module.clone()
     del module.attributes[ATTRIBUTE]
     _check_arguments(module, meaning)

@@ -141,6 +141,12 @@ def test_an_early_dump_is_of_any_configuration() -> None:
         ),
         (
             "two loops",
+            'pass = "scf"',
+            'pass = "lower"',
+            "a.mlir: pass = 'lower': the module is SCF: must be DLC",
+        ),
+        (
+            "two loops",
             'launch = "embedding_bag_mean", ',
             "",
             "a.mlir: attribute gnarl: cannot be understood: KeyError: 'launch'",
@@ -173,6 +179,14 @@ def test_refusals(name: str, old: str, new: str, message: str) -> None:
     with pytest.raises(WorkloadError) as caught:
         read_dump(text.replace(old, new, 1), "a.mlir")
     assert str(caught.value) == message
+
+
+def test_a_module_that_no_pass_makes() -> None:
+    text = dumps(WORKLOADS["a result that is given"], opt=0)[1]["lower"]
+    dump = read_dump(text.replace('case"() <{token = "case_0"', 'case"() <{token = "x"'), "a.mlir")
+    with pytest.raises(WorkloadError) as caught:
+        compile(dump, CONFIG, trace=Trace())
+    assert str(caught.value) == "a.mlir: cannot be understood: KeyError: 'case_0'"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,10 @@ from sw.compiler.tmu.text import from_text
             'builtin.module {\n  "slc.get"() : () -> i32\n}\n',
             "a.mlir: property 'variable' expected in operation 'slc.get'",
         ),
+        (
+            "builtin.module {\n  %0 = arith.addi %1, %1 : i32\n  %1 = arith.constant 1 : i32\n}\n",
+            "a.mlir: arith.addi: operand 0 is defined behind its use",
+        ),
     ],
 )
 def test_text_that_is_no_module(text: str, message: str):
