@@ -57,7 +57,7 @@ def compile(
     batch: int | None = None,
 ) -> Program:
     """A program for the shapes that the workload's arrays have; of a model a launch for each kind
-    of features; of a dump what its program was compiled to, as all options say that it was.
+    of features; of a dump the program that it was written of, to which all options belong.
 
     opt
         of ``LEVELS``, by default the last.

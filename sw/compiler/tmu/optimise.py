@@ -39,6 +39,8 @@ def optimise(
             _check_level(name, module, file)
             module = known[name](module)
         return to_text(module)
+    if not passes:
+        return to_text(module)
     dump = dump_of(module, file)
     check_configuration(dump, config)
     with as_passes_leave(dump):
@@ -50,7 +52,7 @@ def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Ste
     for name in passes:
         _check_level(name, step.module, file)
         step = step.after(name, known[name](step.module), config)
-    return replace(step, manner=replace(step.manner, coupled=False)) if passes else step
+    return replace(step, manner=replace(step.manner, coupled=False))
 
 
 def _check_level(name: str, module: ModuleOp, file: str) -> None:
