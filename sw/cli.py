@@ -164,9 +164,10 @@ def compile_(
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
-    WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, or a .py file of
-    a loop nest; for cuda, a model's folder or .py file, or an expression, whose kernel is made for
-    the sizes of its tensors. It may be left out where CONFIG names one.
+    WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, an expression,
+    a .py file of a loop nest, a model's folder or .py file, or a dump's .mlir file; for cuda, a
+    model's folder or .py file, or an expression, whose kernel is made for the sizes of its tensors.
+    It may be left out where CONFIG names one.
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
@@ -268,7 +269,7 @@ def disasm(program: Path) -> None:
     "--values",
     type=input_file,
     help="New input values: JSON of names and numbers, or a workload of the same structure; for "
-    "cuda an .npz file of FEATURE.indices, .offsets, .weights and .table.",
+    "models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
 )
 @seed_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
@@ -306,9 +307,10 @@ def run(
     """Run a workload, or a program file with --values, and compare with the golden model.
 
     WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; for tmu, the name of an operation, or a .py file of a loop nest, with a --tensor for
-    each of its arrays; for cuda, a model: a folder of table_config.txt and data_config.txt, or a
-    .py file; or an expression. It may be left out where CONFIG names one.
+    operands; for tmu, the name of an operation, an expression, or a .py file of a loop nest or a
+    dump's .mlir file, with a --tensor for each of its arrays; for cuda, an expression; for tmu and
+    cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It may be left
+    out where CONFIG names one.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 

@@ -33,14 +33,15 @@ from sw.workloads.text_file import read_text
     "zeros",
     multiple=True,
     metavar="NAME",
-    help="An array that is 0 before the run; may be given again.",
+    help="An array that is 0 before the run, where the text is no dump; may be given again.",
 )
 def opt(
     file: Path, passes: str, config: str, overrides: tuple[str, ...], zeros: tuple[str, ...]
 ) -> None:
     """Run passes of a compiler on MLIR text of any of its levels, and print the result.
 
-    Such text is what `gnarl compile --dump FOLDER` writes for tmu.
+    Such text is what `gnarl compile --dump FOLDER` writes for tmu; of such a dump, the result is
+    a workload of `gnarl compile` and `gnarl run`, too.
 
     Example: gnarl opt passes/01_scf.mlir -p hoist,decouple,vectorize --set lanes=4
     """

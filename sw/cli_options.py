@@ -146,5 +146,6 @@ tensors_option = click.option(
     multiple=True,
     metavar="NAME=PATH",
     callback=_named,
-    help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam, cuda).",
+    help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam, tmu, "
+    "cuda); an array of a loop nest: .npy (tmu).",
 )

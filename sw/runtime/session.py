@@ -77,6 +77,8 @@ def run_once(
             program = load_program(source, configuration)
         else:
             workload = device.workload(target.source(source, tensors), seed)
+            if values is not None:
+                workload = target.valued(workload, values)
             program = device.compile(workload, seed=seed, **compile_options)
         if output is not None:
             check_output_path(output, program.outputs)

@@ -127,6 +127,11 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         ``seed`` is for values that it lacks.
         """
 
+    def valued(self, workload: WorkloadT, values: Path) -> WorkloadT:
+        """The workload of a run with the file ``values``, where programs are made for what is in
+        it. Raises ``WorkloadError``."""
+        return workload
+
     def warm_up(self) -> None:
         """Whatever the compiler needs to be done once in a process."""
 

@@ -9,6 +9,7 @@ import pytest
 from tests.support.commands import gnarl, refusal
 
 PASSES = (
+    "select",
     "hoist",
     "decouple",
     "vectorize",

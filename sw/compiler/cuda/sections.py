@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
@@ -26,9 +25,9 @@ from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
 from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
-from sw.program.tensor_spec import Ragged, TensorSpec
 from sw.program.unique_keys import unique_keys
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.program_tensors import model_fields, model_of_fields, model_tensors
 from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.program_tensors import statement_tensors
 
@@ -37,46 +36,16 @@ _PLAN = "section 'plan'"
 _KEPT = 16
 """Decoded programs."""
 
-Specs = tuple[TensorSpec, ...]
-
 CudaProgram = EmbeddingProgram | ExpressionProgram
 """A model, or an expression, and the kernel that computes it."""
 
 
-def tensors(model: EmbeddingModel) -> tuple[Specs, Specs]:
-    """Inputs and outputs of a model's programs.
-
-    For each feature ``FEATURE.table``, see ``Feature.table_shape``, ``FEATURE.indices`` [values],
-    ``FEATURE.offsets`` [batch + 1] and, of weighted ones, ``FEATURE.weights`` [values]; the output
-    ``FEATURE`` [batch, dim]. Each run chooses the batch, and values of each feature. Raises
-    ``WorkloadError`` for a feature that has the name of an input.
-    """
-    inputs = []
-    for feature in model.features:
-        name, values, offsets = feature.name, f"{feature.name}.values", f"{feature.name}.offsets"
-        inputs += [
-            TensorSpec(f"{name}.table", feature.table_shape, feature.table_dtype.name),
-            TensorSpec(f"{name}.indices", (values,), feature.index_type, Ragged(offsets)),
-            TensorSpec(offsets, ("batch+1",), feature.index_type),
-        ]
-        if feature.weighted:
-            inputs.append(TensorSpec(f"{name}.weights", (values,), "float32", Ragged(offsets)))
-    taken = {spec.name for spec in inputs}
-    for feature in model.features:
-        if feature.name in taken:
-            raise WorkloadError(
-                f"feature {feature.name}: an input tensor of another feature has that name"
-            )
-    outputs = (TensorSpec(f.name, ("batch", f.dim), f.output_type) for f in model.features)
-    return tuple(inputs), tuple(outputs)
-
-
 def encode(program: CudaProgram, config: CudaConfig) -> Program:
-    """Raises ``WorkloadError`` as ``tensors`` does."""
+    """Raises ``WorkloadError`` as ``model_tensors`` does."""
     codes: tuple[int, ...] = ()
     statistics = {"block_threads": config.plain_block_threads, "shared_bytes": 0}
     if isinstance(program, EmbeddingProgram):
-        name, plan, specs = program.model.name, _model_plan(program), tensors(program.model)
+        name, plan, specs = program.model.name, _model_plan(program), model_tensors(program.model)
     else:
         expression = program.expression
         name, plan = expression.name, to_plan(program)
@@ -102,9 +71,8 @@ def encode(program: CudaProgram, config: CudaConfig) -> Program:
 
 
 def _model_plan(program: EmbeddingProgram) -> dict[str, Any]:
-    model = program.model
     return {
-        "model": {"name": model.name, "features": [asdict(f) for f in model.features]},
+        "model": model_fields(program.model),
         "schedules": json.loads(schedule_file.to_text(program.schedules)),
     }
 
@@ -148,11 +116,7 @@ def _decoded(config: CudaConfig, plan: bytes) -> CudaProgram:
 
 def _model(fields: dict[str, Any]) -> EmbeddingModel:
     try:
-        features = [
-            Feature(**{**feature, "factors": PoolingFactors(**feature["factors"])})
-            for feature in fields["features"]
-        ]
-        return EmbeddingModel(fields["name"], tuple(features))
+        return model_of_fields(fields)
     except WorkloadError as error:
         raise ProgramError(f"{_PLAN}: {error}") from error
 

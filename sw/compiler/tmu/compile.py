@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
-from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
 from sw.compiler.passes import Pass, Trace
-from sw.compiler.tmu.coupled.pipeline import couple
-from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
-from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.lane_sums import summed_loops
-from sw.compiler.tmu.layout import layout
-from sw.compiler.tmu.pipeline import LEVELS, pipeline
-from sw.compiler.tmu.scf import to_scf
-from sw.compiler.tmu.sections import TMU_SCHEMA, encode, specs_of
-from sw.compiler.tmu.text import to_text
+from sw.compiler.tmu.meaning import Meaning
+from sw.compiler.tmu.pipeline import LEVELS
+from sw.compiler.tmu.record import DumpedWorkload, as_passes_leave, check_configuration, dumped
+from sw.compiler.tmu.sections import TMU_SCHEMA
+from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
 from sw.program.program import Program
-from sw.workloads.loops.lane_sums import sum_by_lanes
+from sw.workloads.embedding.data import synthesise_batch
+from sw.workloads.embedding.inputs import DEFAULT_BATCH
+from sw.workloads.embedding.model import Batch
+from sw.workloads.embedding.program_tensors import model_tensors
+from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
@@ -50,70 +48,100 @@ def verify(module: ModuleOp) -> None:
 
 
 def compile(
-    workload: LoopWorkload,
+    workload: LoopWorkload | ModelWorkload | DumpedWorkload,
     config: TmuConfig,
     *,
+    seed: int = 0,
     trace: Trace,
     opt: int | None = None,
     coupled: bool = False,
     reassociate: bool = True,
+    batch: int | None = None,
 ) -> Program:
-    """A program for the shapes that the workload's arrays have.
+    """A program for the shapes that the workload's arrays have; of a model a launch for each kind
+    of features; of a dump the program that it was written of, to which all options belong.
 
-    ``opt``: of ``LEVELS``, by default the last; ``coupled``: for the execute unit alone, which has
-    no levels. ``reassociate``: whether lanes may have sums of their own, from level 1 on; the
-    program's nest then has the order in which they are added. Raises ``WorkloadError`` naming the
-    line that cannot be compiled, and ``CapacityError``.
+    opt
+        of ``LEVELS``, by default the last.
+    coupled
+        for the execute unit alone, which has no levels.
+    reassociate
+        whether lanes may have sums of their own, from level 1 on; the program's nest then has the
+        order in which they are added.
+    batch
+        samples that are synthesised, with ``seed``, to be looked up in a model.
+
+    Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
+    if isinstance(workload, DumpedWorkload):
+        for name, value in (("--opt", opt), ("--coupled", coupled or None), ("--batch", batch)):
+            if value is not None:
+                raise WorkloadError(f"{name}: {workload.file} has its own: must be left out")
+        if not reassociate:
+            raise WorkloadError(f"--no-reassociate: {workload.file} has its own: must be left out")
+        check_configuration(workload, config)
+        with as_passes_leave(workload):
+            return _program(workload.name, workload.steps, config, trace)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
-    level = max(LEVELS) if opt is None else opt
-    nest, sizes = workload.nest, workload.binding.sizes
-    specs = specs_of(nest, sizes)
-    zeros = [name for name in nest.results if name not in workload.inputs]
-    bases = layout(specs.values(), config)
+    manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
+    if isinstance(workload, ModelWorkload):
+        model, looked_up = workload.model, _batch(workload, batch, seed)
+        given = [spec.name for spec in model_tensors(model)[0]]
+        first = [
+            first_step(group.name, Meaning(group.nest, group.sizes, group=group), given, manner)
+            for group in feature_groups(model, looked_up)
+        ]
+        return _program(model.name, first, config, trace)
+    if batch is not None:
+        raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
+    meaning = Meaning(workload.nest, workload.binding.sizes, workload.expression)
+    given = [spec.name for spec in meaning.inputs(workload.inputs)]
+    step = first_step(workload.name, meaning, given, manner)
+    return _program(workload.name, [step], config, trace)
 
-    def after(name: str, module: ModuleOp) -> ModuleOp:
-        trace.after(name, lambda: {"mlir": to_text(module)}, lambda: verify(module))
-        return module
 
-    module = after("scf", to_scf(nest, sizes))
-    if coupled:
-        made, instructions = couple(module, config, zeros, bases)
-        for name, module in made.items():
-            after(name, module)
-        access = AccessProgram(())
-    else:
-        for name, run in pipeline(config, zeros, level, reassociate).items():
-            module = after(name, run(module))
-            if name == "vectorize":
-                nest = sum_by_lanes(nest, sizes, summed_loops(module), config.lanes)
-        access, instructions = _decoupled_code(module, config, bases)
-    sections = encode(nest, sizes, bases, access, instructions, config)
-    inputs = tuple(
-        spec for name, spec in specs.items() if name not in nest.results or name in workload.inputs
+def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
+    if workload.batch is None:
+        return synthesise_batch(workload.model, DEFAULT_BATCH if size is None else size, seed)
+    if size is not None:
+        raise WorkloadError(
+            f"--batch {size}: {workload.place} has {workload.batch.size} samples: must be left out"
+        )
+    return workload.batch
+
+
+def _program(name: str, first: Sequence[Step], config: TmuConfig, trace: Trace) -> Program:
+    """A launch for each of ``first``."""
+    last: Sequence[Step] = first
+    for last in zip(*(steps(each, config) for each in first), strict=True):
+        _report(name, last, config, trace)
+    launches = tuple(launch_of(each, config) for each in last)
+    given = list(first[0].given)
+    inputs = {spec.name: spec for launch in launches for spec in launch.inputs}
+    outputs = {spec.name: spec for launch in launches for spec in launch.outputs}
+    ordered = sorted(outputs, key=lambda each: _first_of(each, given))
+    return Program(
+        config.target,
+        config.to_dict(),
+        config.digest,
+        name,
+        tuple(inputs[each] for each in given),
+        tuple(outputs[each] for each in ordered),
+        launches,
+        TMU_SCHEMA,
     )
-    statistics = {"coupled": 1} if coupled else {"level": level}
-    return Program.of_one_launch(
-        config,
-        workload.name,
-        inputs,
-        tuple(specs[name] for name in nest.results),
-        statistics={**statistics, "program_words": len(instructions)},
-        schema=TMU_SCHEMA,
-        sections=sections,
-    )
 
 
-def _decoupled_code(
-    module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]
-) -> tuple[AccessProgram, list[Instruction]]:
-    """Both units' programs, from DLC."""
-    code = execute_code(module, config, bases)
-    (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
-    layers = [
-        layer_of(each, code.tokens, bases)
-        for each in access.layers.block.ops
-        if isinstance(each, LayerOp)
-    ]
-    return AccessProgram(tuple(layers)), code.instructions
+def _first_of(output: str, given: Sequence[str]) -> int:
+    """Where inputs of a feature begin; other outputs keep their order."""
+    table = f"{output}.table"
+    return given.index(table) if table in given else 0
+
+
+def _report(name: str, made: Sequence[Step], config: TmuConfig, trace: Trace) -> None:
+    def check() -> None:
+        for each in made:
+            verify(each.module)
+
+    trace.after(made[0].name, lambda: {"mlir": dumped(name, made, config)}, check)

@@ -27,6 +27,7 @@ from sw.compiler.tmu.dialects.slc import (
 )
 from sw.compiler.tmu.presence import to_mask
 from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
+from sw.compiler.tmu.separate_loads import separate_loads
 from sw.compiler.tmu.values import constant_of, integer, source_of
 from sw.compiler.tmu.variables import to_variables
 
@@ -51,7 +52,7 @@ def decouple(module: ModuleOp) -> ModuleOp:
     load needs what its own loop loads, or a callback needs a value that an earlier one has read: it
     may have changed since.
     """
-    module = to_variables(module)
+    module = separate_loads(to_variables(module))
     masks = {
         loop: to_mask(loop)
         for loop in [each for each in module.walk() if isinstance(each, fiber.MergeOp)]
@@ -249,19 +250,16 @@ class _Decoupling:
         self._levels[-1].block.add_op(made)
 
     def _load(self, load: memref.LoadOp) -> None:
-        """In the outermost loop that has its indices and is sure to need it."""
-        depth = max((self._depth(index) for index in load.indices), default=0)
-        place = max(depth, 1)
+        """In the outermost loop that has its indices, from loops around it if they are loaded, and
+        is sure to need it."""
+        place = max((self._depth(index) for index in load.indices), default=0) or 1
+        place = max([place, *(self._loaded(index) + 1 for index in load.indices)])
         while not all(level.runs for level in self._levels[place + 1 :]):
             place += 1
         if place >= len(self._levels) or not self._has_unit(load.indices, place):
             self._levels[-1].pending.append(load)
             return
         indices = [self._stream(index, place) for index in load.indices]
-        for index in indices:
-            owner = index.owner
-            if isinstance(owner, MemStrOp) and self._depths[index] == place:
-                _refuse(place_of(load), "an index that its own loop loads")
         key = (place, load.memref, *map(_identity, indices))
         if key not in self._made:
             assert isinstance(load.memref.type, MemRefType)
@@ -303,6 +301,17 @@ class _Decoupling:
             return 0
         assert isinstance(value.owner, Operation)
         return max(map(self._depth, value.owner.operands))
+
+    def _loaded(self, value: SSAValue) -> int:
+        """The innermost level that loads what a value is computed from; 0 if none does."""
+        value = source_of(value)
+        if value in self._streams:
+            stream = self._streams[value]
+            return self._depths[stream] if isinstance(stream.owner, MemStrOp) else 0
+        if constant_of(value) is not None:
+            return 0
+        assert isinstance(value.owner, Operation)
+        return max(map(self._loaded, value.owner.operands))
 
     def _stream(self, value: SSAValue, place: int | None = None) -> SSAValue:
         """A constant, or the stream that has a value, made in level ``place`` if need be."""

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from sw.compiler.tmu.dialects.fiber import MergeOp
 from sw.compiler.tmu.values import constant_of
 
-_PURE = (
+PURE = (
     arith.ConstantOp,
     arith.IndexCastOp,
     arith.AddiOp,
@@ -31,7 +31,7 @@ def hoist(module: ModuleOp) -> ModuleOp:
         assert block is not None
         for operation in list(loop.body.block.ops):
             is_load = isinstance(operation, memref.LoadOp) and operation.memref not in written
-            if not isinstance(operation, _PURE) and not (is_load and runs):
+            if not isinstance(operation, PURE) and not (is_load and runs):
                 continue
             if all(_is_outside(each, loop) for each in operation.operands):
                 operation.detach()

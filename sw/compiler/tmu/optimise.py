@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.dlc import AccessOp
-from sw.compiler.tmu.dialects.slc import LOOPS
-from sw.compiler.tmu.pipeline import LEVELS, pipeline
-from sw.compiler.tmu.text import from_text, to_text
+from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
+from sw.compiler.tmu.steps import Step
+from sw.compiler.tmu.text import from_text, level_of, to_text
 
-_TAKES_SCF = ("select", "hoist", "decouple")
+_TAKES_SCF = (*SCF_PASSES, "decouple")
 
 
 def optimise(
@@ -22,8 +23,9 @@ def optimise(
 ) -> str:
     """The text of a module, called ``file`` in messages, behind ``passes`` in their order.
 
-    ``zeros``: arrays that are 0 before the run. Raises ``WorkloadError`` for text that is no module
-    of one function with the attribute ``names``, for an unknown pass, and where a pass takes
+    ``zeros``: arrays that are 0 before the run, of text that is no dump; dumps say it, and
+    compilation may go on from what becomes of them. Raises ``WorkloadError`` for text that is no
+    module of one function with the attribute ``names``, for an unknown pass, and where a pass takes
     another level.
     """
     known = pipeline(config, zeros, max(LEVELS))
@@ -31,13 +33,32 @@ def optimise(
         if name not in known:
             raise WorkloadError(f"pass {name}: must be one of {', '.join(known)}")
     module = from_text(text, file)
-    _check(module, file)
+    if not is_dump(module):
+        _check(module, file)
+        for name in passes:
+            _check_level(name, module, file)
+            module = known[name](module)
+        return to_text(module)
+    if not passes:
+        return to_text(module)
+    dump = dump_of(module, file)
+    check_configuration(dump, config)
+    with as_passes_leave(dump):
+        return dumped(dump.name, [_run(each, file, passes, config) for each in dump.steps], config)
+
+
+def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Step:
+    known = pipeline(config, step.zeros, max(LEVELS), step.manner.reassociate)
     for name in passes:
-        level, taken = _level(module), "SCF" if name in _TAKES_SCF else "SLC"
-        if level != taken:
-            raise WorkloadError(f"{file}: pass {name} takes {taken}: the module is {level}")
-        module = known[name](module)
-    return to_text(module)
+        _check_level(name, step.module, file)
+        step = step.after(name, known[name](step.module), config)
+    return replace(step, manner=replace(step.manner, coupled=False))
+
+
+def _check_level(name: str, module: ModuleOp, file: str) -> None:
+    level, taken = level_of(module), "SCF" if name in _TAKES_SCF else "SLC"
+    if level != taken:
+        raise WorkloadError(f"{file}: pass {name} takes {taken}: the module is {level}")
 
 
 def _check(module: ModuleOp, file: str) -> None:
@@ -51,10 +72,3 @@ def _check(module: ModuleOp, file: str) -> None:
     arguments = functions[0].body.block.args
     if len(names.data.split(",")) != len(arguments):
         raise WorkloadError(f"{file}: names = {names.data!r}: must be {len(arguments)} names")
-
-
-def _level(module: ModuleOp) -> str:
-    """SCF, SLC (SLCV with it), or DLC."""
-    if any(isinstance(each, AccessOp) for each in module.body.block.ops):
-        return "DLC"
-    return "SLC" if any(isinstance(each, LOOPS) for each in module.walk()) else "SCF"

@@ -21,6 +21,9 @@ from sw.compiler.tmu.vectorize import vectorize
 LEVELS = range(5)
 """Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
 
+SCF_PASSES = ("select", "hoist")
+"""Those whose result is SCF; it is DLC of the last pass, and SLC of all others."""
+
 ModulePass = Callable[[ModuleOp], ModuleOp]
 
 

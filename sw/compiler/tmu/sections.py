@@ -1,84 +1,59 @@
-"""What a TMU program consists of: the nest it means, and what both units are given."""
+"""What a TMU program consists of: what it means, and what both units are given."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, damaged_as
+from hw.lib.errors import ProgramError, WorkloadError, damaged_as
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import LINE_WORDS, TmuConfig
 from hw.tmu.execute_isa import INSTRUCTION_WORDS, Instruction
 from hw.tmu.memory_map import memory_map
+from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.binding import dimension
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.printer import print_nest
-from sw.workloads.loops.python_source import read_source
 
 ACCESS_SECTIONS = ("layers", "units", "streams", "events")
 
 
 def encode(
-    nest: Nest,
-    sizes: Mapping[str, int],
+    meaning: Meaning,
     bases: Mapping[str, int],
     access: AccessProgram,
     instructions: list[Instruction],
     config: TmuConfig,
 ) -> dict[str, np.ndarray]:
-    """The sections of a program: a nest with its ``sizes``, and ``bases`` of its arrays and scalars
-    in memory, in words."""
+    """The sections of a launch; ``bases`` of its arrays and scalars in memory, in words."""
     words = [instruction.words() for instruction in instructions]
     return {
-        "nest": np.frombuffer(print_nest(nest).encode(), np.uint8),
-        "sizes": np.array([sizes[size.name] for size in nest.sizes], np.int64),
-        "bases": np.array([bases[each.name] for each in nest.parameters], np.int64),
+        **{name: np.frombuffer(text.encode(), np.uint8) for name, text in meaning.texts.items()},
+        "sizes": np.array([meaning.sizes[each.name] for each in meaning.nest.sizes], np.int64),
+        "bases": np.array([bases[name] for name in meaning.specs], np.int64),
         "instructions": np.array(words, np.uint32).reshape(-1, INSTRUCTION_WORDS),
         **access.rows(config),
     }
 
 
-def nest_of(sections: Sections) -> Nest:
-    return _read(sections["nest"].tobytes())
-
-
-@lru_cache(maxsize=8)
-def _read(octets: bytes) -> Nest:
-    return read_source(octets.decode(), "section 'nest'")
-
-
-def sizes_of(sections: Sections) -> dict[str, int]:
-    """By name."""
-    names = [size.name for size in nest_of(sections).sizes]
-    return dict(zip(names, sections["sizes"].tolist(), strict=True))
+def meaning(sections: Sections) -> Meaning:
+    """What the launch computes. Raises ``WorkloadError``, and what Python raises for damaged
+    text."""
+    texts = {name: sections[name].tobytes().decode() for name in TEXTS}
+    return meaning_of(texts, tuple(sections["sizes"].tolist()))
 
 
 def bases_of(sections: Sections) -> dict[str, int]:
     """The first word of each array and scalar in memory."""
-    names = [each.name for each in nest_of(sections).parameters]
-    return dict(zip(names, sections["bases"].tolist(), strict=True))
+    return dict(zip(meaning(sections).specs, sections["bases"].tolist(), strict=True))
 
 
 def access_of(launch: Launch) -> AccessProgram:
     rows = {name: launch.sections[name] for name in ACCESS_SECTIONS}
     return AccessProgram.decoded(rows, TmuConfig.from_dict(launch.config))
-
-
-def specs_of(nest: Nest, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
-    """Every array and scalar of a nest, by name."""
-    specs = {}
-    for name, array in nest.arrays.items():
-        shape = tuple(dimension(size, sizes) for size in array.shape)
-        specs[name] = TensorSpec(name, shape, array.type.name)
-    scalars = {name: TensorSpec(name, (), each.type.name) for name, each in nest.scalars.items()}
-    return specs | scalars
 
 
 def words_of(spec: TensorSpec) -> int:
@@ -90,23 +65,22 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     """That the nest is sound, its arrays are the program's tensors and lie in memory, and rows and
     instructions decode."""
     sections = launch.sections
-    with damaged_as(ProgramError, "section 'nest'"):
+    with damaged_as(ProgramError, f"sections {', '.join(TEXTS)} and sizes"):
         try:
-            nest = nest_of(sections)
-        except GnarlError as error:
+            found = meaning(sections)
+        except WorkloadError as error:
             raise ProgramError(str(error)) from error
-    for name, expected in (("sizes", len(nest.sizes)), ("bases", len(nest.parameters))):
-        if len(sections[name]) != expected:
-            raise ProgramError(f"section {name!r}: must have {expected} numbers, as the nest has")
-    specs = specs_of(nest, sizes_of(sections))
-    for spec in (*launch.inputs, *launch.outputs):
-        if specs.get(spec.name) != spec:
-            raise ProgramError(f"section 'nest': does not match tensor {spec.name}")
-    if tuple(spec.name for spec in launch.outputs) != nest.results:
-        raise ProgramError("section 'nest': its results do not match the program's outputs")
+    if len(sections["bases"]) != len(found.specs):
+        raise ProgramError(
+            f"section 'bases': must have {len(found.specs)} numbers, as the nest has"
+        )
+    if launch.inputs != found.inputs([spec.name for spec in launch.inputs]):
+        raise ProgramError("section 'nest': does not match the launch's inputs")
+    if launch.outputs != found.outputs:
+        raise ProgramError("section 'nest': does not match the launch's outputs")
     config = TmuConfig.from_dict(launch.config)
     for name, base in bases_of(sections).items():
-        end = base + words_of(specs[name])
+        end = base + words_of(found.specs[name])
         if base % LINE_WORDS or base < 0 or end > config.memory_words:
             raise ProgramError(f"section 'bases': {name} must lie on lines of the memory")
     for window in memory_map(config).windows:
@@ -127,6 +101,8 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
 TMU_SCHEMA = Schema(
     [
         Section("nest", np.uint8, ("octets",)),
+        Section("expression", np.uint8, ("characters",)),
+        Section("features", np.uint8, ("characters of features",)),
         Section("sizes", np.int64, ("sizes",), 0),
         Section("bases", np.int64, ("arrays",), 0),
         Section("layers", np.uint32, ("layer rows", "words of a layer")),

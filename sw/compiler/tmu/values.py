@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import add, mul, sub
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 
+_ARITHMETIC: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: add,
+    arith.SubiOp: sub,
+    arith.MuliOp: mul,
+}
+
 
 def constant_of(value: SSAValue) -> int | None:
-    """The whole number that a value is known to be."""
+    """The whole number that a value is known to be, i32 as a signed one. O(operations in it)."""
     value = source_of(value)
     if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
         return value.owner.value.value.data
+    owner = value.owner
+    if isinstance(owner, Operation) and type(owner) in _ARITHMETIC and value.type == i32:
+        left, right = map(constant_of, owner.operands)
+        if left is not None and right is not None:
+            found = _ARITHMETIC[type(owner)](left, right)
+            return (found + (1 << 31)) % (1 << 32) - (1 << 31)
     return None
 
 

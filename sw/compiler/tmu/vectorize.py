@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
     LOOPS,
+    AluStrOp,
     CallbackOp,
     ForOp,
     GetOp,
@@ -44,7 +45,8 @@ _UNARY = (arith.NegfOp, math.AbsFOp, math.SqrtOp)
 
 def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleOp:
     """The innermost loop of each chain steps over ``lanes`` iterations at once, where its loads and
-    what its callback reads and writes are neighbours, and operations are elementwise.
+    what its callback reads and writes are neighbours, and operations are elementwise. Integer
+    streams are those that do not depend on the loop: addresses, alike in all lanes.
 
     Lanes beyond the loop's end are masked, unless its bounds are constants that leave none. With
     ``reassociate``, each lane has its own sum of what the loop adds up; see
@@ -74,7 +76,14 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
             if last is not loop.induction or loop.induction in outer:
                 return
             element = VectorType(_element(operation.stream), [lanes])
-            made = MemStrOp(operation.array, [*outer, induction], element)
+            indices = [streams.get(each, each) for each in outer]
+            made = MemStrOp(operation.array, [*indices, induction], element)
+            streams[operation.stream] = made.stream
+        elif isinstance(operation, AluStrOp):
+            if loop.induction in (operation.left, operation.right):
+                return
+            left, right = (streams.get(each, each) for each in (operation.left, operation.right))
+            made = AluStrOp(operation.operation.data, left, right, _element(operation.stream))
             streams[operation.stream] = made.stream
         elif isinstance(operation, CallbackOp):
             sums = lane_sums(operation) if reassociate else {}
@@ -110,7 +119,8 @@ def _callback(
     """``None`` where it cannot be done."""
     types: list[Attribute] = []
     for stream in callback.streams:
-        is_vector = stream in streams and stream is not induction
+        is_vector = stream in streams and isinstance(_element(streams[stream]), VectorType)
+        is_vector = is_vector and stream is not induction
         types.append(VectorType(_element(stream), [lanes]) if is_vector else _element(stream))
     if masked:
         types.append(VectorType(i1, [lanes]))

@@ -9,11 +9,12 @@ from typing import Any
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.cuda.figures import figures
-from sw.runtime.cuda.inputs import bind, embedding_of, given, inputs, unbind
+from sw.runtime.cuda.inputs import bind, embedding_of, inputs, unbind
 from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
 from sw.runtime.cuda.picture import draw_grid
 from sw.runtime.cuda.verify import golden, reference, verify
+from sw.runtime.embedding_models import given
 from sw.runtime.result import Result
 from sw.runtime.verify import Verification
 

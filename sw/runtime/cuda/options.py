@@ -7,12 +7,9 @@ from pathlib import Path
 import click
 
 from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
+from sw.runtime.embedding_models import batch_option
 from sw.runtime.output_path import OutputPath
 from sw.runtime.target import TargetOption
-from sw.workloads.embedding.model import MAXIMUM_BATCH
-
-DEFAULT_BATCH = 64
-"""Samples that are synthesised."""
 
 DEFAULT_HISTORY = 16
 """Batches to tune on."""
@@ -24,12 +21,7 @@ OPTIONS = (
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         help="Schedules that `gnarl tune` found; without, the cost model chooses.",
     ),
-    TargetOption(
-        "--batch",
-        commands=("run",),
-        type=click.IntRange(1, MAXIMUM_BATCH),
-        help=f"Samples to look up, by default {DEFAULT_BATCH}.",
-    ),
+    batch_option("run"),
     TargetOption(
         "--mapping",
         commands=("run",),

@@ -16,13 +16,11 @@ from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.gpus import gpus
-from sw.runtime.cuda.inputs import refuse_tensors
 from sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.model_kind import ModelKind
 from sw.runtime.cuda.options import OPTIONS
 from sw.runtime.cuda.tensor.kind import TensorKind
-from sw.runtime.cuda.tensor.sources import expression_workload, is_expression, load_expression
 from sw.runtime.cuda.tuning import tune
 from sw.runtime.machine import Machine
 from sw.runtime.report import Figures
@@ -32,8 +30,10 @@ from sw.runtime.stages import Stages
 from sw.runtime.target import Example, Target
 from sw.runtime.vanished import Given
 from sw.runtime.verify import Verification
+from sw.workloads.embedding.inputs import refuse_tensors
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import load_model, write_example
+from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
 from sw.workloads.tensor.workload import TensorWorkload
 
 
@@ -64,10 +64,10 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
 
     def workload(self, source: Any, seed: int = 0) -> CudaWorkload:
         """The model in a folder or Python file, or as it is; or an expression, see
-        ``sw.runtime.cuda.tensor.sources``."""
+        ``sw.workloads.tensor.sources``."""
         if isinstance(source, EmbeddingModel):
             return source
-        return expression_workload(source) or load_model(source)
+        return tensor_workload(source) or load_model(source)
 
     def compile(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
 from sw.compiler.tmu.sections import bases_of, words_of
 from sw.golden.loop_code import Placement
-from sw.program.program import Launch, Program
+from sw.program.program import Launch, Program, totals
 from sw.runtime.host_machine import HostJob
 from sw.runtime.lru_cache import lru_hits
 from sw.runtime.report import Chart, Figures
@@ -42,17 +42,20 @@ _TRAVERSAL_WAITS = {
 
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Operations are those of the nest on float32, whatever instructions did them."""
-    (run,) = result.launches
-    config, counters = TmuConfig.from_dict(run.launch.config), run.finished.counters
-    operations, bounds = bound(run.launch, run.job.operands, counters)
-    least = max(bounds.values())
+    config, counters = TmuConfig.from_dict(program.config), result.counters
+    found = [bound(run.launch, run.job.operands, run.finished.counters) for run in result.launches]
+    operations = sum(each for each, _ in found)
+    bounds = totals(each for _, each in found)
+    least = sum(max(each.values()) for _, each in found)
+    alike = program.launches[0].statistics
     statistics = {
         **program.statistics,
+        **{name: alike[name] for name in ("level", "coupled") if name in alike},
         "operations": operations,
         **{f"bound_{name}": cycles for name, cycles in bounds.items()},
         "lower_bound": least,
     }
-    cycles = run.finished.cycles
+    cycles = result.cycles
     charts = []
     if cycles is not None:
         statistics |= traffic(config, counters)

@@ -10,19 +10,14 @@ import numpy as np
 
 from hw.tmu.access_isa import EVENT_STEPS
 from hw.tmu.config import LINE_WORDS
-from sw.compiler.tmu.sections import (
-    ACCESS_SECTIONS,
-    bases_of,
-    nest_of,
-    sizes_of,
-    specs_of,
-    words_of,
-)
+from sw.compiler.tmu.meaning import Meaning
+from sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Launch
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
 from sw.workloads.loops.binding import Binding, bind
+from sw.workloads.loops.nest import Nest
 
 
 @dataclass(frozen=True)
@@ -36,20 +31,24 @@ class Operands:
     launch: Launch
     tensors: Mapping[str, Array]
 
+    @property
+    def meaning(self) -> Meaning:
+        return meaning(self.launch.sections)
+
     @cached_property
     def binding(self) -> Binding:
         """Raises ``WorkloadError`` where values do not fit the nest."""
-        sections = self.launch.sections
-        return bind(nest_of(sections), self.tensors, sizes_of(sections))
+        found = self.meaning
+        return bind(found.nest, found.arrays(self.tensors), found.sizes)
 
     @cached_property
     def golden(self) -> dict[str, np.ndarray]:
-        """The results that the nest has; raises ``WorkloadError`` for indices outside arrays."""
-        return golden_of(self.launch).run(self.binding)
+        """The outputs that the nest has; raises ``WorkloadError`` for indices outside arrays."""
+        return self.meaning.tensors(golden_of(self.launch).run(self.binding))
 
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
-        return golden_of(self.launch).reference(self.binding)
+        return self.meaning.tensors(golden_of(self.launch).reference(self.binding))
 
     @cached_property
     def memory(self) -> np.ndarray:
@@ -67,12 +66,12 @@ class Operands:
 
 def golden_of(launch: Launch) -> GoldenLoops:
     """The golden model of the launch's nest, compiled once in a process."""
-    return _golden(launch.sections["nest"].tobytes())
+    return _golden(meaning(launch.sections).nest)
 
 
-@lru_cache(maxsize=8)
-def _golden(octets: bytes) -> GoldenLoops:
-    return GoldenLoops(nest_of({"nest": np.frombuffer(octets, np.uint8)}))
+@lru_cache(maxsize=16)
+def _golden(nest: Nest) -> GoldenLoops:
+    return GoldenLoops(nest)
 
 
 def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
@@ -92,9 +91,9 @@ def image(launch: Launch, operands: Operands) -> dict[str, Rows]:
 
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """The lines of all outputs."""
+    """The lines of all that the nest writes."""
     places = _places(launch)
-    lines = [np.arange(*_span(places[spec.name])) for spec in launch.outputs]
+    lines = [np.arange(*_span(places[name])) for name in meaning(launch.sections).results]
     return {"memory": np.unique(np.concatenate(lines))} if lines else {}
 
 
@@ -104,25 +103,23 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
 
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
     """The outputs in those lines."""
-    places = _places(launch)
-    found: dict[str, Array] = {}
-    for spec in launch.outputs:
-        lines = np.arange(*_span(places[spec.name]))
+    places, found = _places(launch), meaning(launch.sections)
+    arrays = {}
+    for name in found.results:
+        spec, lines = found.specs[name], np.arange(*_span(places[name]))
         rows = memory["memory"]
         words = rows.words[np.searchsorted(rows.numbers, lines)].reshape(-1)
-        found[spec.name] = (
-            words[: words_of(spec)].view(spec.dtype).reshape([int(size) for size in spec.shape])
-        )
-    return found
+        shape = [int(size) for size in spec.shape]
+        arrays[name] = words[: words_of(spec)].view(spec.dtype).reshape(shape)
+    return {**found.tensors(arrays)}
 
 
 def _places(launch: Launch) -> dict[str, tuple[int, int]]:
     """First line and lines of each array and scalar."""
-    sections = launch.sections
-    specs = specs_of(nest_of(sections), sizes_of(sections))
+    specs = meaning(launch.sections).specs
     return {
         name: (base // LINE_WORDS, -(-words_of(specs[name]) // LINE_WORDS))
-        for name, base in bases_of(sections).items()
+        for name, base in bases_of(launch.sections).items()
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sw.runtime.embedding_models import batch_option
 from sw.runtime.target import TargetOption
 
 OPTIONS = (
@@ -29,4 +30,5 @@ OPTIONS = (
         default=None,
         help="Add up in the source's order: no sums by lanes.",
     ),
+    batch_option("compile"),
 )

@@ -1,36 +1,74 @@
-"""Workloads from what people have: names of operations, Python files."""
+"""Workloads from what people have: names of operations, expressions, models, files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.record import DumpedWorkload, read_dump
+from sw.compiler.tmu.sections import meaning
 from sw.program.program import Program
+from sw.program.tensor_spec import Array
+from sw.runtime import embedding_models
+from sw.runtime.vanished import Given
+from sw.runtime.verify import entry_name
+from sw.workloads.embedding.files import load_values
+from sw.workloads.embedding.inputs import bind_model, model_inputs, refuse_tensors
+from sw.workloads.embedding.model import EmbeddingModel
+from sw.workloads.embedding.recflex import is_model, load_model
+from sw.workloads.loops.embedding_model import ModelWorkload
 from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
+from sw.workloads.loops.tensor_expression import expression_arrays, expression_workload
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.tensor.expression import Statement
+from sw.workloads.tensor.operands import all_operands, bind_operands
+from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
+from sw.workloads.tensor.workload import TensorWorkload
+from sw.workloads.text_file import read_text
 
-_Named = tuple[str, Mapping[str, str]]
+TmuWorkload = LoopWorkload | ModelWorkload | DumpedWorkload
 
 
-def source(text: str, tensors: Mapping[str, str]) -> _Named:
+def source(text: str, tensors: Mapping[str, str]) -> Any:
+    if is_expression(text):
+        return load_expression(text, tensors)
+    if is_model(text):
+        refuse_tensors(tensors)
+        return Path(text)
     return text, tensors
 
 
-def workload(source: Any, seed: int = 0) -> LoopWorkload:
-    """The workload that ``source`` means: a ``LoopWorkload``, a name, or a path; or one of these
-    two and paths of ``.npy`` files by the names of arrays. Raises ``WorkloadError``."""
-    if isinstance(source, LoopWorkload):
+def workload(source: Any, seed: int = 0) -> TmuWorkload:
+    """The workload that ``source`` means.
+
+    ``source`` is the name of an operation or the path of a file, perhaps in a tuple with paths of
+    ``.npy`` files by the names of arrays; an expression in a tuple with its operands by name, each
+    what ``Tensor.from_any`` takes; an ``EmbeddingModel`` or the path of one; the path of a dump's
+    ``.mlir`` file, without its inputs; or a ``TmuWorkload``. Raises ``WorkloadError``.
+    """
+    if isinstance(source, TmuWorkload):
         return source
-    text, tensors = source if isinstance(source, tuple) else (source, {})
+    if isinstance(source, EmbeddingModel):
+        return ModelWorkload(source)
+    text = source[0] if isinstance(source, tuple) and len(source) == 2 else source
+    if isinstance(source, TensorWorkload) or is_expression(text):
+        return _expression_workload(source)
+    tensors = source[1] if text is not source else {}
     if not isinstance(text, str | Path):
         raise WorkloadError(
-            f"a {type(text).__name__}: must be the name of an operation, or the path of a .py file"
+            f"a {type(text).__name__}: must be the name of an operation, an expression, a model, "
+            "or the path of a file"
         )
+    if is_model(text):
+        return ModelWorkload(load_model(text))
+    if Path(text).suffix == ".mlir":
+        return read_dump(read_text(Path(text)), str(text))
     if is_named(str(text)):
         found = named_workload(str(text), seed)
         given = load_arrays(tensors)
@@ -38,23 +76,49 @@ def workload(source: Any, seed: int = 0) -> LoopWorkload:
     return file_workload(str(text), tensors)
 
 
+def _expression_workload(source: Any) -> LoopWorkload:
+    given = tensor_workload(source)
+    assert given is not None
+    operands = all_operands(given.name, given.statement, given.inputs, {})
+    return expression_workload(given.text, operands)
+
+
+def valued(workload: TmuWorkload, values: Path) -> TmuWorkload:
+    """A model with the file's batch."""
+    if not isinstance(workload, ModelWorkload):
+        return workload
+    batch = load_values(values, workload.model).batch
+    return ModelWorkload(workload.model, batch, str(values))
+
+
 def inputs(
     program: Program,
-    workload: LoopWorkload | None,
+    workload: TmuWorkload | None,
     values: Path | None,
     tensors: Mapping[str, str],
     seed: int,
     options: Mapping[str, Any],
-) -> dict[str, np.ndarray]:
-    """The program's inputs, from files in place of the workload's own.
+) -> Any:
+    """The program's inputs, from files in place of the workload's own: arrays by name, operands
+    where it was made of an expression, or what ``model_inputs`` gives.
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
+    model = model_of(program)
+    if model is not None:
+        refuse_tensors(tensors)
+        batch = int(program.outputs[0].shape[0]) if values is None else None
+        return model_inputs(model, values, batch, seed)
     if values is not None:
         raise WorkloadError(
             "--values: not supported by target tmu: --tensor NAME=PATH gives its arrays"
         )
-    own = dict(workload.inputs) if workload is not None else {}
+    own = dict(workload.inputs) if isinstance(workload, LoopWorkload) else {}
+    statement = meaning(program.launches[0].sections).statement
+    if statement is not None:
+        if own and not tensors:
+            return own
+        return {**all_operands(program.workload, statement, None, tensors)}
     found = {**own, **load_arrays(tensors)}
     names = [spec.name for spec in program.inputs]
     for name in found:
@@ -69,3 +133,50 @@ def inputs(
             f"{program.workload}: no values of {', '.join(missing)}: --tensor NAME=PATH gives them"
         )
     return found
+
+
+def bind(program: Program, inputs: Any) -> dict[str, Array]:
+    """The program's tensors, from arrays by name, from operands where it was made of an
+    expression, or see ``bind_model``. Raises ``WorkloadError``."""
+    model = model_of(program)
+    if model is not None:
+        return bind_model(model, inputs, indices=True)
+    if not isinstance(inputs, Mapping):
+        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
+    statement = _statement_of_operands(program, inputs)
+    if statement is not None:
+        return {**expression_arrays(statement, inputs)[0]}
+    return {name: np.asarray(value) for name, value in inputs.items()}
+
+
+def given(program: Program, inputs: Any) -> Iterator[Given]:
+    """Values of models, and operands of expressions, which are given as float64, see
+    ``Target.given``."""
+    if model_of(program) is not None:
+        yield from embedding_models.given(program, inputs)
+        return
+    statement = _statement_of_operands(program, inputs)
+    if statement is not None:
+        for name, tensor in bind_operands(statement, inputs).items():
+            yield Given(tensor.values, "float32", partial(_entry, name, tensor.coordinates))
+
+
+def model_of(program: Program) -> EmbeddingModel | None:
+    """The model that it was made of, if of one."""
+    groups = [meaning(launch.sections).group for launch in program.launches]
+    features = {each.name: each for group in groups if group for each in group.features}
+    if not features:
+        return None
+    names = [spec.name for spec in program.outputs]
+    return EmbeddingModel(program.workload, tuple(features[name] for name in names))
+
+
+def _entry(name: str, places: np.ndarray, at: int) -> str:
+    return entry_name(name, places[at])
+
+
+def _statement_of_operands(program: Program, inputs: Mapping[str, Any]) -> Statement | None:
+    """The program's expression, if ``inputs`` are its operands rather than arrays."""
+    if {*inputs} <= {spec.name for spec in program.inputs}:
+        return None
+    return meaning(program.launches[0].sections).statement

@@ -14,7 +14,7 @@ from sw.compiler.tmu.compile import PASSES, compile
 from sw.compiler.tmu.listing import listing
 from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.sections import TMU_SCHEMA
-from sw.program.program import Launch, Program
+from sw.program.program import Program
 from sw.program.rows import MachineRun, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.host_machine import HostJob
@@ -24,11 +24,10 @@ from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
 from sw.runtime.tmu.model import machine
 from sw.runtime.tmu.options import OPTIONS
-from sw.runtime.tmu.sources import inputs, source, workload
-from sw.workloads.loops.workload import LoopWorkload
+from sw.runtime.tmu.sources import TmuWorkload, bind, given, inputs, source, valued, workload
 
 
-class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
+class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
     """See ``sw.runtime.target.Target``."""
 
     name = "tmu"
@@ -48,7 +47,10 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
     memory_map = staticmethod(memory_map)
     source = staticmethod(source)
     workload = staticmethod(workload)
+    valued = staticmethod(valued)
     inputs = staticmethod(inputs)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
     operands = staticmethod(operands)
     image = staticmethod(image)
     result_rows = staticmethod(result_rows)
@@ -63,32 +65,36 @@ class TmuTarget(HostTarget[TmuConfig, LoopWorkload, Operands]):
 
     def compile(
         self,
-        workload: LoopWorkload,
+        workload: TmuWorkload,
         config: TmuConfig,
         *,
         seed: int = 0,
         trace: Trace,
         **options: Any,
     ) -> Program:
-        return compile(workload, config, trace=trace, **options)
+        return compile(workload, config, seed=seed, trace=trace, **options)
 
     def listing(self, program: Program) -> Iterator[str]:
-        return listing(program.launches[0])
+        for launch in program.launches:
+            if len(program.launches) > 1:
+                yield f"# launch {launch.name}"
+            yield from listing(launch)
 
     def model(self, config: TmuConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
         """Raises as ``sw.runtime.tmu.model.machine.run`` does."""
         return machine.run(config, job.image, wanted)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        return {**_operands(program.launches, tensors).golden}
+        found: dict[str, Array] = {}
+        for launch in program.launches:
+            found |= Operands(launch, tensors).golden
+        return found
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        return {**_operands(program.launches, tensors).reference}
-
-
-def _operands(launches: tuple[Launch, ...], tensors: Mapping[str, Array]) -> Operands:
-    (launch,) = launches
-    return Operands(launch, tensors)
+        found: dict[str, Array] = {}
+        for launch in program.launches:
+            found |= Operands(launch, tensors).reference
+        return found
 
 
 TARGET = TmuTarget()

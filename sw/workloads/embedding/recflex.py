@@ -16,6 +16,7 @@ A Python file defines ``model``, an ``EmbeddingModel``.
 
 from __future__ import annotations
 
+import ast
 import os
 import runpy
 import sys
@@ -64,6 +65,23 @@ def write_example(folder: Path) -> Path:
     write_text(model / DATA, "".join(f"{line}\n" for line in _EXAMPLE_FEATURES))
     write_text(model / TABLES, "".join(f"{rows},{dim}\n" for rows, dim in shapes))
     return model
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether a path is a folder, or a Python file that gives something the name ``model``."""
+    path = Path(path)
+    if path.suffix != ".py" or not path.is_file():
+        return path.is_dir()
+    try:
+        tree = ast.parse(read_text(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "model"
+        for statement in tree.body
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+    )
 
 
 def load_model(path: str | Path) -> EmbeddingModel:

@@ -1,90 +1,130 @@
-"""Embedding models as loop nests: all features in one nest, one after the other."""
+"""Embedding models as loop nests: one for all features of a kind, which differ in their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.data import check_batch, check_tables
+from sw.program.tensor_spec import Array
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
-from sw.workloads.loops.names import name_problem
-from sw.workloads.loops.nest import Array, Nest, Scalar, Size, Statement
-from sw.workloads.loops.operations.embedding_bag import (
-    embedding_bag_max,
-    embedding_bag_mean,
-    embedding_bag_sum,
-    embedding_bag_weighted,
-    embedding_bag_weighted_mean,
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.operations.embedding_tables import (
+    embedding_tables_max,
+    embedding_tables_mean,
+    embedding_tables_sum,
+    embedding_tables_weighted,
+    embedding_tables_weighted_mean,
 )
-from sw.workloads.loops.rename import renamed
-from sw.workloads.loops.workload import LoopWorkload
 
 _NESTS = {
-    ("sum", False): embedding_bag_sum,
-    ("mean", False): embedding_bag_mean,
-    ("max", False): embedding_bag_max,
-    ("sum", True): embedding_bag_weighted,
-    ("mean", True): embedding_bag_weighted_mean,
+    ("sum", False): embedding_tables_sum,
+    ("mean", False): embedding_tables_mean,
+    ("max", False): embedding_tables_max,
+    ("sum", True): embedding_tables_weighted,
+    ("mean", True): embedding_tables_weighted_mean,
 }
 """By pooling, and whether it is weighted."""
 
-_SHARED = "bags"
-"""The size that all features have in common."""
+RESULT = "out"
+"""What the nests write: [features, bags, dim]."""
 
 
-def model_nest(model: EmbeddingModel) -> Nest:
-    """A nest with sizes and parameters ``FEATURE_table``, ``FEATURE_out`` and so on.
+@dataclass(frozen=True)
+class ModelWorkload:
+    """``batch``: what is looked up, or ``None`` to synthesise it; programs are made for its size
+    and, to the next power of two, its look-ups. ``place``: where it comes from, for messages."""
 
-    Features are called ``feature0`` and so on where a name among theirs cannot be a variable's.
+    model: EmbeddingModel
+    batch: Batch | None = None
+    place: str = "the batch"
+
+
+@dataclass(frozen=True)
+class FeatureGroup:
+    """Features of one kind, in the model's order, for batches of ``bags`` samples that look up at
+    most ``lookups`` rows in all of their tables together."""
+
+    features: tuple[Feature, ...]
+    bags: int
+    lookups: int
+
+    @property
+    def name(self) -> str:
+        """Unlike that of other groups."""
+        first = self.features[0]
+        return f"{'weighted ' * first.weighted}{first.pooling}, dim {first.dim}"
+
+    @property
+    def nest(self) -> Nest:
+        return _NESTS[self.features[0].pooling, self.features[0].weighted]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Of the nest."""
+        return {
+            "features": len(self.features),
+            "bags": self.bags,
+            "lookups": self.lookups,
+            "rows": sum(feature.rows for feature in self.features),
+            "dim": self.features[0].dim,
+        }
+
+    def arrays(self, tensors: Mapping[str, Array]) -> dict[str, np.ndarray]:
+        """The nest's arrays, from tensors as ``program_tensors.model_tensors`` calls them, which
+        are checked. Raises ``WorkloadError`` for too many look-ups."""
+        given: Mapping[str, Any] = tensors
+        names = [feature.name for feature in self.features]
+        counts = [len(given[f"{name}.indices"]) for name in names]
+        if sum(counts) > self.lookups:
+            raise WorkloadError(
+                f"{', '.join(names)}: {sum(counts)} look-ups: must be at most {self.lookups}, for "
+                "which the program is made"
+            )
+        starts = np.cumsum([0, *counts])[:-1]
+        rows = np.cumsum([0, *(feature.rows for feature in self.features)])[:-1]
+        offsets = [given[f"{n}.offsets"] + start for n, start in zip(names, starts, strict=True)]
+        found = {
+            "first_rows": rows.astype(np.int32),
+            "offsets": np.stack(offsets).astype(np.int32),
+            "indices": self._padded([given[f"{n}.indices"] for n in names], np.int32),
+            "tables": np.concatenate([given[f"{n}.table"] for n in names]),
+        }
+        if self.features[0].weighted:
+            found["weights"] = self._padded([given[f"{n}.weights"] for n in names], np.float32)
+        return found
+
+    def outputs(self, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """[bags, dim] by feature, from what the nest writes."""
+        return dict(zip([each.name for each in self.features], results[RESULT], strict=True))
+
+    def _padded(self, parts: Sequence[np.ndarray], type: Any) -> np.ndarray:
+        found = np.zeros(self.lookups, type)
+        whole = np.concatenate(parts)
+        found[: len(whole)] = whole
+        return found
+
+
+def feature_groups(model: EmbeddingModel, batch: Batch) -> list[FeatureGroup]:
+    """All features by their kind, in the order of the first of each.
+
     Raises ``WorkloadError`` naming a feature whose types are not float32.
     """
-    sizes: dict[str, Size] = {}
-    parameters: list[Array | Scalar] = []
-    body: list[Statement] = []
-    for feature, prefix in zip(model.features, _prefixes(model), strict=True):
+    kinds: dict[object, list[int]] = {}
+    for number, feature in enumerate(model.features):
         for field in ("table_type", "output_type"):
             if getattr(feature, field) != "float32":
                 raise WorkloadError(
                     f"feature {feature.name}: {field} = {getattr(feature, field)!r}: must be "
                     "float32 in loop nests"
                 )
-        nest = _nest(feature)
-        own = [size.name for size in nest.sizes if size.name != _SHARED]
-        own += [parameter.name for parameter in nest.parameters]
-        nest = renamed(nest, {name: f"{prefix}_{name}" for name in own})
-        sizes.update((size.name, size) for size in nest.sizes)
-        parameters += nest.parameters
-        body += nest.body
-    place = _nest(model.features[0]).place
-    return Nest("embedding_model", tuple(sizes.values()), tuple(parameters), tuple(body), place)
-
-
-def model_workload(
-    name: str, model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch
-) -> LoopWorkload:
-    """A batch of the model. Raises ``WorkloadError`` as ``model_nest``, and for tables and batches
-    that do not fit the model."""
-    nest = model_nest(model)
-    check_tables(model, tables)
-    check_batch(model, batch)
-    inputs: dict[str, np.ndarray] = {}
-    for prefix, table, given in zip(_prefixes(model), tables, batch.features, strict=True):
-        inputs[f"{prefix}_table"] = table
-        inputs[f"{prefix}_indices"] = given.indices
-        inputs[f"{prefix}_offsets"] = given.offsets
-        if given.weights is not None:
-            inputs[f"{prefix}_weights"] = given.weights
-    return LoopWorkload(name, nest, inputs)
-
-
-def _prefixes(model: EmbeddingModel) -> list[str]:
-    names = [feature.name for feature in model.features]
-    if any(name_problem(f"{name}_out") for name in names):
-        return [f"feature{at}" for at in range(len(names))]
-    return names
-
-
-def _nest(feature: Feature) -> Nest:
-    return _NESTS[feature.pooling, feature.weighted]
+        kinds.setdefault(feature.kind, []).append(number)
+    groups = []
+    for numbers in kinds.values():
+        lookups = sum(len(batch.features[number].indices) for number in numbers)
+        features = tuple(model.features[number] for number in numbers)
+        groups.append(FeatureGroup(features, batch.size, 1 << max(lookups - 1, 0).bit_length()))
+    return groups

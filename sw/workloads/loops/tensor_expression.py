@@ -16,12 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.formats import holds, range_of
 from hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
 from sw.workloads.loops import nest as ir
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32
 from sw.workloads.loops.verify import verify
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.expression import (
     Access,
     Call,
@@ -33,6 +35,8 @@ from sw.workloads.tensor.expression import (
 from sw.workloads.tensor.operands import bind_operands
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.storage import CompressedLevel, store
+from sw.workloads.tensor.tensor import Tensor
+from sw.workloads.tensor.workload import read_expression
 
 FILE = "expression"
 """What places call an expression's text; they are on its line 1."""
@@ -44,24 +48,48 @@ def expression_nest(text: str) -> ir.Nest:
 
 
 def expression_workload(text: str, inputs: Mapping[str, Any]) -> LoopWorkload:
-    """With operands by name, each what ``sw.workloads.tensor.operands.operand`` takes."""
-    statement = parse(text)
-    nest = _Lowering(statement).nest()
+    """With operands by name, each what ``sw.workloads.tensor.operands.operand`` takes.
+
+    Raises ``WorkloadError`` that names the column, or the operand.
+    """
+    workload = read_expression(text)
+    nest = _Lowering(workload.statement).nest()
+    arrays, sizes = expression_arrays(workload.statement, inputs)
+    used = {size.name: sizes[size.name] for size in nest.sizes if size.name in sizes}
+    return LoopWorkload(workload.name, nest, arrays, used, text)
+
+
+def expression_arrays(
+    statement: Statement, inputs: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """The arrays of operands as the statement stores them, and the sizes of all indices.
+
+    Raises ``WorkloadError`` naming the operand, or its entry that float32 does not hold.
+    """
     tensors = bind_operands(statement, inputs)
     arrays: dict[str, np.ndarray] = {}
     sizes: dict[str, int] = {}
     for access in statement.operands:
-        tensor = tensors[access.tensor]
+        tensor, name = tensors[access.tensor], access.tensor
+        _require_float32(name, tensor)
         sizes.update((f"{i}_size", n) for i, n in zip(access.indices, tensor.shape, strict=True))
-        stored = store(tensor, statement.formats[access.tensor], name=access.tensor)
+        stored = store(tensor, statement.formats[name], name=name)
         for number, level in enumerate(stored.levels):
             if isinstance(level, CompressedLevel):
-                arrays[f"{access.tensor}_segments{number}"] = level.segments
-                arrays[f"{access.tensor}_coordinates{number}"] = level.coordinates
-        with np.errstate(over="ignore"):
-            arrays[f"{access.tensor}_values"] = stored.values.astype(np.float32)
-    used = {size.name: sizes[size.name] for size in nest.sizes if size.name in sizes}
-    return LoopWorkload(text.split(" -")[0].strip(), nest, arrays, used)
+                arrays[f"{name}_segments{number}"] = level.segments
+                arrays[f"{name}_coordinates{number}"] = level.coordinates
+        arrays[f"{name}_values"] = stored.values.astype(np.float32)
+    return arrays, sizes
+
+
+def _require_float32(name: str, tensor: Tensor) -> None:
+    values, places = tensor.values, tensor.coordinates
+    refuse_first(
+        ~holds("float32", values),
+        lambda at: (
+            f"{name}[{','.join(map(str, places[at]))}] = {values[at]}: {range_of('float32')}"
+        ),
+    )
 
 
 @dataclass(frozen=True)

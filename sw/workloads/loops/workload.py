@@ -15,12 +15,14 @@ from sw.workloads.loops.nest import Nest
 @dataclass(frozen=True, eq=False)
 class LoopWorkload:
     """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
-    start as zeros. ``sizes``: those that do not follow from the arrays."""
+    start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
+    which ``tensor_expression`` made the nest, if of one."""
 
     name: str
     nest: Nest
     inputs: Mapping[str, np.ndarray]
     sizes: Mapping[str, int] | None = None
+    expression: str = ""
 
     @cached_property
     def binding(self) -> Binding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import func
@@ -64,28 +64,35 @@ def coupled_passes(
 
 
 def couple(
-    module: ModuleOp, config: TmuConfig, zeros: Collection[str], bases: Mapping[str, int]
-) -> tuple[dict[str, ModuleOp], list[Instruction]]:
-    """What each of ``STEPS`` makes of an SCF module, and the program.
+    module: ModuleOp,
+    config: TmuConfig,
+    zeros: Collection[str],
+    bases: Mapping[str, int],
+    done: str = "",
+    shares: Sequence[int] = SHARES,
+) -> tuple[dict[str, ModuleOp], int, list[Instruction]]:
+    """What each of ``STEPS`` after ``done`` makes of a module, with which of ``shares``, and the
+    program.
 
-    ``bases``: the first word of each array. Raises ``CapacityError`` where registers or the
-    program's memory do not suffice however little is unrolled, ``WorkloadError`` for operations
-    that the unit lacks.
+    ``done``: the last step that the module went through; none for SCF. ``bases``: the first word of
+    each array. Raises ``CapacityError`` where registers or the program's memory do not suffice
+    however little is unrolled, ``WorkloadError`` for operations that the unit lacks.
     """
     room = _room(module, config, bases)
-    for share in SHARES:
+    left = list(STEPS)[list(STEPS).index(done) + 1 if done else 0 :]
+    for share in shares:
         passes = coupled_passes(config, zeros, room, share)
         made, current = {}, module
-        for step, names in STEPS.items():
-            for name in names:
+        for step in left:
+            for name in STEPS[step]:
                 current = passes[name](current)
             made[step] = current
         try:
-            return made, coupled_code(current, config, bases)
+            return made, share, coupled_code(current, config, bases)
         except CapacityError:
-            if share == SHARES[-1]:
+            if share == shares[-1]:
                 raise
-    raise AssertionError(SHARES)
+    raise AssertionError(shares)
 
 
 def _room(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) -> dict[str, int]:

@@ -95,13 +95,6 @@ def nest(text: str):
     "text, message",
     [
         (
-            "def f(x: int32[n], y: float32[n]):\n"
-            "    for i in range(n):\n"
-            "        y[x[x[i]]] = 1.0\n",
-            "file.py:7:11: an index that its own loop loads: cannot be decoupled; "
-            "--coupled runs it",
-        ),
-        (
             "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
             "file.py:6:20: no loop that reads an array by known bounds and indices: "
             "cannot be decoupled; --coupled runs it",
@@ -110,7 +103,7 @@ def nest(text: str):
 )
 def test_refusals(text: str, message: str):
     values = {
-        "x": np.zeros(4, np.int32 if "x: int32" in text else np.float32),
+        "x": np.zeros(4, np.float32),
         "y": np.zeros(4, np.float32),
     }
     with pytest.raises(WorkloadError) as caught:
@@ -172,7 +165,8 @@ def test_bounds_that_may_decrease(bounds: str, is_ordered: bool):
     values = {"x": np.array([0, 0, 0, 2, 2], np.int32), "z": np.ones(3, np.float32)}
     run = check(nest(text), values, CONFIG, 1)
     layers = access_of(run.program.launches[0]).layers
-    assert [layer.units[0].ordered for layer in layers] == [False, is_ordered]
+    *outer, inner = (layer.units[0].ordered for layer in layers)
+    assert not any(outer) and inner is is_ordered
 
 
 def test_a_step_beyond_a_stride():

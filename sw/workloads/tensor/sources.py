@@ -25,7 +25,7 @@ def load_expression(text: str, tensors: Mapping[str, str]) -> TensorWorkload:
     return replace(found, inputs=load_operands(tensors, found.statement.formats))
 
 
-def expression_workload(source: Any) -> TensorWorkload | None:
+def tensor_workload(source: Any) -> TensorWorkload | None:
     """An expression's workload, from its text, from a tuple of that and operands by name, or as it
     is; ``None`` for what is no expression. Raises ``WorkloadError``."""
     if isinstance(source, TensorWorkload):

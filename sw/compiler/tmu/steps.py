@@ -1,0 +1,146 @@
+"""What the passes make of a nest, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from hw.tmu.access_program import AccessProgram
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.coupled.pipeline import STEPS, couple
+from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
+from sw.compiler.tmu.execute.code import execute_code
+from sw.compiler.tmu.execute.unroll import SHARES
+from sw.compiler.tmu.lane_sums import summed_loops
+from sw.compiler.tmu.layout import layout
+from sw.compiler.tmu.meaning import Meaning
+from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from sw.compiler.tmu.scf import to_scf
+from sw.compiler.tmu.sections import encode
+from sw.program.program import Launch
+from sw.workloads.loops.lane_sums import sum_by_lanes
+
+PASSES_OF = {
+    False: ("scf", *pipeline(TmuConfig(), (), max(LEVELS))),
+    True: ("scf", *STEPS),
+}
+"""Names of all passes in order, of decoupled and coupled programs."""
+
+ANY_CONFIGURATION = ("scf", *SCF_PASSES, "decouple")
+"""Passes that are the same for all configurations."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How nests are compiled, see ``compile.compile``."""
+
+    level: int
+    coupled: bool = False
+    reassociate: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """A module, made by the pass ``name``.
+
+    launch
+        what reports call the launch.
+    meaning
+        what it computes, in its order of additions.
+    given
+        names of the program's inputs, among them results that are not 0 before the run.
+    share
+        of coupled programs, see ``couple``; -1 before it is known.
+    instructions
+        of coupled programs, behind the last pass.
+    """
+
+    name: str
+    module: ModuleOp
+    launch: str
+    meaning: Meaning
+    given: Collection[str]
+    manner: Manner
+    share: int = -1
+    instructions: Sequence[Instruction] = ()
+
+    @property
+    def zeros(self) -> list[str]:
+        return [each for each in self.meaning.results if each not in self.given]
+
+    def after(self, name: str, module: ModuleOp, config: TmuConfig) -> Step:
+        """``module`` is what the pass ``name`` of decoupled programs made of it."""
+        meaning = self.meaning
+        if name == "vectorize":
+            nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
+            meaning = replace(meaning, nest=nest)
+        return replace(self, name=name, module=module, meaning=meaning)
+
+
+def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Manner) -> Step:
+    module = to_scf(meaning.nest, meaning.sizes)
+    return Step("scf", module, launch, meaning, given, manner)
+
+
+def steps(first: Step, config: TmuConfig) -> Iterator[Step]:
+    """``first``, and what the passes after it make of it.
+
+    Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
+    """
+    step = first
+    if step.manner.coupled:
+        yield from _coupled_steps(first, config)
+        return
+    yield step
+    manner, order = step.manner, PASSES_OF[False]
+    passes = pipeline(config, step.zeros, manner.level, manner.reassociate)
+    for name, run in passes.items():
+        if order.index(name) > order.index(first.name):
+            step = step.after(name, run(step.module), config)
+            yield step
+
+
+def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
+    bases = layout(first.meaning.specs.values(), config)
+    done = "" if first.name == "scf" else first.name
+    shares = SHARES if first.share < 0 else (first.share,)
+    if first.name != PASSES_OF[True][-1]:
+        yield first
+    made, share, code = couple(first.module, config, first.zeros, bases, done, shares)
+    step = replace(first, share=share, instructions=code)
+    if not made:
+        yield step
+    for name, module in made.items():
+        yield replace(step, name=name, module=module)
+
+
+def launch_of(last: Step, config: TmuConfig) -> Launch:
+    """From the last pass's module. Raises ``CapacityError`` and ``WorkloadError``."""
+    meaning, module = last.meaning, last.module
+    bases = layout(meaning.specs.values(), config)
+    access = AccessProgram(())
+    if last.manner.coupled:
+        instructions = [*last.instructions]
+        statistics = {"coupled": 1}
+    else:
+        code = execute_code(module, config, bases)
+        (found,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
+        layers = [
+            layer_of(each, code.tokens, bases)
+            for each in found.layers.block.ops
+            if isinstance(each, LayerOp)
+        ]
+        access, instructions = AccessProgram(tuple(layers)), code.instructions
+        statistics = {"level": last.manner.level}
+    return Launch(
+        last.launch,
+        meaning.inputs(last.given),
+        meaning.outputs,
+        {**statistics, "program_words": len(instructions)},
+        encode(meaning, bases, access, instructions, config),
+        config.to_dict(),
+        config.digest,
+    )

@@ -1,0 +1,102 @@
+"""Tables and batches as the input tensors of a model's program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.program.tensor_spec import Array
+from sw.workloads.embedding.data import (
+    check_batch,
+    check_tables,
+    synthesise_batch,
+    synthesise_tables,
+)
+from sw.workloads.embedding.files import load_values, values_of
+from sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
+
+DEFAULT_BATCH = 64
+"""Samples that are synthesised."""
+
+Inputs = tuple[Sequence[np.ndarray], Batch] | Mapping[str, np.ndarray]
+"""For each feature a table [rows, dim] of its table type, and what is looked up; or arrays by the
+names that ``load_values`` reads."""
+
+
+def refuse_tensors(tensors: Mapping[str, str]) -> None:
+    """Raises ``WorkloadError`` for the command line's ``--tensor NAME=PATH``."""
+    for name in tensors:
+        raise WorkloadError(
+            f"--tensor {name}: not supported for models: --values gives tables and inputs"
+        )
+
+
+def model_inputs(
+    model: EmbeddingModel, values: Path | None, batch: int | None, seed: int
+) -> Inputs:
+    """Synthesised from what the model says, but for what the file ``values`` has.
+
+    Raises ``WorkloadError`` for a size of the ``batch`` where the file has a batch of its own.
+    """
+    tables = synthesise_tables(model, seed)
+    if values is None:
+        return tables, synthesise_batch(model, DEFAULT_BATCH if batch is None else batch, seed)
+    found = load_values(values, model)
+    if batch is not None:
+        raise WorkloadError(
+            f"--batch {batch}: {values} has {found.batch.size} samples: must be left out"
+        )
+    names = [f"{feature.name}.table" for feature in model.features]
+    return {**dict(zip(names, tables, strict=True)), **found.arrays}
+
+
+def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> dict[str, Array]:
+    """The tensors in ``program_tensors.model_tensors``, from arrays by name or ``Inputs``.
+
+    Tables of the features' types are not copied. Raises ``WorkloadError`` for what is not the
+    model's. ``indices``: whether each index is looked at.
+    """
+    if isinstance(inputs, Mapping):
+        found = values_of({name: np.asarray(array) for name, array in inputs.items()}, model)
+        for number, feature in enumerate(model.features):
+            if number not in found.tables:
+                raise WorkloadError(f"{feature.name}.table: is missing")
+        tables: Sequence[np.ndarray] = [found.tables[at] for at in range(len(model.features))]
+        batch = found.batch
+    elif isinstance(inputs, tuple | list) and len(inputs) == 2 and isinstance(inputs[1], Batch):
+        tables, batch = inputs
+    else:
+        raise WorkloadError(
+            f"inputs are a {type(inputs).__name__}: must be arrays by name, or tables and a Batch"
+        )
+    check_tables(model, tables)
+    check_batch(model, batch, indices=indices)
+    tensors: dict[str, Array] = {}
+    for feature, table, bags in zip(model.features, tables, batch.features, strict=True):
+        name = feature.name
+        tensors[f"{name}.table"] = table
+        tensors[f"{name}.indices"] = bags.indices
+        tensors[f"{name}.offsets"] = bags.offsets
+        if bags.weights is not None:
+            tensors[f"{name}.weights"] = bags.weights
+    return tensors
+
+
+def unbind_model(
+    model: EmbeddingModel, tensors: Mapping[str, Array]
+) -> tuple[Sequence[np.ndarray], Batch]:
+    """The tables and the batch that ``bind_model`` made ``tensors`` of."""
+    arrays: Mapping[str, Any] = tensors
+    names = [feature.name for feature in model.features]
+    tables = [arrays[f"{name}.table"] for name in names]
+    bags = [
+        FeatureInputs(
+            arrays[f"{name}.indices"], arrays[f"{name}.offsets"], arrays.get(f"{name}.weights")
+        )
+        for name in names
+    ]
+    return tables, Batch(len(bags[0].offsets) - 1, bags)

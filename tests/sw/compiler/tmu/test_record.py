@@ -1,0 +1,205 @@
+"""Dumps of every level are read back and go on to the same program, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import WorkloadError
+from hw.tmu.config import TmuConfig
+from sw.compiler.passes import Trace
+from sw.compiler.tmu.compile import compile
+from sw.compiler.tmu.optimise import optimise
+from sw.compiler.tmu.record import dumped, read_dump
+from sw.compiler.tmu.steps import PASSES_OF
+from sw.program.program import Program
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.loops.embedding_model import ModelWorkload
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.operations.embedding_bag import (
+    embedding_bag_lengths,
+    embedding_bag_mean,
+    embedding_bag_sum,
+)
+from sw.workloads.loops.sources import named_workload
+from sw.workloads.loops.tensor_expression import expression_workload
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.tmu_programs import bags
+
+CONFIG = TmuConfig(lanes=4)
+BAGS = bags(np.random.default_rng(0), [3, 0, 2], 9)
+
+
+def bag(nest: Nest, **inputs: np.ndarray) -> LoopWorkload:
+    found = {name: array for name, array in BAGS.items() if name in nest.arrays}
+    return LoopWorkload(nest.name, nest, {**found, **inputs})
+
+
+FEATURES = (Feature("b", 9, 4), Feature("a", 9, 4, "max"), Feature("c", 9, 4))
+WORKLOADS = {
+    "two loops": bag(embedding_bag_mean),
+    "running sums": bag(embedding_bag_lengths),
+    "a result that is given": bag(embedding_bag_sum, out=np.ones((3, 9), np.float32)),
+    "sums by lanes": named_workload("knowledge_graph_l1:tiny"),
+    "an expression": expression_workload("y=B(i,j)*x(j) -f=B:ds", {"B": np.eye(3), "x": [1, 2, 3]}),
+    "a model": ModelWorkload(EmbeddingModel("three", FEATURES)),
+}
+MANNERS: dict[str, dict[str, Any]] = {
+    **{f"level {opt}": {"opt": opt} for opt in range(5)},
+    "in order": {"reassociate": False},
+    "coupled": {"coupled": True},
+}
+CASES = [
+    *((name, "level 4") for name in WORKLOADS),
+    *(("two loops", f"level {opt}") for opt in range(4)),
+    *(("sums by lanes", manner) for manner in ("level 1", "in order", "coupled")),
+    ("a model", "coupled"),
+]
+
+
+def dumps(workload: Any, **options: Any) -> tuple[Program, dict[str, str]]:
+    """The program, and the text of each pass, in order."""
+    found: dict[str, str] = {}
+
+    def write(name: str, texts: Mapping[str, str]) -> None:
+        found[name] = texts["mlir"]
+
+    return compile(workload, CONFIG, trace=Trace(write=write), **options), found
+
+
+def contents(program: Program) -> list[Any]:
+    parts = [
+        (
+            launch.name,
+            launch.inputs,
+            launch.outputs,
+            launch.statistics,
+            {name: (array.shape, array.tobytes()) for name, array in launch.sections.items()},
+        )
+        for launch in program.launches
+    ]
+    return [program.workload, program.inputs, program.outputs, program.digest, *parts]
+
+
+@pytest.mark.parametrize("name, manner", CASES)
+def test_every_dump_gives_the_same_program(name: str, manner: str) -> None:
+    options = MANNERS[manner]
+    program, texts = dumps(WORKLOADS[name], **options)
+    program.check()
+    wanted = contents(program)
+    order = PASSES_OF["coupled" in options]
+    assert [*texts] == [each for each in order if each in texts]
+    for text in texts.values():
+        dump = read_dump(text, "a.mlir")
+        assert dumped(dump.name, dump.steps, CONFIG) == text
+        assert contents(compile(dump, CONFIG, trace=Trace())) == wanted
+
+
+@pytest.mark.parametrize("name", ("sums by lanes", "a model"))
+def test_passes_by_name_go_on_to_the_same_program(name: str) -> None:
+    program, texts = dumps(WORKLOADS[name], opt=2)
+    text = texts["scf"]
+    for each in list(texts)[1:]:
+        text = optimise(text, "a.mlir", [each], CONFIG)
+        assert text == texts[each]
+    assert contents(compile(read_dump(text, "a.mlir"), CONFIG, trace=Trace())) == contents(program)
+
+
+def test_an_early_dump_is_of_any_configuration() -> None:
+    workload, other = WORKLOADS["two loops"], TmuConfig(lanes=8)
+    wanted = contents(compile(workload, other, trace=Trace()))
+    texts = dumps(workload)[1]
+    for name in ("scf", "hoist", "decouple"):
+        found = compile(read_dump(texts[name], "a.mlir"), other, trace=Trace())
+        assert contents(found) == wanted
+    with pytest.raises(WorkloadError) as caught:
+        compile(read_dump(texts["vectorize"], "a.mlir"), other, trace=Trace())
+    assert str(caught.value) == (
+        "a.mlir: its passes up to vectorize were for another configuration: must be for this one, "
+        "or a dump of scf, select, hoist, decouple"
+    )
+
+
+@pytest.mark.parametrize(
+    "name, old, new, message",
+    [
+        (
+            "two loops",
+            "gnarl =",
+            "other =",
+            "a.mlir: no attribute gnarl: must be what gnarl compile --dump has written",
+        ),
+        (
+            "two loops",
+            'pass = "scf"',
+            'pass = "none"',
+            "a.mlir: pass = 'none': must be one of scf, select, hoist, decouple, vectorize, "
+            "store_streams, bufferize, align_queues, keep_sums, lower",
+        ),
+        (
+            "two loops",
+            'pass = "scf"',
+            'pass = "lower"',
+            "a.mlir: pass = 'lower': the module is SCF: must be DLC",
+        ),
+        (
+            "two loops",
+            'launch = "embedding_bag_mean", ',
+            "",
+            "a.mlir: attribute gnarl: cannot be understood: KeyError: 'launch'",
+        ),
+        (
+            "two loops",
+            '"table", ',
+            "",
+            "a.mlir: inputs: must be indices, offsets, table",
+        ),
+        (
+            "an expression",
+            'names = "B_segments1',
+            'names = "C_segments1',
+            "a.mlir: the arguments of func.func must be those of its nest: "
+            "B_segments1 memref<4xi32>, B_coordinates1 memref<3xi32>, B_values memref<3xf32>, "
+            "x_values memref<3xf32>, y memref<1xf32>",
+        ),
+        (
+            "a model",
+            'workload = "three", launch = "max',
+            'workload = "four", launch = "max',
+            "a.mlir: modules must be of one program, behind the same pass",
+        ),
+    ],
+)
+def test_refusals(name: str, old: str, new: str, message: str) -> None:
+    text = dumps(WORKLOADS[name], opt=0)[1]["scf"]
+    assert old in text
+    with pytest.raises(WorkloadError) as caught:
+        read_dump(text.replace(old, new, 1), "a.mlir")
+    assert str(caught.value) == message
+
+
+def test_a_module_that_no_pass_makes() -> None:
+    text = dumps(WORKLOADS["a result that is given"], opt=0)[1]["lower"]
+    dump = read_dump(text.replace('case"() <{token = "case_0"', 'case"() <{token = "x"'), "a.mlir")
+    with pytest.raises(WorkloadError) as caught:
+        compile(dump, CONFIG, trace=Trace())
+    assert str(caught.value) == "a.mlir: cannot be understood: KeyError: 'case_0'"
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"opt": 4}, "--opt"),
+        ({"coupled": True}, "--coupled"),
+        ({"batch": 2}, "--batch"),
+        ({"reassociate": False}, "--no-reassociate"),
+    ],
+)
+def test_options_that_a_dump_has_already(options: dict[str, Any], named: str) -> None:
+    dump = read_dump(dumps(WORKLOADS["a model"], opt=0)[1]["scf"], "a.mlir")
+    with pytest.raises(WorkloadError) as caught:
+        compile(dump, CONFIG, trace=Trace(), **options)
+    assert str(caught.value) == f"{named}: a.mlir has its own: must be left out"
