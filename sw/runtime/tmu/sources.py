@@ -23,6 +23,9 @@ from sw.workloads.embedding.inputs import bind_model, model_inputs, refuse_tenso
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import is_model, load_model
 from sw.workloads.loops.embedding_model import ModelWorkload
+from sw.workloads.loops.pytorch.export import SUFFIX, is_module
+from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
+from sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
 from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
 from sw.workloads.loops.tensor_expression import expression_arrays, expression_workload
 from sw.workloads.loops.workload import LoopWorkload
@@ -50,30 +53,44 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
     ``source`` is the name of an operation or the path of a file, perhaps in a tuple with paths of
     ``.npy`` files by the names of arrays; an expression in a tuple with its operands by name, each
     what ``Tensor.from_any`` takes; an ``EmbeddingModel`` or the path of one; the path of a dump's
-    ``.mlir`` file, without its inputs; or a ``TmuWorkload``. Raises ``WorkloadError``.
+    ``.mlir`` file, without its inputs; a PyTorch module in a tuple with arguments of its
+    ``forward``, or the path of what ``torch.export.save`` wrote; or a ``TmuWorkload``. Raises
+    ``WorkloadError``.
     """
     if isinstance(source, TmuWorkload):
         return source
     if isinstance(source, EmbeddingModel):
         return ModelWorkload(source)
+    if is_module(source):
+        raise WorkloadError(
+            f"a {type(source).__name__}: must be in a tuple with arguments of its forward"
+        )
     text = source[0] if isinstance(source, tuple) and len(source) == 2 else source
     if isinstance(source, TensorWorkload) or is_expression(text):
         return _expression_workload(source)
     tensors = source[1] if text is not source else {}
+    if is_module(text):
+        return pytorch_workload(text, tensors)
     if not isinstance(text, str | Path):
         raise WorkloadError(
             f"a {type(text).__name__}: must be the name of an operation, an expression, a model, "
-            "or the path of a file"
+            "a PyTorch module, or the path of a file"
         )
     if is_model(text):
         return ModelWorkload(load_model(text))
     if Path(text).suffix == ".mlir":
         return read_dump(read_text(Path(text)), str(text))
     if is_named(str(text)):
-        found = named_workload(str(text), seed)
-        given = load_arrays(tensors)
-        return replace(found, inputs={**found.inputs, **given}) if given else found
+        return _with(named_workload(str(text), seed), tensors)
+    if Path(text).suffix == SUFFIX:
+        return _with(pytorch_file_workload(text), tensors)
     return file_workload(str(text), tensors)
+
+
+def _with(workload: LoopWorkload, tensors: Mapping[str, str]) -> LoopWorkload:
+    """With arrays of files in place of its own."""
+    given = load_arrays(tensors)
+    return replace(workload, inputs={**workload.inputs, **given}) if given else workload
 
 
 def _expression_workload(source: Any) -> LoopWorkload:

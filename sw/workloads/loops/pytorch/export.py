@@ -1,0 +1,130 @@
+"""PyTorch modules as graphs of operators, with the tensors that go in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import GnarlError, WorkloadError, one_line
+from sw.workloads.loops.place import Place
+
+SUFFIX = ".pt2"
+"""Of what ``torch.export.save`` writes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """A graph of ATen operators without side effects.
+
+    nodes
+        ``torch.fx.Node``, in order.
+    data
+        a tensor or a number for each placeholder, by name of its node.
+    names
+        what users call placeholders, by name of their nodes: ``bag.weight``.
+    """
+
+    name: str
+    nodes: list[Any]
+    data: dict[str, Any]
+    names: dict[str, str]
+
+    @property
+    def start(self) -> Place:
+        """Where no operator is."""
+        return Place(self.name, 1, 1)
+
+
+def export(module: Any, inputs: Any) -> Exported:
+    """A ``torch.nn.Module`` with a tuple of arguments of its ``forward``, or a dictionary of them.
+
+    Raises ``WorkloadError`` with what ``torch.export`` says.
+    """
+    torch = require_torch()
+    arguments, named = ((), inputs) if isinstance(inputs, dict) else (tuple(inputs), {})
+    name = type(module).__name__
+    with _refusals(f"{name}: torch.export"):
+        return _exported(name, torch.export.export(module, arguments, named))
+
+
+def load(path: str | Path) -> Exported:
+    """From a file that ``torch.export.save`` wrote; its inputs are those of its export.
+
+    Raises ``WorkloadError`` naming the file.
+    """
+    torch, file = require_torch(), Path(path)
+    if not file.is_file():
+        raise WorkloadError(f"{path}: {'not a' if file.exists() else 'no such'} file")
+    with _refusals(f"{path}: torch.export.load"):
+        return _exported(file.stem, torch.export.load(file))
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is a ``torch.nn.Module``; asks PyTorch only if somebody else has imported it."""
+    return any(
+        f"{each.__module__}.{each.__qualname__}" == "torch.nn.modules.module.Module"
+        for each in type(value).__mro__
+    )
+
+
+def place_of(node: Any, start: Place) -> Place:
+    """The line of the user's that made the node, or ``start``."""
+    library = str(Path(require_torch().__file__).parent)
+    for line in reversed((node.meta.get("stack_trace") or "").splitlines()):
+        file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+        number = rest.partition(",")[0]
+        if number.isdecimal() and not file.startswith(library):
+            return Place(Path(file).name, int(number), 1)
+    return start
+
+
+def require_torch() -> Any:
+    try:
+        import torch
+        import torch.export
+    except ImportError as error:
+        raise GnarlError(
+            "PyTorch modules need the extra 'torch': pip install 'gnarl[torch]'"
+        ) from error
+    return torch
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """PyTorch raises exceptions of many types, and warns of itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except WorkloadError:
+        raise
+    except Exception as error:
+        raise WorkloadError(f"{what}: {one_line(error)}") from error
+
+
+def _exported(name: str, program: Any) -> Exported:
+    from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+    from torch.utils._pytree import tree_leaves
+
+    program = program.run_decompositions({})
+    given = iter(tree_leaves(program.example_inputs))
+    data, names = {}, {}
+    for spec in program.graph_signature.input_specs:
+        key, names[spec.arg.name] = spec.arg.name, spec.target or spec.arg.name
+        if spec.kind == InputKind.USER_INPUT:
+            value = next(given)
+            data[key] = spec.arg.value if isinstance(spec.arg, ConstantArgument) else value
+        elif spec.target in program.state_dict:
+            data[key] = program.state_dict[spec.target].detach()
+        else:
+            data[key] = program.constants[spec.target]
+    for spec in program.graph_signature.output_specs:
+        if spec.kind != OutputKind.USER_OUTPUT:
+            raise WorkloadError(
+                f"{name}: changes {spec.target or spec.arg.name}: forward must change nothing"
+            )
+    return Exported(name, list(program.graph.nodes), data, names)

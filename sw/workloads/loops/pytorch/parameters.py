@@ -1,0 +1,155 @@
+"""The arrays of a graph's nest: what the graph's tensors become, and names of what is in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import WorkloadError
+from sw.workloads.loops.names import name_problem
+from sw.workloads.loops.nest import Array, Expression, For, Load, Statement, Variable
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.pytorch.export import Exported
+from sw.workloads.loops.pytorch.values import Indices, Value, View, integer
+from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
+
+_TYPES = {"float32": FLOAT32, "int64": INT32}
+_TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
+
+
+class Parameters:
+    """``arrays`` and ``data`` by name, as operators ask for them: what none reads is left out.
+
+    data
+        int32 where PyTorch has int64.
+    """
+
+    def __init__(self, graph: Exported) -> None:
+        self._graph = graph
+        self._taken: set[str] = set()
+        self._loops = 0
+        self.arrays: dict[str, Array] = {}
+        self.data: dict[str, np.ndarray] = {}
+
+    def name(self, wanted: str) -> str:
+        """One that nothing has yet."""
+        name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
+        if name_problem(name):
+            name = f"t_{name}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def placeholder(self, node: Any, place: Place) -> Value | SparseMatrix | int | float | None:
+        value = self._graph.data[node.name]
+        if not hasattr(value, "layout"):
+            return value
+        name = self._graph.names[node.name]
+        layout = str(value.layout).removeprefix("torch.")
+        if layout == "strided":
+            return self.tensor(name, value.numpy(), place)
+        if layout not in ("sparse_csr", "sparse_coo") or value.dim() != 2:
+            raise WorkloadError(
+                f"{place}: {name} is {layout} of {value.dim()} dimensions: must be dense, or a "
+                "sparse matrix, CSR or COO"
+            )
+        if layout == "sparse_csr":
+            segments = self.tensor(f"{name}_segments", value.crow_indices().numpy(), place)
+            columns, rows = value.col_indices(), None
+        else:
+            value = value.coalesce()
+            segments, (row, columns) = None, value.indices()
+            rows = self.tensor(f"{name}_rows", row.numpy(), place)
+        return SparseMatrix(
+            tuple(value.shape),
+            segments,
+            rows,
+            self.tensor(f"{name}_columns", columns.numpy(), place),
+            self.tensor(f"{name}_values", value.values().numpy(), place),
+        )
+
+    def tensor(self, wanted: str, array: np.ndarray, place: Place) -> View:
+        """A tensor without dimensions becomes an array of one element."""
+        type = _TYPES.get(array.dtype.name)
+        if type is None:
+            raise WorkloadError(
+                f"{place}: {wanted} is {array.dtype}: must be of {', '.join(_TYPES)}"
+            )
+        name, shape = self.name(wanted), array.shape
+
+        def at(indices: Indices) -> Expression:
+            self._declare(name, type, array, place)
+            own = tuple(indices) or (integer(0, place),)
+            return Load(name, own, type, own[0].place)
+
+        return View(shape, type, at, array=name)
+
+    def _declare(self, name: str, type: ScalarType, array: np.ndarray, place: Place) -> None:
+        if name not in self.arrays:
+            given = array.reshape(array.shape or (1,))
+            if type.is_integer and given.dtype != type.dtype:
+                self._require_held(name, given, place)
+            self.data[name] = given.astype(type.dtype)
+            self.declare(name, type, given.shape, place)
+
+    def declare(self, name: str, type: ScalarType, shape: tuple[int, ...], place: Place) -> None:
+        sizes = tuple(integer(size, place) for size in shape)
+        self.arrays[name] = Array(name, type, sizes, place)
+
+    def read(self, view: View, place: Place) -> None:
+        """The view's array is among those of the nest, though nothing loads from it."""
+        view.at([integer(0, place) for _ in view.shape])
+
+    def appended(self, view: View, value: int, place: Place) -> None:
+        """The view's array is one element longer."""
+        self.read(view, place)
+        found = self.data[view.array]
+        if len(found) == view.shape[0]:
+            self.data[view.array] = np.append(found, found.dtype.type(value))
+            self.declare(view.array, view.type, (len(found) + 1,), place)
+
+    def loop(self, size: int | tuple[Expression, Expression], place: Place) -> Loop:
+        variable = Variable(self.name(f"i{self._loops}"), INT32, place)
+        self._loops += 1
+        bounds = (integer(0, place), integer(size, place)) if isinstance(size, int) else size
+        return Loop(variable, *bounds)
+
+    @staticmethod
+    def _require_held(name: str, array: np.ndarray, place: Place) -> None:
+        if array.size and (array.min() < INT32.least or array.max() > INT32.most):
+            raise WorkloadError(f"{place}: {name}: must be in int32")
+
+
+class SparseMatrix:
+    """A CSR matrix has ``segments``, a COO matrix ``rows``."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        segments: View | None,
+        rows: View | None,
+        columns: View,
+        values: View,
+    ) -> None:
+        self.shape, self.segments, self.rows = shape, segments, rows
+        self.columns, self.values = columns, values
+
+
+class Loop:
+    """``variable`` in the loop that ``around`` makes."""
+
+    def __init__(self, variable: Variable, lower: Expression, upper: Expression) -> None:
+        self.variable, self._lower, self._upper = variable, lower, upper
+
+    def around(self, *body: Statement) -> For:
+        return For(self.variable.name, self._lower, self._upper, 1, body, self.variable.place)
+
+
+def nested(loops: list[Loop], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """The first loop outermost."""
+    for loop in reversed(loops):
+        body = (loop.around(*body),)
+    return body
