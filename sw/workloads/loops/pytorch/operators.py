@@ -66,6 +66,12 @@ def _two(
     return View(shape, type, lambda indices: apply(a(indices), b(indices)))
 
 
+def _subtracted(
+    parameters: Parameters, place: Place, right: Any, left: Any, alpha: float = 1
+) -> Value:
+    return _two("-", parameters, place, left, right, alpha=alpha)
+
+
 def _operand(
     value: Any, shape: tuple[int, ...], type: ScalarType, place: Place
 ) -> Callable[[Indices], Expression]:
@@ -237,7 +243,9 @@ def _permute(parameters: Parameters, place: Place, value: Value, order: Sequence
     return rearranged(view, shape, [old.index(d) for d in range(len(old))])
 
 
-def _transpose(parameters: Parameters, place: Place, value: Value, one: int, other: int) -> View:
+def _transpose(
+    parameters: Parameters, place: Place, value: Value, one: int = 0, other: int = -1
+) -> View:
     order = [*range(len(value.shape))]
     order[one], order[other] = order[other], order[one]
     return _permute(parameters, place, value, order)
@@ -257,6 +265,7 @@ OPERATORS: dict[str, Operator] = {
     **{f"aten.{name}.Tensor": partial(_two, sign) for name, sign in _BINARY.items()},
     **{f"aten.{name}.default": partial(_two, _BINARY[name]) for name in ("maximum", "minimum")},
     **{f"aten.{name}.default": _same for name in _SAME},
+    "aten.rsub.Scalar": _subtracted,
     "aten.neg.default": partial(_one, partial(_unary, UnaryOperator.NEGATE)),
     "aten.abs.default": partial(_one, partial(_unary, UnaryOperator.ABS)),
     "aten.sqrt.default": partial(_one, partial(_unary, UnaryOperator.SQRT)),
@@ -271,12 +280,14 @@ OPERATORS: dict[str, Operator] = {
     "aten.arange.start_step": _arange,
     "aten.view.default": _reshape,
     "aten.reshape.default": _reshape,
+    "aten._unsafe_view.default": _reshape,
     "aten.unsqueeze.default": _unsqueeze,
     "aten.squeeze.dim": _squeeze,
     "aten.squeeze.dims": _squeeze,
     "aten.expand.default": _expand,
     "aten.permute.default": _permute,
     "aten.transpose.int": _transpose,
+    "aten.t.default": _transpose,
     "aten.embedding_bag.padding_idx": embedding_bag,
     "aten.index_add.default": index_add,
     "aten._sparse_mm.default": sparse_mm,

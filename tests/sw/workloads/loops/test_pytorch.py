@@ -1,0 +1,352 @@
+"""PyTorch modules as loop nests, against what PyTorch makes of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import embedding_bag
+
+from hw.lib.errors import GnarlError, WorkloadError
+from sw.golden import loops
+from sw.golden.loops import GoldenLoops
+from sw.workloads.loops.printer import print_nest
+from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.errors import refused
+from tests.support.pytorch_modules import bag, module, whole
+
+FILE = Path(__file__).name
+INDICES = torch.tensor([3, 0, 3, 9, 1])
+OFFSETS = torch.tensor([0, 2, 2])
+SPARSE = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]])
+
+
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
+
+
+def golden(workload: LoopWorkload) -> np.ndarray:
+    (found,) = GoldenLoops(workload.nest).run(workload.binding).values()
+    return found
+
+
+def require_same(made: torch.nn.Module, *inputs: Any) -> LoopWorkload:
+    """The nest gives what the module gives, and is the same when printed."""
+    workload = module_workload(made, inputs)
+    assert read_source(print_nest(workload.nest), "f.py") == workload.nest
+    wanted = made(*(each.clone() if hasattr(each, "clone") else each for each in inputs))
+    found = golden(workload).reshape(tuple(wanted.shape))
+    np.testing.assert_array_equal(found, wanted.detach().to_dense().numpy())
+    return workload
+
+
+@pytest.mark.parametrize(
+    "mode, last", [("sum", True), ("sum", False), ("mean", False), ("max", False)]
+)
+def test_bags(mode: str, last: bool) -> None:
+    def forward(self, indices, offsets):
+        return self.bag(indices, offsets)
+
+    offsets = torch.tensor([0, 2, 2, 5]) if last else OFFSETS
+    made = module(forward, bag=bag(mode, include_last_offset=last))
+    workload = require_same(made, INDICES, offsets)
+    assert {*workload.inputs} == {"indices", "offsets", "bag_weight"}
+    assert workload.inputs["offsets"].tolist() == [0, 2, 2, 5]
+
+
+@pytest.mark.parametrize("mode", ("mean", "max"))
+def test_bags_of_one_length(mode: str) -> None:
+    def forward(self, indices):
+        return self.bag(indices)
+
+    require_same(module(forward, bag=bag(mode)), INDICES[:4].reshape(2, 2))
+
+
+def test_weighted_bags() -> None:
+    def forward(self, table, indices, offsets, weights):
+        return embedding_bag(indices, table, offsets, mode="sum", per_sample_weights=weights)
+
+    require_same(module(forward), whole(10, 6), INDICES, OFFSETS, whole(5))
+
+
+def test_weighted_bags_of_one_length() -> None:
+    def forward(self, table, indices, weights):
+        return embedding_bag(indices, table, mode="sum", per_sample_weights=weights)
+
+    require_same(module(forward), whole(10, 6), INDICES[:4].reshape(2, 2), whole(2, 2))
+
+
+def test_sums_are_finished_in_their_loops() -> None:
+    def forward(self, indices, offsets, scale):
+        return 1 - torch.relu(self.bag(indices, offsets) * scale + 0.5)
+
+    workload = require_same(module(forward, bag=bag()), INDICES, OFFSETS, whole(6))
+    assert print_nest(workload.nest) == (
+        "@nest\n"
+        "def forward(offsets: int32[4], indices: int32[5], bag_weight: float32[10, 6], "
+        "scale: float32[6], result: float32[3, 6]):\n"
+        "    for i0 in range(3):\n"
+        "        for i1 in range(offsets[i0], offsets[i0 + 1]):\n"
+        "            for i2 in range(6):\n"
+        "                result[i0, i2] += bag_weight[indices[i1], i2]\n"
+        "        for i3 in range(6):\n"
+        "            result[i0, i3] = 1.0 - max((result[i0, i3] * scale[i3]) + 0.5, 0.0)\n"
+    )
+
+
+LOOK_UPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda self, x, i: x[i], (whole(10, 3), INDICES)),
+    (lambda self, x, i: x[:, i], (whole(3, 10, 2), INDICES)),
+    (lambda self, x, i, j: x[i, j], (whole(10, 10), INDICES, INDICES)),
+    (lambda self, x, i, j: x[i, :, j], (whole(10, 2, 10), INDICES, INDICES)),
+    (lambda self, x, i, j: x[i.unsqueeze(1), j], (whole(10, 10), INDICES, INDICES[:2])),
+    (lambda self, x, i: torch.index_select(x, 1, i), (whole(2, 10), INDICES)),
+    (lambda self, x, i, j: x[i[j]], (whole(10, 3), INDICES, torch.tensor([4, 0]))),
+    (lambda self, x, i: torch.nn.functional.embedding(i, x), (whole(10, 3), INDICES.view(5, 1))),
+    (lambda self, x, i: x.t()[i + 1], (whole(2, 11), INDICES)),
+]
+
+
+@pytest.mark.parametrize("forward, inputs", LOOK_UPS)
+def test_look_ups(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    require_same(module(forward), *inputs)
+
+
+@pytest.mark.parametrize(
+    "forward, inputs",
+    [
+        (lambda self, x, y: x + 2 * y, (whole(2, 3), whole(3))),
+        (lambda self, x, y: torch.sub(x, y, alpha=3), (whole(2, 1), whole(3))),
+        (lambda self, x, n: x / n - n, (whole(4), torch.tensor([1, 2, 4, 8]))),
+        (lambda self, x, y: torch.maximum(x, -y).abs().sqrt(), (whole(4), whole(4))),
+        (
+            lambda self, x, y: torch.minimum(x, y.unsqueeze(0).expand(4, -1)),
+            (whole(4, 4), whole(4)),
+        ),
+        (lambda self, x: x.view(-1) + x.transpose(0, 1).reshape(-1), (whole(3, 3),)),
+        (lambda self, x: x.permute(2, 0, 1).contiguous(), (whole(2, 3, 4),)),
+        (lambda self, x: x.squeeze(1) + torch.ones(4), (whole(3, 1, 4),)),
+        (lambda self, x, n: x + n, (torch.tensor(2.0), 3)),
+    ],
+)
+def test_elementwise(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    require_same(module(forward), *inputs)
+
+
+@pytest.mark.parametrize(
+    "dimensions, keepdim",
+    [((0,), False), ((1,), True), ((-1,), False), ((0, 2), False), ((0, 2), True)],
+)
+def test_sums(dimensions: tuple[int, ...], keepdim: bool) -> None:
+    def forward(self, x, y):
+        return (x * y).sum(dimensions, keepdim) * 2
+
+    require_same(module(forward), whole(2, 3, 4), whole(4))
+
+
+def test_sum_of_all() -> None:
+    require_same(module(lambda self, x, i: x[i].sum()), whole(10, 3), INDICES)
+
+
+@pytest.mark.parametrize("dimension", (0, -1))
+def test_additions_at_indices(dimension: int) -> None:
+    def into_zeros(self, i, source):
+        return torch.zeros(10, 10).index_add(dimension, i, source, alpha=2)
+
+    def into_an_input(self, into, i, source):
+        return into.index_add(dimension, i, source)
+
+    source = whole(5, 10) if dimension == 0 else whole(10, 5)
+    require_same(module(into_zeros), INDICES, source)
+    workload = require_same(module(into_an_input), whole(10, 10), INDICES, source)
+    assert workload.nest.results == ("into",)
+
+
+@pytest.mark.parametrize("sparse", (SPARSE.to_sparse_csr(), SPARSE.to_sparse_coo()))
+def test_sparse_matrices(sparse: torch.Tensor) -> None:
+    def forward(self, a, x):
+        return torch.sparse.mm(a, x.t())
+
+    require_same(module(forward), sparse, whole(5, 4))
+
+
+def test_arguments_by_name_and_names_of_the_notation() -> None:
+    made = module(lambda self, range, result: range + result)
+    inputs = {"result": whole(3), "range": whole(3)}
+    workload = module_workload(made, inputs)
+    assert [*workload.inputs] == ["t_range", "result"]
+    np.testing.assert_array_equal(golden(workload), 2 * whole(3))
+
+
+def test_files(tmp_path: Path) -> None:
+    """What ``torch.export.save`` writes has its inputs and its places."""
+    made = module(lambda self, x, i: x[i] * 2)
+    path = tmp_path / "rows.pt2"
+    torch.export.save(torch.export.export(made, (whole(10, 3), INDICES)), path)
+    workload = file_workload(path)
+    assert workload.name == "rows"
+    assert workload.nest.body[0].place.file == FILE
+    np.testing.assert_array_equal(golden(workload), made(whole(10, 3), INDICES))
+
+
+def cumulated(self, x):
+    return x.cumsum(0)
+
+
+def sum_of_sums(self, x):
+    return x.sum(0).sum(0)
+
+
+def two_sums(self, x):
+    return x.sum(0) + x.sum(1)
+
+
+def wide_sum(self, x):
+    return x + x.sum(1)
+
+
+def padded(self, x):
+    return embedding_bag(INDICES, x, OFFSETS, padding_idx=1)
+
+
+def added_to_itself(self, x):
+    return x.index_add(0, torch.tensor([0, 1, 2]), x)
+
+
+def added_to_computed(self, x):
+    return (x + 1).index_add(0, torch.tensor([0, 1, 2]), x)
+
+
+def dense_product(self, x):
+    return torch.sparse.mm(x, x)
+
+
+SUPPORTED = (
+    "_sparse_mm, _unsafe_view, abs, add, alias, arange, clone, contiguous, detach, div, embedding, "
+    "embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, maximum, "
+    "minimum, mul, neg, ones, ones_like, permute, relu, reshape, rsub, sqrt, squeeze, sub, sum, "
+    "t, transpose, unsqueeze, view, zeros, zeros_like"
+)
+
+
+@pytest.mark.parametrize(
+    "forward, message",
+    [
+        (cumulated, f"aten.cumsum.default: not supported: must be of {SUPPORTED}"),
+        (two_sums, "aten.add.Tensor: both operands are sums: at most one may be"),
+        (wide_sum, "aten.add.Tensor: a sum of shape [3] is broadcast: must not be"),
+        (padded, "aten.embedding_bag.padding_idx: padding_idx = 1: must be left out"),
+        (
+            added_to_computed,
+            "aten.index_add.default: what it adds to is computed: must be zeros, an input or a "
+            "parameter",
+        ),
+        (added_to_itself, "x is read while it is added to: must not be"),
+    ],
+)
+def test_operators_that_are_refused(forward: Callable[..., Any], message: str) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: {message}"):
+        module_workload(module(forward), (whole(3, 3),))
+
+
+def test_sums_of_sums_are_refused() -> None:
+    place = f"{FILE}:{sum_of_sums.__code__.co_firstlineno + 1}:1"
+    with refused(
+        f"{place}: aten.sum.dim_IntList: takes a result of {place}, which is a sum: only "
+        "elementwise may"
+    ):
+        module_workload(module(sum_of_sums), (whole(3, 3),))
+
+
+def reversed_rows(self, x):
+    return x.reshape(9).view(3, 3)
+
+
+def test_shapes_that_are_refused() -> None:
+    place = f"{FILE}:{reversed_rows.__code__.co_firstlineno + 1}:1"
+    with refused(
+        f"{place}: aten.view.default: from [9] to [3, 3]: only dimensions of 1 may come or go, or "
+        "all become one"
+    ):
+        module_workload(module(reversed_rows), (whole(3, 3),))
+
+
+def test_dense_matrices_where_they_must_be_sparse() -> None:
+    place = f"{FILE}:{dense_product.__code__.co_firstlineno + 1}:1"
+    with refused(
+        f"{place}: aten._sparse_mm.default: its first operand must be an input or a parameter, "
+        "CSR or COO"
+    ):
+        module_workload(module(dense_product), (whole(3, 3),))
+
+
+def doubled(self, x):
+    return torch.sparse.mm(x, whole(4, 3)) if x.layout != torch.strided else x * 2.0
+
+
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        (whole(3).double(), "is float64: must be of float32, int64, int32, int16, int8, uint8"),
+        (torch.tensor([1, 1 << 31]), "must be in int32"),
+        (
+            SPARSE.to_sparse_csc(),
+            "is sparse_csc of 2 dimensions: must be dense, or a sparse matrix, CSR or COO",
+        ),
+    ],
+)
+def test_inputs_that_are_refused(x: torch.Tensor, message: str) -> None:
+    with refused(f"doubled:1:1: x{':' * ('in int32' in message)} {message}"):
+        module_workload(module(doubled), (x,))
+
+
+def test_results_that_are_refused() -> None:
+    def pair(self, x):
+        return x, x * 2
+
+    def whole_numbers(self, x):
+        return x.to(torch.int32) if x.is_floating_point() else x + 1
+
+    with refused("pair: must give one dense tensor"):
+        module_workload(module(pair), (whole(3),))
+    line = whole_numbers.__code__.co_firstlineno + 1
+    with refused(f"{FILE}:{line}:1: the result is int32: must be float32"):
+        module_workload(module(whole_numbers), (INDICES,))
+
+
+def test_modules_that_change_themselves() -> None:
+    def count(self, x):
+        self.seen.add_(1)
+        return x * self.seen
+
+    made = module(count)
+    made.register_buffer("seen", torch.zeros(3))
+    with refused("count: changes seen: forward must change nothing"):
+        module_workload(made, (whole(3),))
+
+
+def test_files_that_are_refused(tmp_path: Path) -> None:
+    with refused(f"{tmp_path / 'a.pt2'}: no such file"):
+        file_workload(tmp_path / "a.pt2")
+    with refused(f"{tmp_path}: not a file"):
+        file_workload(tmp_path)
+    (tmp_path / "a.pt2").write_bytes(b"")
+    with pytest.raises(WorkloadError, match=r"a\.pt2: torch\.export\.load: "):
+        file_workload(tmp_path / "a.pt2")
+
+
+def test_pytorch_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(
+        GnarlError, match=r"^PyTorch modules need the extra 'torch': pip install 'gnarl\[torch\]'$"
+    ):
+        file_workload("a.pt2")
