@@ -169,6 +169,8 @@ def compile_(
     model's folder or .py file, or an expression, whose kernel is made for the sizes of its tensors.
     It may be left out where CONFIG names one.
 
+    For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
+
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
@@ -311,6 +313,8 @@ def run(
     dump's .mlir file, with a --tensor for each of its arrays; for cuda, an expression; for tmu and
     cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It may be left
     out where CONFIG names one.
+
+    For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 

@@ -20,6 +20,7 @@ from sw.runtime.report import Report
 from sw.runtime.stages import Stages, TimedStages, quiet
 from sw.runtime.target import Target
 from sw.runtime.vanished import vanished
+from sw.workloads.loops.pytorch.export import SUFFIX
 
 
 def run_once(
@@ -111,6 +112,8 @@ def run_once(
 
 def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
+    if source.endswith(SUFFIX):  # PyTorch's files are zip files, too
+        return False
     return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
 
 

@@ -7,6 +7,7 @@ graph may have one kind. Integers are int32, and indices below 0 do not count fr
 from __future__ import annotations
 
 from collections.abc import Hashable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ def _call(node: Any, of: Any, parameters: Parameters, place: Place) -> Any:
         raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
     arguments = [of(each) for each in node.args]
     named = {key: of(each) for key, each in node.kwargs.items()}
+    try:
+        signature(operator).bind(parameters, place, *arguments, **named)
+    except TypeError as error:
+        raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
     try:
         return operator(parameters, place, *arguments, **named)
     except WorkloadError as error:

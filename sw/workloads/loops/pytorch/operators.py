@@ -11,7 +11,7 @@ import numpy as np
 
 from sw.workloads.loops.nest import Expression, Unary, UnaryOperator
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.pytorch.parameters import Parameters
+from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, type_of
 from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, sparse_mm, sum_
 from sw.workloads.loops.pytorch.values import (
     Indices,
@@ -181,9 +181,21 @@ def _index(
     return View(shape, view.type, at)
 
 
-def _constant(value: float, parameters: Parameters, place: Place, like: Any, **named: Any) -> View:
-    shape = like.shape if isinstance(like, View | Pooled) else tuple(like)
-    return View(shape, FLOAT32, lambda indices: number(value, FLOAT32, place), zeros=value == 0)
+def _constant(
+    value: float,
+    parameters: Parameters,
+    place: Place,
+    like: Any,
+    dtype: Any = None,
+    **named: Any,
+) -> View:
+    """Of the shape ``like``, or of the shape and type of that tensor."""
+    is_tensor = isinstance(like, View | Pooled)
+    shape = like.shape if is_tensor else tuple(like)
+    type = like.type if is_tensor else FLOAT32
+    if dtype is not None:
+        type = type_of(dtype) or refuse(place, f"of {dtype}: must be of {TYPE_NAMES}")
+    return View(shape, type, lambda indices: number(value, type, place), zeros=value == 0)
 
 
 def _arange(
@@ -229,7 +241,13 @@ def _squeeze(parameters: Parameters, place: Place, value: Value, dimensions: Any
     return _reshape(parameters, place, view, shape)
 
 
-def _expand(parameters: Parameters, place: Place, value: Value, shape: Sequence[int]) -> View:
+def _expand(
+    parameters: Parameters,
+    place: Place,
+    value: Value,
+    shape: Sequence[int],
+    implicit: bool = False,
+) -> View:
     view = plain(value, place)
     old = (1,) * (len(shape) - len(view.shape)) + view.shape
     sizes = tuple(was if size == -1 else size for size, was in zip(shape, old, strict=True))

@@ -17,6 +17,13 @@ from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
+TYPE_NAMES = ", ".join(_TYPES)
+"""Of PyTorch's."""
+
+
+def type_of(dtype: Any) -> ScalarType | None:
+    """What a type of PyTorch is in a nest, if it is anything."""
+    return _TYPES.get(str(dtype).removeprefix("torch."))
 
 
 class Parameters:
@@ -47,45 +54,44 @@ class Parameters:
         value = self._graph.data[node.name]
         if not hasattr(value, "layout"):
             return value
+        value = value.detach().cpu()
         name = self._graph.names[node.name]
         layout = str(value.layout).removeprefix("torch.")
         if layout == "strided":
-            return self.tensor(name, value.numpy(), place)
+            return self.tensor(name, value, place)
         if layout not in ("sparse_csr", "sparse_coo") or value.dim() != 2:
             raise WorkloadError(
                 f"{place}: {name} is {layout} of {value.dim()} dimensions: must be dense, or a "
                 "sparse matrix, CSR or COO"
             )
         if layout == "sparse_csr":
-            segments = self.tensor(f"{name}_segments", value.crow_indices().numpy(), place)
+            segments = self.tensor(f"{name}_segments", value.crow_indices(), place)
             columns, rows = value.col_indices(), None
         else:
             value = value.coalesce()
             segments, (row, columns) = None, value.indices()
-            rows = self.tensor(f"{name}_rows", row.numpy(), place)
+            rows = self.tensor(f"{name}_rows", row, place)
         return SparseMatrix(
             tuple(value.shape),
             segments,
             rows,
-            self.tensor(f"{name}_columns", columns.numpy(), place),
-            self.tensor(f"{name}_values", value.values().numpy(), place),
+            self.tensor(f"{name}_columns", columns, place),
+            self.tensor(f"{name}_values", value.values(), place),
         )
 
-    def tensor(self, wanted: str, array: np.ndarray, place: Place) -> View:
+    def tensor(self, wanted: str, tensor: Any, place: Place) -> View:
         """A tensor without dimensions becomes an array of one element."""
-        type = _TYPES.get(array.dtype.name)
+        type = type_of(tensor.dtype)
         if type is None:
-            raise WorkloadError(
-                f"{place}: {wanted} is {array.dtype}: must be of {', '.join(_TYPES)}"
-            )
-        name, shape = self.name(wanted), array.shape
+            raise WorkloadError(f"{place}: {wanted} is {tensor.dtype}: must be of {TYPE_NAMES}")
+        name, array = self.name(wanted), tensor.numpy()
 
         def at(indices: Indices) -> Expression:
             self._declare(name, type, array, place)
             own = tuple(indices) or (integer(0, place),)
             return Load(name, own, type, own[0].place)
 
-        return View(shape, type, at, array=name)
+        return View(array.shape, type, at, array=name)
 
     def _declare(self, name: str, type: ScalarType, array: np.ndarray, place: Place) -> None:
         if name not in self.arrays:

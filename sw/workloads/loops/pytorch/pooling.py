@@ -17,7 +17,13 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.pytorch.parameters import Loop, Parameters, SparseMatrix, nested
+from sw.workloads.loops.pytorch.parameters import (
+    Loop,
+    Parameters,
+    SparseMatrix,
+    nested,
+    type_of,
+)
 from sw.workloads.loops.pytorch.values import (
     Indices,
     Pooled,
@@ -117,7 +123,7 @@ def index_add(
     if not into.zeros and not into.array:
         refuse(place, "what it adds to is computed: must be zeros, an input or a parameter")
     if into.array:
-        parameters.read(into, place)
+        parameters.read(into, place)  # the nest adds to it, and reads it nowhere else
     dimension %= len(into.shape)
 
     def body(result: str, outer: Indices) -> tuple[Statement, ...]:
@@ -168,12 +174,12 @@ def sum_(
     value: Value,
     dimensions: Sequence[int] | None = None,
     keepdim: bool = False,
-    **named: Any,
+    dtype: Any = None,
 ) -> Pooled:
     """In the order of indices, the last the fastest."""
     view = plain(value, place)
-    if view.type != FLOAT32:
-        refuse(place, f"of {view.type}: must be of float32")
+    if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
+        refuse(place, f"of {dtype or view.type}: must be of float32")
     order = len(view.shape)
     gone = {d % order for d in dimensions} if dimensions else {*range(order)}
     outer = min(gone, default=order)

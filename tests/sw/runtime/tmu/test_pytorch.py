@@ -30,13 +30,14 @@ def scattered(self, i, x, j):
     return torch.zeros(5, 4).index_add(0, i, x[j])
 
 
-@pytest.mark.parametrize("opt", (0, 4))
 @pytest.mark.parametrize(
-    "made, inputs",
+    "made, inputs, opt",
     [
-        (module(bags, bag=bag("mean")), (INDICES, OFFSETS)),
-        (module(product), (SPARSE, whole(4, 6))),
-        (module(scattered), (INDICES % 5, whole(10, 4), INDICES)),
+        (module(bags, bag=bag("mean")), (INDICES, OFFSETS), 4),
+        (module(product), (SPARSE, whole(4, 6)), 0),
+        pytest.param(
+            module(scattered), (INDICES % 5, whole(10, 4), INDICES), 4, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_modules(made: torch.nn.Module, inputs: tuple[torch.Tensor, ...], opt: int) -> None:

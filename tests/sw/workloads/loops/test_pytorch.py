@@ -104,18 +104,23 @@ def test_sums_are_finished_in_their_loops() -> None:
 
 LOOK_UPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda self, x, i: x[i], (whole(10, 3), INDICES)),
-    (lambda self, x, i: x[:, i], (whole(3, 10, 2), INDICES)),
     (lambda self, x, i, j: x[i, j], (whole(10, 10), INDICES, INDICES)),
     (lambda self, x, i, j: x[i, :, j], (whole(10, 2, 10), INDICES, INDICES)),
     (lambda self, x, i, j: x[i.unsqueeze(1), j], (whole(10, 10), INDICES, INDICES[:2])),
+    (lambda self, x, i: x.t()[i + 1], (whole(2, 11), INDICES)),
+]
+MORE_LOOK_UPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda self, x, i: x[:, i], (whole(3, 10, 2), INDICES)),
     (lambda self, x, i: torch.index_select(x, 1, i), (whole(2, 10), INDICES)),
     (lambda self, x, i, j: x[i[j]], (whole(10, 3), INDICES, torch.tensor([4, 0]))),
     (lambda self, x, i: torch.nn.functional.embedding(i, x), (whole(10, 3), INDICES.view(5, 1))),
-    (lambda self, x, i: x.t()[i + 1], (whole(2, 11), INDICES)),
 ]
 
 
-@pytest.mark.parametrize("forward, inputs", LOOK_UPS)
+@pytest.mark.parametrize(
+    "forward, inputs",
+    [*LOOK_UPS, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE_LOOK_UPS)],
+)
 def test_look_ups(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     require_same(module(forward), *inputs)
 
@@ -229,6 +234,14 @@ def dense_product(self, x):
     return torch.sparse.mm(x, x)
 
 
+def wide_total(self, x):
+    return x.sum(dtype=torch.float64)
+
+
+def half(self, x):
+    return torch.zeros(3, dtype=torch.float16) + x
+
+
 SUPPORTED = (
     "_sparse_mm, _unsafe_view, abs, add, alias, arange, clone, contiguous, detach, div, embedding, "
     "embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, maximum, "
@@ -248,6 +261,12 @@ SUPPORTED = (
             added_to_computed,
             "aten.index_add.default: what it adds to is computed: must be zeros, an input or a "
             "parameter",
+        ),
+        (wide_total, "aten.sum.default: of torch.float64: must be of float32"),
+        (
+            half,
+            "aten.zeros.default: of torch.float16: must be of float32, int64, int32, int16, int8, "
+            "uint8",
         ),
         (added_to_itself, "x is read while it is added to: must not be"),
     ],
@@ -296,7 +315,10 @@ def doubled(self, x):
 @pytest.mark.parametrize(
     "x, message",
     [
-        (whole(3).double(), "is float64: must be of float32, int64, int32, int16, int8, uint8"),
+        (
+            whole(3).bfloat16(),
+            "is torch.bfloat16: must be of float32, int64, int32, int16, int8, uint8",
+        ),
         (torch.tensor([1, 1 << 31]), "must be in int32"),
         (
             SPARSE.to_sparse_csc(),
