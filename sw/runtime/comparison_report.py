@@ -111,7 +111,11 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     figure = Figure(figsize=(width, height + _ROW * len(reports)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     _draw(left, "cycles", {report.config: report.cycles for report in reports})
-    _draw(right, "operations, as each target counts them", {report.config: report.figures.operations for report in reports})
+    _draw(
+        right,
+        "operations, as each target counts them",
+        {report.config: report.figures.operations for report in reports},
+    )
     left.invert_yaxis()
     # Names of files may have bytes that are no characters, which pictures cannot show.
     set_title(left, reports[0].workload.encode(errors="replace").decode())

@@ -81,8 +81,10 @@ def compare_closely(
         name = spec.name
         keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
         values, right = got.astype(np.float64), wanted.astype(np.float64)
-        differs = (got != wanted) & ~(np.isnan(values) & np.isnan(right))
-        exact_bits = exact_bits and spec.type == types[name] and not differs.any()
+        same_type = spec.type == types[name]
+        differs = got != wanted if same_type else values != right
+        differs &= ~(np.isnan(values) & np.isnan(right))
+        exact_bits = exact_bits and same_type and not differs.any()
         largest = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))
         limit = UNITS * max(_unit(type, largest) for type in (spec.type, types[name]))
         with np.errstate(invalid="ignore"):  # of equal infinities
