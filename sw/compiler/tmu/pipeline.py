@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
+from sw.compiler.tmu.coupled.vectorize import vectorize_loops
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
@@ -29,7 +30,12 @@ def pipeline(
     passes: dict[str, tuple[int, ModulePass]] = {
         "hoist": (0, hoist),
         "decouple": (0, decouple),
-        "vectorize": (1, lambda module: vectorize(module, config.lanes, reassociate)),
+        "vectorize": (
+            1,
+            lambda module: vectorize_loops(
+                vectorize(module, config.lanes, reassociate), config.lanes
+            ),
+        ),
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),

@@ -6,8 +6,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.affine import affine_of
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.values import constant_of
 
 

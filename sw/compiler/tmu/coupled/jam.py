@@ -6,8 +6,8 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.unroll import split
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.execute.unroll import split
 from sw.compiler.tmu.values import integer
 
 TOGETHER = 2

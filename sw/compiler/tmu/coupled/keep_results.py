@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.affine import Affine, affine_of
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.execute.affine import Affine, affine_of
 from sw.compiler.tmu.values import copy, source_of
 
 MOST_VECTORS = 16

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.affine import affine_of
+from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.values import source_of
 
 

@@ -15,21 +15,16 @@ from sw.compiler.tmu.coupled.code import coupled_code
 from sw.compiler.tmu.coupled.guard import guard
 from sw.compiler.tmu.coupled.jam import jam
 from sw.compiler.tmu.coupled.keep_results import keep_results
-from sw.compiler.tmu.coupled.linearize import linearize
 from sw.compiler.tmu.coupled.peel import peel
 from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.tmu.coupled.reuse import reuse
-from sw.compiler.tmu.coupled.simplify import simplify
-from sw.compiler.tmu.coupled.unroll import unroll_counted, unroll_open
 from sw.compiler.tmu.coupled.vectorize import vectorize_loops
+from sw.compiler.tmu.execute.linearize import linearize
+from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted, unroll_open
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.pipeline import ModulePass
 from sw.compiler.tmu.variables import to_variables
-
-SHARES = (4, 8, 16, 32, 0)
-"""Loops are unrolled to so many parts of the program's memory, or not at all (0): the first that
-registers and that memory suffice for."""
-
 
 STEPS = {
     "hoist": ("hoist",),

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, V
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
-from sw.compiler.tmu.coupled.affine import affine_of
-from sw.compiler.tmu.coupled.unroll import MOST_ITERATIONS, cost
 from sw.compiler.tmu.dialects.flat import FetchOp, PrefetchOp
+from sw.compiler.tmu.execute.affine import affine_of
+from sw.compiler.tmu.execute.unroll import MOST_ITERATIONS, cost
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 ON_THE_WAY = 20

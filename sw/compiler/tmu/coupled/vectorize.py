@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.affine import affine_of
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.values import constant_of, copy, integer, source_of
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction, Opcode
-from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
-from sw.compiler.tmu.dialects.slc import GetOp, SetOp
-from sw.compiler.tmu.execute.locations import kind_of
-from sw.compiler.tmu.execute.loops import Bodies
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.dialects.dlc import START
+from sw.compiler.tmu.execute.assemble import assemble
+from sw.compiler.tmu.execute.linearize import linearize
+from sw.compiler.tmu.execute.machine import Block
+from sw.compiler.tmu.execute.select import select_cases
+from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted
 
 
 @dataclass(frozen=True)
@@ -32,58 +34,31 @@ def execute_code(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) 
     ``bases``: the first word of each array. Raises ``CapacityError`` where registers or the
     program's memory do not suffice, ``WorkloadError`` for operations that the unit lacks.
     """
+    for share in SHARES:
+        try:
+            return _unrolled(module, config, bases, config.program_words // share if share else 0)
+        except CapacityError:
+            if share == SHARES[-1]:
+                raise
+    raise AssertionError(SHARES)
+
+
+def _unrolled(
+    module: ModuleOp, config: TmuConfig, bases: Mapping[str, int], budget: int
+) -> ExecuteCode:
+    """Loops of a case are written out to at most ``budget`` instructions."""
     function = next(each for each in module.body.block.ops if isinstance(each, func.FuncOp))
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    arrays: dict[SSAValue, int] = {
-        argument: bases[name]
-        for argument, name in zip(function.body.block.args, names.data.split(","), strict=True)
-    }
-    cases = [each for each in function.body.block.ops if isinstance(each, CaseOp)]
-    writer = _Writer(config, arrays)
-    writer.keep_variables(cases)
-    tokens = {}
-    for case in cases:
-        tokens[case.token.data] = len(writer.code)
-        writer.case(case)
-    del tokens[START]
-    if len(writer.code) > config.program_words:
-        raise CapacityError(
-            f"program_words = {config.program_words}: must be at least {len(writer.code)}"
-        )
-    return ExecuteCode(writer.code, tokens)
+    cases = ModuleOp([function.clone()])
+    cases = simplify(linearize(unroll_counted(cases, budget)))
+    made = cases.body.block.first_op
+    assert isinstance(made, func.FuncOp)
+    entries: dict[str, int] = {}
 
+    def select() -> list[Block]:
+        blocks, found = select_cases(made, config.lanes, bases)
+        entries.update(found)
+        return blocks
 
-class _Writer(Bodies):
-    """Writes one case after the other."""
-
-    def keep_variables(self, cases: Iterable[CaseOp]) -> None:
-        """Gives a register to each variable of any case."""
-        for case in cases:
-            for each in case.walk():
-                if isinstance(each, GetOp | SetOp) and each.variable.data not in self._variables:
-                    type = each.value.type
-                    self._variables[each.variable.data] = self._new(kind_of(type))
-
-    def case(self, case: CaseOp) -> None:
-        """Registers of its own are free again behind it."""
-        before = {kind: list(free) for kind, free in self._free.items()}
-        self._values = {}
-        self._uses = {
-            result: sum(1 for _ in result.uses)
-            for each in case.walk()
-            for result in (*each.results, *(a for r in each.regions for a in r.block.args))
-        }
-        self._pops = []
-        self._folded = set()
-        self._addresses = {}
-        if case.token.data == START:
-            for variable in self._variables.values():
-                if variable.kind == "v":
-                    self._emit(Instruction(Opcode.ADD, True, variable.register))
-        self._operations(case.body.block.ops)
-        for pop in list(self._pops):
-            self._take(pop)
-        opcode = Opcode.HALT if case.token.data == END else Opcode.JUMP_TOKEN
-        self._emit(Instruction(opcode))
-        self._free = before
+    code, addresses = assemble(select, made.sym_name.data, config)
+    tokens = {token: addresses[block] for token, block in entries.items() if token != START}
+    return ExecuteCode(code, tokens)

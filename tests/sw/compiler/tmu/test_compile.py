@@ -106,13 +106,6 @@ def nest(text: str):
             "file.py:6:20: no loop that reads an array by known bounds and indices: "
             "cannot be decoupled; --coupled runs it",
         ),
-        (
-            "def f(x: float32[n], y: float32[n]):\n"
-            "    for i in range(n):\n"
-            "        if x[i] < 1.0:\n"
-            "            y[i] = x[i]\n",
-            "file.py:7:9: scf.if in the execute unit: not supported by target tmu",
-        ),
     ],
 )
 def test_refusals(text: str, message: str):
@@ -123,6 +116,22 @@ def test_refusals(text: str, message: str):
     with pytest.raises(WorkloadError) as caught:
         check(nest(text), values, CONFIG, 0)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("opt", LEVELS)
+def test_choices_of_the_execute_unit(opt: int):
+    text = (
+        "def f(x: float32[n], y: float32[n], z: float32[n]):\n"
+        "    for i in range(n):\n"
+        "        if x[i] < 0.5:\n"
+        "            y[i] = x[i]\n"
+        "        else:\n"
+        "            y[i] = 2.0\n"
+        "            z[i] = x[i] + 1.0\n"
+    )
+    x = np.random.default_rng(0).standard_normal(11).astype(np.float32)
+    zeros = np.zeros(11, np.float32)
+    check(nest(text), {"x": x, "y": zeros, "z": zeros}, CONFIG, opt)
 
 
 def test_a_nest_deeper_than_layers():

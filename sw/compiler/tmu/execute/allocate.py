@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from hw.lib.errors import CapacityError
 from hw.tmu.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
-from sw.compiler.tmu.coupled.liveness import live_out
-from sw.compiler.tmu.coupled.machine import Block, Register
+from sw.compiler.tmu.execute.liveness import live_out
+from sw.compiler.tmu.execute.machine import Block, Register
 
 _COUNTS = {
     "s": range(SCALAR_REGISTERS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.compiler.tmu.coupled.machine import Block, Register
+from sw.compiler.tmu.execute.machine import Block, Register
 
 
 def live_out(blocks: Sequence[Block]) -> list[set[Register]]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hw.tmu.execute_isa import ALL_LANES, Instruction, Opcode, Operand, Source
-from sw.compiler.tmu.coupled.machine import CONTROL, Block, Register, Step, Value
+from sw.compiler.tmu.execute.machine import CONTROL, Block, Register, Step, Taken, Value
 
 _NOTHING = Step(Opcode.PREFETCH, immediate=1 << 31)
 """Where an instruction must stand; the address is outside memory."""
 
 
-def emit(blocks: Sequence[Block], registers: Mapping[Register, int]) -> list[Instruction]:
-    """Block behind block."""
+def emit(
+    blocks: Sequence[Block], registers: Mapping[Register, int]
+) -> tuple[list[Instruction], list[int]]:
+    """Block behind block; and the address of each block's first instruction."""
     for block in blocks:
         # A loop's last instruction steers nothing, and is no other loop's.
         if block.closes and (not block.steps or block.steps[-1].opcode in CONTROL):
@@ -21,7 +23,8 @@ def emit(blocks: Sequence[Block], registers: Mapping[Register, int]) -> list[Ins
     for block in blocks:
         addresses.append(count)
         count += len(block.steps)
-    return [_instruction(step, registers, addresses) for block in blocks for step in block.steps]
+    code = [_instruction(step, registers, addresses) for block in blocks for step in block.steps]
+    return code, addresses
 
 
 def _instruction(
@@ -36,6 +39,9 @@ def _instruction(
         if isinstance(value, Register):
             is_scalar = value.kind == "s" and step.vector and not is_address
             return Operand(Source.SCALAR if is_scalar else Source.REGISTER, registers[value])
+        if isinstance(value, Taken):
+            is_word = value.kind == "s" and step.vector and not is_address
+            return Operand(Source.DEQUEUE_SCALAR if is_word else Source.DEQUEUE)
         if value == 0:
             return Operand()
         assert immediate in (None, value)

@@ -1,4 +1,4 @@
-"""Instructions of virtual registers for a function of scf, arith, math, vector and flat."""
+"""Instructions of virtual registers for scf, arith, math, vector and flat."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
 from hw.tmu.execute_isa import Opcode
-from sw.compiler.tmu.coupled.computing import Computing
-from sw.compiler.tmu.coupled.copies import copy
-from sw.compiler.tmu.coupled.machine import Block, Place, Register, Step, Value
 from sw.compiler.tmu.dialects import flat
-from sw.compiler.tmu.dialects.slc import GetOp, SetOp
-from sw.compiler.tmu.execute.locations import kind_of, refuse, word_of
+from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
+from sw.compiler.tmu.dialects.slc import GetOp, PopOp, SetOp
+from sw.compiler.tmu.execute.computing import Computing
+from sw.compiler.tmu.execute.copies import copy
+from sw.compiler.tmu.execute.machine import Block, Place, Register, Step, Taken, Value
+from sw.compiler.tmu.execute.words import kind_of, refuse, word_of
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
 
@@ -35,6 +36,33 @@ def select(function: func.FuncOp, lanes: int, bases: Mapping[str, int]) -> list[
     return selection.blocks
 
 
+def select_cases(
+    function: func.FuncOp, lanes: int, bases: Mapping[str, int]
+) -> tuple[list[Block], dict[str, int]]:
+    """Blocks of a DLC function's cases, one case behind the other, and the first block of each.
+
+    A case ends in the next one's beginning; any may follow any. Otherwise as ``select``.
+    """
+    selection = _Selection(lanes, bases)
+    entries: dict[str, int] = {}
+    ends = []
+    for operation in function.body.block.ops:
+        if not isinstance(operation, CaseOp):
+            selection.operations([operation])
+            continue
+        entries[operation.token.data] = selection.begin() if entries else 0
+        selection.operations(operation.body.block.ops)
+        if operation.token.data == END:
+            selection.end(Step(Opcode.HALT), [])
+        else:
+            selection.end(Step(Opcode.JUMP_TOKEN), [])
+            ends.append(selection.blocks[-1])
+    following = [block for token, block in entries.items() if token != START]
+    for block in ends:
+        block.following = following
+    return selection.blocks, entries
+
+
 class _Selection(Computing):
     def __init__(self, lanes: int, bases: Mapping[str, int]) -> None:
         super().__init__()
@@ -52,9 +80,10 @@ class _Selection(Computing):
             self.emit(step)
         self.blocks[-1].following = following
 
-    def _begin(self) -> int:
+    def begin(self) -> int:
         """Another block, and its number."""
         self.blocks.append(Block())
+        self._masks = {}
         return len(self.blocks) - 1
 
     def operations(self, operations: Iterable[Operation]) -> None:
@@ -72,6 +101,8 @@ class _Selection(Computing):
                 self.values[operation.results[0]] = self.values[source]
             case scf.YieldOp() | func.ReturnOp() | scf.ConditionOp():
                 return
+            case PopOp():
+                self._pop(operation)
             case GetOp():
                 made = self.new(kind_of(operation.value.type))
                 self.emit(copy(made, self._variable(operation)))
@@ -101,6 +132,15 @@ class _Selection(Computing):
         if name not in self._variables:
             self._variables[name] = self.new(kind_of(operation.value.type))
         return self._variables[name]
+
+    def _pop(self, pop: PopOp) -> None:
+        kind = kind_of(pop.value.type)
+        made = self.new(kind)
+        if kind == "m":
+            self.emit(Step(Opcode.LANES, dst=made, a=Taken("s")))
+        else:
+            self.emit(copy(made, Taken(kind)))
+        self.values[pop.value] = made
 
     # Memory.
 
@@ -188,12 +228,12 @@ class _Selection(Computing):
         if isinstance(left, int):
             left = self.register_of(left, "s")
         self.emit(Step(Opcode.LOOP, a=left))
-        begin = self._begin()
+        begin = self.begin()
         self.operations(loop.body.block.ops)
         self.emit(Step(Opcode.ADD, dst=index, a=index, b=step))
         last = len(self.blocks) - 1
         self.blocks[last].closes = True
-        after = self._begin()
+        after = self.begin()
         self.blocks[before].following = [begin, after]
         self.blocks[before].steps[-1].target = after
         self.blocks[last].following = [begin, after]
@@ -222,12 +262,12 @@ class _Selection(Computing):
             upper = self.register_of(upper, "s")
         before = len(self.blocks) - 1
         self.emit(Step(Opcode.BRANCH_GE, a=index, b=upper))
-        begin = self._begin()
+        begin = self.begin()
         self.operations(loop.body.block.ops)
         self.emit(Step(Opcode.ADD, dst=index, a=index, b=step))
         last = len(self.blocks) - 1
         self.emit(Step(Opcode.BRANCH_LT, a=index, b=upper, target=begin))
-        after = self._begin()
+        after = self.begin()
         self.blocks[before].following = [begin, after]
         self.blocks[before].steps[-1].target = after
         self.blocks[last].following = [begin, after]
@@ -236,19 +276,19 @@ class _Selection(Computing):
         results = [self.new(kind_of(result.type)) for result in chosen.results]
         self.values |= dict(zip(chosen.results, results, strict=True))
         before = self._branch_unless(chosen.cond)
-        first = self._begin()
+        first = self.begin()
         self._arm(chosen.true_region.block, results)
         then = len(self.blocks) - 1
         if not chosen.false_region.blocks or not _does_anything(chosen.false_region.block):
-            after = self._begin()
+            after = self.begin()
             self.blocks[then].following = [after]
             self._lead(before, first, after)
             return
         self.emit(Step(Opcode.JUMP))
-        other = self._begin()
+        other = self.begin()
         self._arm(chosen.false_region.block, results)
         last = len(self.blocks) - 1
-        after = self._begin()
+        after = self.begin()
         self.blocks[then].steps[-1].target = after
         self.blocks[then].following = [after]
         self.blocks[last].following = [after]
@@ -290,7 +330,7 @@ class _Selection(Computing):
             self.emit(copy(register, self.values[initial]))
         self.values |= dict(zip(before.args, carried, strict=True))
         previous = len(self.blocks) - 1
-        head = self._begin()
+        head = self.begin()
         self.blocks[previous].following = [head]
         self.operations(before.ops)
         condition = before.last_op
@@ -300,11 +340,11 @@ class _Selection(Computing):
         self.values |= dict(zip(behind.args, given, strict=True))
         self.values |= dict(zip(loop.results, given, strict=True))
         test = self._branch_unless(condition.condition)
-        first = self._begin()
+        first = self.begin()
         self.operations(behind.ops)
         self._hand(behind.last_op, carried)
         self.end(Step(Opcode.JUMP, target=head), [head])
-        self._lead(test, first, self._begin())
+        self._lead(test, first, self.begin())
 
 
 def signed(word: int) -> int:

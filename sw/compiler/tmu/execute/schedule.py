@@ -5,49 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hw.tmu.execute_isa import Opcode
-from sw.compiler.tmu.coupled.machine import CONTROL, Block, Place, Register, Step
-
-_FLOAT_STAGES = 4
-LOAD_CYCLES = 10
-"""From a load that finds its line in L1 to an instruction that needs the word."""
+from sw.compiler.tmu.execute.latency import latency
+from sw.compiler.tmu.execute.machine import CONTROL, Place, Register, Step
 
 
-def schedule(blocks: Sequence[Block], window: int) -> None:
-    """A step that would wait for its operands lets those behind it go before that need not; none
-    overtakes more than ``window`` others, which bounds the registers that are in use. Otherwise the
-    order stays: accesses of memory that iterations make are spread evenly. In place.
+def schedule(steps: Sequence[Step], window: int) -> list[Step]:
+    """A block's steps in another order: a step that would wait for its operands lets those behind
+    it go before that need not; none overtakes more than ``window`` others, which bounds the
+    registers that are in use. Otherwise the order stays: accesses of memory that iterations make
+    are spread evenly, and what is taken from the data queue is taken in its order.
 
     O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
     "Advanced Compiler Design and Implementation", section 17.1.2.
     """
-    for block in blocks:
-        block.steps = _scheduled(block.steps, window)
-
-
-def latency(step: Step) -> int:
-    """Cycles until another may use its result; see ``hw.tmu.execute.execute_unit``."""
-    match step.opcode:
-        case Opcode.LOAD:
-            return LOAD_CYCLES
-        case Opcode.FDIV | Opcode.FSQRT:
-            return 20
-        case Opcode.FADD | Opcode.FSUB | Opcode.FMUL | Opcode.MUL | Opcode.TO_FLOAT:
-            return _FLOAT_STAGES + (1 if step.vector else 2)
-        case Opcode.FMIN | Opcode.FMAX:
-            return _FLOAT_STAGES + (1 if step.vector else 2)
-        case Opcode.FMUL_ADD:
-            return 2 * _FLOAT_STAGES + (1 if step.vector else 2)
-        case Opcode.EXTRACT:
-            return 3
-    return 2 if step.vector else 1
-
-
-def _scheduled(steps: list[Step], window: int) -> list[Step]:
     before = _dependences(steps)
     after: list[list[tuple[int, int]]] = [[] for _ in steps]
     for number, needed in enumerate(before):
-        for other, cycles in needed.items():
-            after[other].append((number, cycles))
+        for other, wait in needed.items():
+            after[other].append((number, wait))
     missing = [len(needed) for needed in before]
     earliest = [0] * len(steps)
     is_done = [False] * len(steps)
@@ -63,9 +38,9 @@ def _scheduled(steps: list[Step], window: int) -> list[Step]:
         cycle = max(cycle, earliest[number])
         found.append(steps[number])
         is_done[number] = True
-        for other, cycles in after[number]:
+        for other, wait in after[number]:
             missing[other] -= 1
-            earliest[other] = max(earliest[other], cycle + cycles)
+            earliest[other] = max(earliest[other], cycle + wait)
         cycle += 1
         while first < len(steps) and is_done[first]:
             first += 1
@@ -79,11 +54,12 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
     readers: dict[Register, list[int]] = {}
     accesses: dict[str, list[int]] = {}
     last_change: dict[Register, int] = {}
+    last_take: int | None = None
     for number, step in enumerate(steps):
         needed: dict[int, int] = {}
         for register in step.reads:
             if register in writer:
-                needed[writer[register]] = latency(steps[writer[register]])
+                needed[writer[register]] = latency(steps[writer[register]], step)
             readers.setdefault(register, []).append(number)
         if step.dst is not None:
             for reader in readers.get(step.dst, []):
@@ -93,6 +69,10 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
                 needed.setdefault(writer[step.dst], 1)
             writer[step.dst] = last_change[step.dst] = number
             readers[step.dst] = [number] if step.dst in step.reads else []
+        if step.takes:
+            if last_take is not None:
+                needed.setdefault(last_take, 1)
+            last_take = number
         if step.place is not None and step.opcode != Opcode.PREFETCH:
             touched = accesses.setdefault(step.place.array, [])
             for other in touched:

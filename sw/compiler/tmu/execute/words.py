@@ -1,9 +1,8 @@
-"""Where values are."""
+"""Kinds of registers, and words of constants."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import NoReturn
 
 from xdsl.dialects.builtin import (
@@ -17,32 +16,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from hw.lib.errors import WorkloadError
-
-
-@dataclass(frozen=True)
-class Integer:
-    """A whole number: that in scalar register ``register``, if any, + ``offset``."""
-
-    register: int | None
-    offset: int
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A value in a register: of kind ``"s"``, ``"v"`` or ``"m"``."""
-
-    kind: str
-    register: int
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The same word in every lane."""
-
-    word: int
-
-
-Location = Integer | Kept | Constant
 
 
 def kind_of(type: Attribute) -> str:

@@ -11,6 +11,7 @@ CONTROL = frozenset(
     {
         Opcode.HALT,
         Opcode.JUMP,
+        Opcode.JUMP_TOKEN,
         Opcode.BRANCH_EQ,
         Opcode.BRANCH_NE,
         Opcode.BRANCH_LT,
@@ -29,8 +30,15 @@ class Register:
     number: int
 
 
-Value = Register | int
-"""A register, or a word in every lane."""
+@dataclass(frozen=True)
+class Taken:
+    """What is taken from the data queue: a word, ``"s"``, or a vector, ``"v"``."""
+
+    kind: str
+
+
+Value = Register | Taken | int
+"""A register, what is taken from the data queue, or a word in every lane."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,11 @@ class Step:
         for each in (self.a, self.b, self.c, self.mask):
             if isinstance(each, Register):
                 yield each
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes something from the data queue."""
+        return any(isinstance(each, Taken) for each in (self.a, self.b, self.c))
 
     def renamed(self, old: Register, new: Value) -> None:
         """Reads ``new`` in the place of ``old``."""

@@ -23,6 +23,10 @@ _FREE = (
 )
 """Operations that are no instruction of their own."""
 
+SHARES = (4, 8, 16, 32, 0)
+"""Loops are unrolled to so many parts of the program's memory, or not at all (0): the first that
+registers and that memory suffice for."""
+
 MOST_ITERATIONS = 8
 """Of a loop whose bounds are not constants that become one."""
 

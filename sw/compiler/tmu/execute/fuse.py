@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hw.tmu.execute_isa import Opcode
-from sw.compiler.tmu.coupled.liveness import live_out
-from sw.compiler.tmu.coupled.machine import Block, Register, Step
+from sw.compiler.tmu.execute.liveness import live_out
+from sw.compiler.tmu.execute.machine import Block, Register, Step
 
 
 def fuse_products(blocks: Sequence[Block]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hw.tmu.execute_isa import Opcode
-from sw.compiler.tmu.coupled.liveness import live_out
-from sw.compiler.tmu.coupled.machine import Block, Register, Step
+from sw.compiler.tmu.execute.liveness import live_out
+from sw.compiler.tmu.execute.machine import Block, Register, Step, Value
 
 
-def copy(dst: Register, value: Register | int) -> Step:
+def copy(dst: Register, value: Value) -> Step:
     return Step(Opcode.ADD, dst.kind == "v", dst, a=value)
 
 
@@ -41,23 +41,19 @@ def _is_copy(step: Step) -> bool:
 
 
 def _forward(block: Block) -> None:
-    source: dict[Register, Register | int] = {}
+    source: dict[Register, Register] = {}
     for step in block.steps:
         for read in set(step.reads):
-            if read in source and _may_replace(step, read, source[read]):
+            if read in source:
                 step.renamed(read, source[read])
         if step.dst is None:
             continue
         for gone in [each for each, value in source.items() if value == step.dst]:
             del source[gone]
         source.pop(step.dst, None)
-        same_kind = isinstance(step.a, Register) and step.a.kind == step.dst.kind
-        if _is_copy(step) and same_kind and step.a != step.dst:
-            source[step.dst] = step.a
-
-
-def _may_replace(step: Step, old: Register, new: Register | int) -> bool:
-    return isinstance(new, Register) and new.kind == old.kind
+        a = step.a
+        if _is_copy(step) and isinstance(a, Register) and a.kind == step.dst.kind and a != step.dst:
+            source[step.dst] = a
 
 
 def _compute_in_place(block: Block, live: set[Register]) -> None:
@@ -127,7 +123,7 @@ def _drop_unused(block: Block, live: set[Register]) -> bool:
     kept: list[Step] = []
     needed = set(live)
     for step in reversed(block.steps):
-        if step.dst is not None and step.dst not in needed:
+        if step.dst is not None and step.dst not in needed and not step.takes:
             continue
         if step.opcode == Opcode.ADD and step.b == 0 and step.a == step.dst:
             continue

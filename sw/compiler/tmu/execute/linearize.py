@@ -8,8 +8,8 @@ from xdsl.dialects import arith, func, memref, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.coupled.affine import Affine, affine_of
 from sw.compiler.tmu.dialects import flat
+from sw.compiler.tmu.execute.affine import Affine, affine_of
 from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.values import integer
 

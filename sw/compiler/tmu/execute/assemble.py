@@ -1,0 +1,71 @@
+"""From instructions of virtual registers to a program of the execute unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from hw.lib.errors import CapacityError
+from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Instruction
+from sw.compiler.tmu.execute.allocate import RegistersError, allocate
+from sw.compiler.tmu.execute.copies import copy, remove_copies
+from sw.compiler.tmu.execute.emit import emit
+from sw.compiler.tmu.execute.fuse import fuse_products
+from sw.compiler.tmu.execute.latency import cycles
+from sw.compiler.tmu.execute.liveness import live_out
+from sw.compiler.tmu.execute.machine import Block, Register, Step
+from sw.compiler.tmu.execute.queue_operands import queue_operands
+from sw.compiler.tmu.execute.schedule import schedule
+
+WINDOWS = (64, 32, 16, 8, 1)
+"""How far a step may overtake others, the farthest first: until registers suffice."""
+
+
+def assemble(
+    select: Callable[[], list[Block]], name: str, config: TmuConfig
+) -> tuple[list[Instruction], list[int]]:
+    """The program, and the address of each block.
+
+    ``select``: makes the blocks, once for each try; ``name``: of the function, for errors. Raises
+    ``CapacityError`` where registers or the program's memory do not suffice.
+    """
+    for window in WINDOWS:
+        blocks = select()
+        remove_copies(blocks)
+        fuse_products(blocks)
+        _begin_variables(blocks)
+        for block, live in zip(blocks, live_out(blocks), strict=True):
+            block.steps = _best(block, live, window)
+        try:
+            registers = allocate(blocks)
+            break
+        except RegistersError as error:
+            if window == WINDOWS[-1]:
+                raise CapacityError(f"{name}: {error}") from None
+    code, addresses = emit(blocks, registers)
+    if len(code) > config.program_words:
+        raise CapacityError(f"program_words = {config.program_words}: must be at least {len(code)}")
+    return code, addresses
+
+
+def _best(block: Block, live: Collection[Register], window: int) -> list[Step]:
+    """The block's steps in the order, and with the operands from the queue, of fewest cycles."""
+    if not any(step.takes for step in block.steps):
+        return schedule(block.steps, window)
+    tries = [
+        schedule(queue_operands(block.steps, live, eager=eager), window) for eager in (True, False)
+    ]
+    return min(tries, key=cycles)
+
+
+def _begin_variables(blocks: Sequence[Block]) -> None:
+    """What may be read before it is written is 0, as scalar registers are at the start."""
+    first = blocks[0]
+    needed = set(live_out(blocks)[0])
+    for step in reversed(first.steps):
+        if step.dst is not None:
+            needed.discard(step.dst)
+        needed |= set(step.reads)
+    assert not any(register.kind == "m" for register in needed), "a mask that nothing sets"
+    vectors = [register for register in needed if register.kind == "v"]
+    first.steps[:0] = [copy(each, 0) for each in sorted(vectors, key=lambda each: each.number)]
