@@ -36,8 +36,9 @@ INTROS = {
         "BigBird gathers",
         f"Reads of lines on `{CONFIG}` at level 4, with blocks of 1, 2, 4 and 8 tokens: each "
         "vector once for a block of queries (`block_gather`), or once for every query "
-        "(`token_gather`). *Kept*: found in L2. The model is a cache of L2's sets and ways that "
-        "is given the reads of the nest in its order; it says which reads are of embeddings.",
+        "(`token_gather`). *Kept*: found in L2; neighbouring words of a line are one read. The "
+        "model is a cache of L2's sets and ways that is given the reads of the nest in its order, "
+        "in which no index is read ahead; it says which reads of embeddings hit.",
     ),
 }
 
