@@ -68,7 +68,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     reports = comparison.reports
     table = Table(box=None, pad_edge=False)
     for title, side in _COLUMNS.items():
-        table.add_column(title, justify=side, no_wrap=True)
+        table.add_column(title, justify=side, no_wrap=bool(title), overflow="fold")
     fewest = min((report.cycles for report in reports if report.cycles), default=0)
     for report in reports:
         table.add_row(*_cells(report, fewest))

@@ -77,6 +77,12 @@ def test_targets_with_one_golden_model(operands: list[str]) -> None:
     assert cuda["cycles"] is None
 
 
+def test_long_names_are_folded_and_figures_are_whole(operands: list[str]) -> None:
+    page = gnarl("compare", EXPRESSION, "sam_fp32", "sam_fabric_small", *MODEL, *operands).stdout
+    assert page.count("✔ bit-exact") == 2
+    assert "…" not in page
+
+
 def test_results_must_be_those_of_the_first_golden_model(
     moves: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
