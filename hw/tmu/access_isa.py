@@ -39,8 +39,8 @@ class Mode(IntEnum, metaclass=EnumType, shape=3):
     beyond the end give 0. ``CONJUNCTIVE``, ``DISJUNCTIVE``: units 0 to ``units`` - 1 merge their
     fibers by stream 1, their coordinates, which ascend: an iteration for each that all units have,
     or that any has; the others give 0. Operands of streams behind may be the unit's coordinate,
-    from memory too; itself, it is not divided. A stream's queue is at the same row in all units,
-    as unit 0's row has it even if unit 0 has no such stream.
+    from memory too; itself, it is neither divided nor an address. A stream's queue is at the same
+    row in all units, as unit 0's row has it even if unit 0 has no such stream.
     """
 
     OFF = 0
@@ -54,7 +54,10 @@ class StreamKind(IntEnum, metaclass=EnumType, shape=3):
     """What the value of a stream is. Stream 0 of every unit is its ``INDUCTION`` variable.
 
     ``MEMORY``: the word at ``base`` + index, where index = a x ``scale`` + b is below ``length``.
-    ``ALU``: ``a operation b``. ``FORWARD``: a.
+    ``ALU``: ``a operation b``. ``FORWARD``: a. ``ADDRESS``: where ``MEMORY`` would read, ``base`` +
+    index; in lockstep lane 0's in all lanes, in use or not, and its index + the lanes in use - 1 is
+    below ``length``: so a ``STORE`` of a vector from there on keeps inside of the array. With a
+    ``length`` of 2^32 - 1, any index will do.
     """
 
     NONE = 0
@@ -62,6 +65,11 @@ class StreamKind(IntEnum, metaclass=EnumType, shape=3):
     MEMORY = 2
     ALU = 3
     FORWARD = 4
+    ADDRESS = 5
+
+
+UNBOUNDED = 0xFFFF_FFFF
+"""A ``length`` for any index of an ``ADDRESS``."""
 
 
 class AluOperation(IntEnum, metaclass=EnumType, shape=3):

@@ -238,6 +238,7 @@ class TmuCore(Core):
         m.d.comb += [
             hierarchy.busy.eq(busy),
             hierarchy.drain.eq(execute.ended),
+            hierarchy.drain_stores.eq(access.done),
             request.valid.eq(access.request.valid),
             access.request.ready.eq(request.ready),
             access.answer.valid.eq(hierarchy.access.response.valid),

@@ -56,6 +56,7 @@ CASES = {
             "hoist": IR,
             "decouple": IR,
             "vectorize": IR,
+            "store_streams": IR,
             "bufferize": IR,
             "align_queues": IR,
             "keep_sums": IR,

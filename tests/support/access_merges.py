@@ -175,9 +175,24 @@ def _unit(
             queued=True,
             queue=queues[4],
         ),
-        Stream(StreamKind.FORWARD, a=operand(), immediate=7, queued=True, queue=queues[5]),
+        _last(rng, operand(), queues[5]),
     )
     return Unit(streams=streams, **bounds)  # type: ignore[arg-type]
+
+
+def _last(rng: random.Random, operand: Operand, queue: int) -> Stream:
+    if rng.random() < 0.5:
+        return Stream(StreamKind.FORWARD, a=operand, immediate=7, queued=True, queue=queue)
+    return Stream(
+        StreamKind.ADDRESS,
+        a=own(0),
+        scale=rng.randint(0, 3),
+        immediate=rng.randint(0, 9),
+        base=99,
+        length=4 * _MOST + 20,
+        queued=True,
+        queue=queue,
+    )
 
 
 def _step(rng: random.Random, widths: list[int]) -> EventStep:

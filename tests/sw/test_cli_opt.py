@@ -8,7 +8,16 @@ import pytest
 
 from tests.support.commands import gnarl, refusal
 
-PASSES = ("hoist", "decouple", "vectorize", "bufferize", "align_queues", "keep_sums", "lower")
+PASSES = (
+    "hoist",
+    "decouple",
+    "vectorize",
+    "store_streams",
+    "bufferize",
+    "align_queues",
+    "keep_sums",
+    "lower",
+)
 
 
 @pytest.fixture

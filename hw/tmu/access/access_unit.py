@@ -21,7 +21,7 @@ from hw.tmu.access.requester import Requester, line_answer, line_request
 from hw.tmu.access.step_unit import store_layout
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
-from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode
+from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode, StreamKind
 from hw.tmu.config import LINE_WORDS
 
 WAITS = (
@@ -151,6 +151,10 @@ class AccessUnit(wiring.Component):
                 for place in range(self._layers)
                 for number in range(self._streams)
             ),
+            *(
+                marshaller.singles[place].eq(singles)
+                for place, singles in enumerate(self._singles())
+            ),
             self.put.eq(marshaller.put),
             self.put_vector.eq(marshaller.put_vector),
             self.put_data.eq(marshaller.put_data),
@@ -180,6 +184,20 @@ class AccessUnit(wiring.Component):
 
     def _rows_of(self, rows: Any) -> list[Any]:
         return [rows[place] for place in range(self._layers)]
+
+    def _singles(self) -> list[Value]:
+        """Of each layer, a bit for each stream: it has one word for all lanes."""
+        found = []
+        for layer, rows in zip(
+            self._rows_of(self.layers), self._rows_of(self.descriptors), strict=True
+        ):
+            is_wide = layer.mode == Mode.LOCKSTEP
+            is_single = layer.mode == Mode.SINGLE
+            kinds = [rows[number].kind for number in range(self._streams)]
+            found.append(
+                Cat(is_single | (is_wide & (kind == StreamKind.ADDRESS)) for kind in kinds)
+            )
+        return found
 
     def _make_generator(self, m: Module, place: int) -> Generator:
         generator = Generator(self._lanes, self._rows, self._streams, self._address_bits)
@@ -306,7 +324,7 @@ class AccessUnit(wiring.Component):
                 merge.write.phase.eq(requester.write.phase),
                 merge.write.data.eq(requester.write.data),
             ]
-        singles = [layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers)]
+        singles = [generator.write_single for generator in generators]
         ports = (
             (store.write, requester.write, requester.is_coordinates, [~each for each in singles]),
             (store.write_single, requester.write_single, Const(0), singles),
@@ -354,13 +372,13 @@ class AccessUnit(wiring.Component):
         readers: list[tuple[ContextReader, MergedFibers]]
         readers = list(zip(contexts, merges, strict=True))
         m.submodules.turns = turns = RoundRobin(self._layers)
-        around = [Const(0), *(layer.mode == Mode.SINGLE for layer in self._rows_of(self.layers))]
+        around = [Const(0, self._streams), *self._singles()]
         chosen = [
             (
                 turns.grant[number] & reader.wants,
-                Cat(reader.row, reader.phase, single, reader.lane),
+                Cat(reader.row, reader.phase, Array(singles)[reader.stream], reader.lane),
             )
-            for number, (pair, single) in enumerate(zip(readers, around, strict=False))
+            for number, (pair, singles) in enumerate(zip(readers, around, strict=False))
             for reader in pair
         ]
         lane = Signal(range(self._lanes))

@@ -37,7 +37,8 @@ class ContextReader(wiring.Component):
     Members: ``unit``, ``descriptors`` in: the unit's row and those of its streams, of which
     operands that are the parent's are read; ``around`` in, the parent's rows of streams;
     ``around_slots`` in, its number of slots; ``steps`` in, a stream of the parent's steps;
-    ``wants`` out: a word of ``lane``, ``row`` and ``phase``, out, is to be read; ``granted`` in: it
+    ``wants`` out: a word of ``lane``, ``row`` and ``phase``, out, of the parent's ``stream``, is to
+    be read; ``granted`` in: it
     has arrived, and is read, so that it is in ``words`` a cycle later; ``context`` out, a stream
     of ``context_layout``; ``ends_around`` out: the loop around ends, behind no iteration.
     """
@@ -54,6 +55,7 @@ class ContextReader(wiring.Component):
                 "around_slots": In(SLOT_BITS),
                 "steps": In(stream.Signature(step_layout(lanes))),
                 "wants": Out(1),
+                "stream": Out(range(streams)),
                 "lane": Out(range(lanes)),
                 "row": Out(range(rows)),
                 "phase": Out(1),
@@ -92,6 +94,7 @@ class ContextReader(wiring.Component):
             which.eq(position(lowest_one(to_read))),
             operand.eq(Array(operand.as_value() for operand, _, _ in places)[which]),
             self.wants.eq(is_iteration & ~is_full & to_read.any()),
+            self.stream.eq(operand.stream),
             self.lane.eq(operand.lane),
             self.row.eq(
                 slot.row(Array(self.around[n].queue for n in range(self._streams))[operand.stream])

@@ -26,7 +26,8 @@ class Generator(wiring.Component):
     """Runs one fiber after the other: a cycle for each stream of an iteration that has work to do,
     at least one an iteration, and one for a fiber of none.
 
-    Induction variables without a queue have none. A division takes 34 cycles a lane.
+    Induction variables without a queue have none, nor words that were asked for with those before.
+    A division takes 34 cycles a lane.
 
     A layer that merges goes by what ``MergedFibers`` gives, not by its context and unit 0's rows: a
     cycle for each stream from 2 on of each unit in use that has work to do, and one more if there
@@ -36,11 +37,11 @@ class Generator(wiring.Component):
     Members: ``layer``, ``unit``, ``descriptors`` in: rows; ``context`` in, a stream of
     ``context_layout``; ``ends_around`` in: forgets what bounds have accumulated; ``steps`` out, a
     stream of ``step_layout``; ``runs`` out, one of ``run_layout``; ``write`` out, a
-    ``write_signature`` that is obeyed in cycles with ``granted``; ``release`` in: the oldest
-    iteration's slot is free again; ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``;
-    ``waits_slot`` out: an iteration waits for a free slot; ``fault`` out: an index beyond its
-    array, of stream ``faulty``; ``disorder`` out: an upper bound below the lower one, of a unit
-    that is ``ordered``.
+    ``write_signature`` that is obeyed in cycles with ``granted``; ``write_single`` out: it is for
+    the memory of layers of one unit; ``release`` in: the oldest iteration's slot is free again;
+    ``merged``, ``turn``, ``queued`` in: of ``MergedFibers``; ``waits_slot`` out: an iteration waits
+    for a free slot; ``fault`` out: an index beyond its array, of stream ``faulty``; ``disorder``
+    out: an upper bound below the lower one, of a unit that is ``ordered``.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -59,6 +60,7 @@ class Generator(wiring.Component):
                 "steps": Out(stream.Signature(step_layout(lanes))),
                 "runs": Out(stream.Signature(run)),
                 "write": Out(write_signature(lanes, rows)),
+                "write_single": Out(1),
                 "granted": In(1),
                 "release": In(1),
                 "merged": In(stream.Signature(merged_layout(lanes))),
@@ -102,10 +104,14 @@ class Generator(wiring.Component):
                 ]
 
         # The stream whose turn it is.
+        m.submodules.maker = maker = RunMaker(
+            self._lanes, self._rows_of_store, self._streams, self._address_bits
+        )
         works = Cat(
             (row.kind == StreamKind.MEMORY)
             | (row.kind == StreamKind.ALU)
             | (row.kind == StreamKind.FORWARD)
+            | (row.kind == StreamKind.ADDRESS)
             | ((row.kind == StreamKind.INDUCTION) & row.queued)
             for row in self._rows()
         )
@@ -114,7 +120,7 @@ class Generator(wiring.Component):
         turn = Signal(range(self._streams))
         row = Signal(STREAM)
         m.d.comb += [
-            todo.eq(works & ~done),
+            todo.eq(works & ~done & ~maker.covers),
             turn.eq(Mux(merges, self.turn.stream, position(lowest_one(todo)))),
             row.eq(
                 Mux(
@@ -145,12 +151,11 @@ class Generator(wiring.Component):
         its_turn = Signal(self._lanes)
         m.d.comb += its_turn.eq(Mux(merges, turns << self.turn.lane, in_use))
         values, operands_a, operands_b = self._values(
-            m, row, turn, its_turn, merges, fiber, inductions, divider
+            m, row, turn, its_turn, merges, fiber, inductions, divider, maker.address
         )
         is_memory = row.kind == StreamKind.MEMORY
-        m.submodules.maker = maker = RunMaker(
-            self._lanes, self._rows_of_store, self._streams, self._address_bits
-        )
+        is_address = row.kind == StreamKind.ADDRESS
+        is_beyond = is_address & maker.is_beyond
         wiring.connect(m, maker.runs, wiring.flipped(self.runs))
         lanes_in_use = Signal(range(self._lanes + 1))
         m.d.comb += [
@@ -170,7 +175,7 @@ class Generator(wiring.Component):
             maker.phase.eq(slot.phase),
             *(maker.a[lane].eq(value) for lane, value in enumerate(operands_a)),
             *(maker.b[lane].eq(value) for lane, value in enumerate(operands_b)),
-            self.fault.eq(maker.fault),
+            self.fault.eq(maker.fault | (turns & is_beyond)),
             self.faulty.eq(turn),
         ]
         did, divides, has_value = Signal(), Signal(), Signal()
@@ -183,9 +188,10 @@ class Generator(wiring.Component):
             divider.taken.eq(did),
             *(divider.a[lane].eq(value) for lane, value in enumerate(operands_a)),
             *(divider.b[lane].eq(value) for lane, value in enumerate(operands_b)),
-            has_value.eq(turns & ~is_memory & (~divides | divider.done)),
+            has_value.eq(turns & ~is_memory & ~is_beyond & (~divides | divider.done)),
             did.eq(Mux(is_memory, turns & maker.has_all, has_value & (~row.queued | self.granted))),
             self.write.phase.eq(slot.phase),
+            self.write_single.eq((layer.mode == Mode.SINGLE) | (is_wide & is_address)),
             self.turn.did.eq(did),
         ]
         goes_on = Signal()
@@ -194,7 +200,7 @@ class Generator(wiring.Component):
         m.d.comb += is_filled.eq(~to_fill.any())
         with m.If(has_value & row.queued):
             m.d.comb += [
-                self.write.lanes.eq(Mux(is_wide, ~0, its_turn)),
+                self.write.lanes.eq(Mux(is_wide & ~is_address, ~0, its_turn)),
                 self.write.row.eq(slot.row(row.queue)),
                 *(
                     self.write.data[lane].eq(Mux(in_use[lane], value, 0))
@@ -235,7 +241,10 @@ class Generator(wiring.Component):
             self.context.ready.eq(~is_busy | (self.steps.valid & self.steps.ready & is_end)),
             self.merged.ready.eq(self.steps.valid & self.steps.ready & merges),
         ]
-        m.d.comb += goes_on.eq(ends_iteration & self.steps.ready)
+        m.d.comb += [
+            goes_on.eq(ends_iteration & self.steps.ready),
+            maker.skipped.eq(Mux(goes_on, maker.covers & ~done, 0)),
+        ]
         with m.If(goes_on):
             m.d.sync += [index.eq(following), done.eq(0)]
             slot.advance()
@@ -306,8 +315,10 @@ class Generator(wiring.Component):
         fiber: Any,
         inductions: list[Signal],
         divider: LaneDivider,
+        address: Value,
     ) -> tuple[list[Signal], list[Signal], list[Signal]]:
-        """Of the stream whose turn it is, lane by lane: its value, and its operands."""
+        """Of the stream whose turn it is, lane by lane: its value, and its operands. ``address``:
+        the value of an ``ADDRESS``."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
         m.d.comb += [
@@ -332,6 +343,8 @@ class Generator(wiring.Component):
                     m.d.comb += value.eq(induction)
                 with m.Case(StreamKind.FORWARD):
                     m.d.comb += value.eq(a)
+                with m.Case(StreamKind.ADDRESS):
+                    m.d.comb += value.eq(address)
                 with m.Case(StreamKind.ALU):
                     with m.If(is_division(row.operation)):
                         m.d.comb += value.eq(divider.values[lane])

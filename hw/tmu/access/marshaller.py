@@ -42,6 +42,8 @@ class Marshaller(wiring.Component):
         in: rows, and the number of layers in use; nothing happens before there is one.
     queues
         in: the first row of the queue of each stream of each layer.
+    singles
+        of ``StepUnit``.
     steps
         in: a stream of ``step_layout`` for each layer.
     back
@@ -77,6 +79,7 @@ class Marshaller(wiring.Component):
                 "events": In(data.ArrayLayout(EVENT, EVENT_STEPS)),
                 "depth": In(range(layers + 1)),
                 "queues": In(data.ArrayLayout(data.ArrayLayout(range(rows), streams), layers)),
+                "singles": In(data.ArrayLayout(streams, layers)),
                 "steps": In(stream.Signature(step_layout(lanes))).array(layers),
                 "back": Out(read_signature(lanes, rows)),
                 "release": Out(layers),
@@ -202,7 +205,6 @@ class Marshaller(wiring.Component):
             with m.If(self.release[number]):
                 slot.advance()
             m.d.comb += [
-                unit.singles[number].eq(self.layers[number].mode == Mode.SINGLE),
                 unit.slots[number].eq(slot.slot),
                 unit.phases[number].eq(slot.phase),
                 unit.lanes[number].eq(steps.payload.lanes),
@@ -211,6 +213,7 @@ class Marshaller(wiring.Component):
         ends, tail = Signal(STEPS), Signal(EVENT)
         m.d.comb += [
             unit.queues.eq(self.queues),
+            unit.singles.eq(self.singles),
             unit.room.eq(self.room),
             unit.token_room.eq(self.token_room),
             self.put.eq(unit.put),

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.tmu.access.run import run_layout
 from hw.tmu.access.steps import SLOT_BITS
-from hw.tmu.access_isa import STREAM, Source
+from hw.tmu.access_isa import STREAM, UNBOUNDED, Source
 from hw.tmu.config import LINE_WORDS
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
@@ -42,10 +42,17 @@ class RunMaker(wiring.Component):
         in: of the layer's queues, this iteration's included.
     slots, slot, phase
         in: the layer's number of slots, and this iteration's slot.
+    covers
+        out: the streams of which all words of a whole vector are asked for; these need not ask.
+    skipped
+        in: the iteration is over, and these streams have not asked.
     runs
         out: a stream of ``run_layout``.
     fault
         out: an index is beyond the array; nothing is asked for then.
+    address, is_beyond
+        out, of a stream whose words are not asked for: lane ``first``'s address, and that the array
+        ends before that of the last lane in use, where lanes are neighbours.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -72,8 +79,12 @@ class RunMaker(wiring.Component):
                 "slots": In(SLOT_BITS),
                 "slot": In(SLOT_BITS),
                 "phase": In(1),
+                "covers": Out(streams),
+                "skipped": In(streams),
                 "runs": Out(stream.Signature(run)),
                 "fault": Out(1),
+                "address": Out(32),
+                "is_beyond": Out(1),
             }
         )
 
@@ -89,7 +100,7 @@ class RunMaker(wiring.Component):
         is_covered = here >= self.lanes_in_use
         lane = Signal(range(self._lanes))
         index = Signal(32)
-        address = Signal(32)
+        address = self.address
         left = Signal(signed(33))
         m.d.comb += left.eq(self.left - lane)
         is_dense, count, waits = self._count(m, lane, left, address[:_OFFSET_BITS])
@@ -99,6 +110,7 @@ class RunMaker(wiring.Component):
             lane.eq(self.first + Mux(is_covered, 0, here)),
             index.eq(Array(self.a)[lane] * row.scale + Array(self.b)[lane]),
             address.eq(row.base + index),
+            self.is_beyond.eq((index + self.lanes_in_use > row.length) & (row.length != UNBOUNDED)),
             self.fault.eq(self.asks & ~is_covered & (index + count > row.length)),
             self.runs.valid.eq(self.asks & ~is_covered & ~waits & (index + count <= row.length)),
             run.line.eq(address[_OFFSET_BITS : self._address_bits]),
@@ -117,6 +129,11 @@ class RunMaker(wiring.Component):
             reached.eq(here + Mux(self.runs.valid & self.runs.ready, count, 0)),
             self.has_all.eq(reached >= self.lanes_in_use),
         ]
+        width = Mux(self.is_wide, self._lanes, 1)
+        for number, count_of in enumerate(covered):
+            m.d.comb += self.covers[number].eq(count_of >= width)
+            with m.If(self.skipped[number]):
+                m.d.sync += count_of.eq(count_of - self.lanes_in_use)
         with m.If(self.asks):
             beyond = Mux(self.has_all, self.lanes_in_use, 0)
             m.d.sync += covered[self.turn].eq(reached - beyond)

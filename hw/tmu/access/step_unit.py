@@ -8,6 +8,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.stream.queue import Queue
 from hw.tmu.access.steps import SLOT_BITS
 from hw.tmu.access.stream_store import read_signature
 from hw.tmu.access_isa import EVENT, EventKind
@@ -45,7 +46,7 @@ class StepUnit(wiring.Component):
     queues
         in: the first row of the queue of each stream of each layer.
     singles
-        in: the layers of one unit.
+        in: of each layer, the streams with one word for all lanes.
     slots, phases, lanes
         in: of each layer's current iteration: the slot and its phase, and the lanes in use.
     back
@@ -60,7 +61,7 @@ class StepUnit(wiring.Component):
         out: all is put, and stores are taken.
     waits_words, waits_data_room, waits_token_room, waits_store
         out: a step is not done, for want of its words; of room in the data queue, in the control
-        queue; or because the store before is not taken yet.
+        queue; or because the stores before are not taken yet.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class StepUnit(wiring.Component):
                 "tail": In(tail_layout(token_bits)),
                 "did_tail": Out(1),
                 "queues": In(data.ArrayLayout(data.ArrayLayout(range(rows), streams), layers)),
-                "singles": In(layers),
+                "singles": In(data.ArrayLayout(streams, layers)),
                 "slots": In(data.ArrayLayout(SLOT_BITS, layers)),
                 "phases": In(layers),
                 "lanes": In(data.ArrayLayout(lanes, layers)),
@@ -101,14 +102,17 @@ class StepUnit(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        step, back, store = self.step, self.back, self.store
+        step, back = self.step, self.back
+        layout = store_layout(self._lanes, len(self.store.payload.address))
+        m.submodules.stores = queue = Queue(layout, 2)
+        store = queue.i
+        wiring.connect(m, queue.o, wiring.flipped(self.store))
         of = Signal(range(self._layers))
         in_use, wanted = Signal(self._lanes), Signal(self._lanes)
         room, token_room = Signal(33), Signal(33)
         lacks_data_room, lacks_token_room, lacks_store, lacks_words = (Signal() for _ in range(4))
         reads, puts_data = Signal(), Signal()
-        stores = Signal()  # a store's words have been read
-        # A store's address is read before its words.
+        # A store's address is read before its words: so no store is on its way when these are read.
         is_store = step.kind == EventKind.STORE
         has_address, reads_address = Signal(), Signal()
         number = Mux(reads_address, step.address, step.stream)
@@ -118,7 +122,7 @@ class StepUnit(wiring.Component):
             of.eq(step.layer),
             back.row.eq(Array(Array(rows) for rows in self.queues)[of][number] + slots[of]),
             back.phase.eq(Array(self.phases)[of]),
-            back.single.eq(Array(self.singles)[of]),
+            back.single.eq(Array(Array(streams) for streams in self.singles)[of][number]),
             in_use.eq(Array(self.lanes[layer] for layer in range(self._layers))[of]),
             room.eq(self.room - Mux(self.put, Mux(self.put_vector, self._lanes, 1), 0)),
             token_room.eq(self.token_room - self.token.valid),
@@ -143,7 +147,7 @@ class StepUnit(wiring.Component):
             with m.Case(EventKind.STORE):
                 m.d.comb += [
                     wanted.eq(Mux(reads_address, 1, in_use)),
-                    lacks_store.eq(~reads_address & (store.valid | stores)),
+                    lacks_store.eq(~reads_address & ~store.ready),
                 ]
         m.d.comb += [
             lacks_words.eq((wanted & ~back.arrived).any()),
@@ -182,23 +186,19 @@ class StepUnit(wiring.Component):
             m.d.comb += self.put_data[0].eq(Mux(kind == EventKind.MASK, lanes, words[lane]))
 
         was_address = Signal()
-        address = Signal.like(store.payload.address)
+        address = Signal.like(self.store.payload.address)
         m.d.sync += [
             was_address.eq(reads & reads_address),
-            stores.eq(self.can & is_store),
+            store.valid.eq(self.can & is_store),
         ]
         with m.If(reads & is_store):
             m.d.sync += has_address.eq(reads_address)
-        with m.If(store.ready):
-            m.d.sync += store.valid.eq(0)
         with m.If(was_address):
             m.d.sync += address.eq(back.data[0])
-        with m.If(stores):
-            m.d.sync += [
-                store.valid.eq(1),
-                store.payload.address.eq(address),
-                store.payload.lanes.eq(lanes),
-                store.payload.data.eq(back.data),
-            ]
-        m.d.comb += self.idle.eq(~self.put & ~self.token.valid & ~store.valid & ~stores)
+        m.d.comb += [
+            store.payload.address.eq(address),
+            store.payload.lanes.eq(lanes),
+            store.payload.data.eq(back.data),
+            self.idle.eq(~self.put & ~self.token.valid & ~store.valid & ~queue.o.valid),
+        ]
         return m

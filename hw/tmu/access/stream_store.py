@@ -27,7 +27,7 @@ def read_signature(lanes: int, rows: int) -> wiring.Signature:
     """Reads ``row`` of all lanes where ``enable``; ``data`` shows it from the next cycle on.
 
     ``arrived``: in the same cycle, the lanes whose word of phase ``phase`` is there. ``single``:
-    lane 0 is that of layers of one unit.
+    all lanes are that of layers of one unit.
     """
     return wiring.Signature(
         {
@@ -42,9 +42,9 @@ def read_signature(lanes: int, rows: int) -> wiring.Signature:
 
 
 class StreamStore(wiring.Component):
-    """``rows`` words for each of ``lanes``, and as many more for layers of one unit: both written
-    by one and read by two. So the words of indices and of the rows that they name are written in
-    the same cycles.
+    """``rows`` words for each of ``lanes``, and as many more for layers of one unit and for where
+    vectors go: both written by one and read by two. So the words of indices and of the rows that
+    they name are written in the same cycles.
 
     A row of a queue is used again and again, each time with the other phase, from 1 on after a
     reset: so a word has arrived once its phase is what its reader expects. A word that is written
@@ -70,19 +70,17 @@ class StreamStore(wiring.Component):
         m = Module()
         single = self._add_memory(m, "single", self.write_single, 0)
         lanes = [self._add_memory(m, f"{lane}", self.write, lane) for lane in range(self._lanes)]
-        for (arrived, word), (single_arrived, single_word), port in zip(
-            lanes[0], single, (self.front, self.back), strict=True
-        ):
+        for reader, port in enumerate((self.front, self.back)):
             was_single = Signal()
             with m.If(port.enable):
                 m.d.sync += was_single.eq(port.single)
-            m.d.comb += [
-                port.arrived[0].eq(Mux(port.single, single_arrived, arrived)),
-                port.data[0].eq(Mux(was_single, single_word, word)),
-            ]
-        for lane in range(1, self._lanes):
-            for (arrived, word), port in zip(lanes[lane], (self.front, self.back), strict=True):
-                m.d.comb += [port.arrived[lane].eq(arrived), port.data[lane].eq(word)]
+            single_arrived, single_word = single[reader]
+            for lane, readers in enumerate(lanes):
+                arrived, word = readers[reader]
+                m.d.comb += [
+                    port.arrived[lane].eq(Mux(port.single, single_arrived, arrived)),
+                    port.data[lane].eq(Mux(was_single, single_word, word)),
+                ]
         return m
 
     def _add_memory(self, m: Module, name: str, write: Any, lane: int) -> list[tuple[Any, Any]]:

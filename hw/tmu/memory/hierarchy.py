@@ -24,14 +24,16 @@ L1_WAYS = 4
 L2_WAYS = 8
 
 WRITTEN_LINES = 16
+STORED_LINES = 4
 
 
 class Hierarchy(wiring.Component):
     """The execute unit reads and writes through L1, L1 and the access unit through L2.
 
     What the execute unit writes goes through L1 and waits in a buffer of ``WRITTEN_LINES`` lines
-    for what it writes to the same words later. Stores of the access unit pass both by: each unit
-    sees what the other has written only after a reset, which empties the caches.
+    for what it writes to the same words later; stores of the access unit, in one of
+    ``STORED_LINES`` for their neighbours. Only after a reset, which empties the caches, does anyone
+    see what the access unit has stored, or it what the execute unit has written.
 
     Parameters: ``config``; ``window`` of main memory.
 
@@ -43,8 +45,8 @@ class Hierarchy(wiring.Component):
         in: a ``LanePort`` of the access unit, for writes.
     execute
         in: a ``LanePort`` with ``execute_tag_bits``.
-    drain
-        in: the execute unit writes nothing more; what waits is written.
+    drain, drain_stores
+        in: the execute unit, or the access unit, writes nothing more; what waits is written.
     busy, host
         in: while ``busy`` is 0, main memory is the host's: a ``WindowSignature``.
     happens
@@ -65,6 +67,7 @@ class Hierarchy(wiring.Component):
                 "store": In(LanePort(config.address_bits, config.lanes, 1)),
                 "execute": In(LanePort(config.address_bits, config.lanes, self.execute_tag_bits)),
                 "drain": In(1),
+                "drain_stores": In(1),
                 "busy": In(1),
                 "host": In(WindowSignature(window)),
                 "happens": Out(len(MEMORY_EVENTS)),
@@ -104,6 +107,9 @@ class Hierarchy(wiring.Component):
         m.submodules.written = written = WriteBuffer(
             WRITTEN_LINES, line_bits, LINE_WORDS, l1.fetch_bits
         )
+        m.submodules.stored = stored = WriteBuffer(
+            STORED_LINES, line_bits, LINE_WORDS, 1 + PART_BITS
+        )
         m.submodules.main = main = LineMemory(
             self._window, config.bandwidth // WORD_BYTES, config.latency, l2.fetch_bits
         )
@@ -118,7 +124,8 @@ class Hierarchy(wiring.Component):
         _connect(m, wiring.flipped(self.access), mux.up0)
         wiring.connect(m, l1.down, written.up)
         _connect(m, written.down, mux.up1)
-        _connect(m, stores.down, mux.up2)
+        wiring.connect(m, stores.down, stored.up)
+        _connect(m, stored.down, mux.up2)
         wiring.connect(m, mux.down, l2.up)
         wiring.connect(m, l2.down, main.port)
         wiring.connect(m, wiring.flipped(self.host), main.host)
@@ -129,6 +136,7 @@ class Hierarchy(wiring.Component):
         m.d.comb += [
             main.busy.eq(self.busy),
             written.drain.eq(self.drain),
+            stored.drain.eq(self.drain_stores),
             self.idle.eq(loads.up.idle & stores.up.idle & mux.up0.idle),
             self.happens.eq(
                 Cat(

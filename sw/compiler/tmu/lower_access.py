@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import func
@@ -12,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from hw.lib.errors import CapacityError
 from hw.tmu.access_isa import (
     EVENT_STEPS,
+    UNBOUNDED,
     UNIT,
     AluOperation,
     Event,
@@ -29,11 +31,15 @@ from sw.compiler.tmu.dialects.slc import (
     MemStrOp,
     PopOp,
     PushOp,
+    StoreStrOp,
     StreamType,
 )
 from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
+
+_Term = tuple[SSAValue, int]
+"""A stream, and what its values are multiplied by."""
 
 _MOST_STRIDE = (1 << UNIT["stride"].width) - 1
 
@@ -77,6 +83,7 @@ class _Lowering:
         )
         self._layers: list[_Layer] = []
         self._place: dict[SSAValue, int] = {}
+        self._sums: dict[tuple[SSAValue, SSAValue, int], SSAValue] = {}
         self._forwarded: dict[tuple[SSAValue, int], int] = {}
         self._tokens: list[str] = []
         self._cases: list[tuple[str, CallbackOp]] = []
@@ -143,6 +150,8 @@ class _Lowering:
         for operation in operations:
             if isinstance(operation, PushOp):
                 layer.step(event, self._push(operation.stream, bool(operation.aligned)))
+            elif isinstance(operation, StoreStrOp):
+                layer.step(event, self._store(operation))
             elif isinstance(operation, CallbackOp):
                 for stream in operation.streams:
                     layer.step(event, self._push(stream))
@@ -161,6 +170,19 @@ class _Lowering:
         kind = EventKind.VECTOR if is_vector or aligned else EventKind.WORD
         return EventStep(kind, layer=place, stream=number)
 
+    def _store(self, store: StoreStrOp) -> EventStep:
+        """Its value and its address become streams of one layer, in whose iterations it happens."""
+        loops = [layer.loop for layer in self._layers]
+        place = next(at for at, loop in enumerate(loops) if loop is store.parent_op())
+        layer = self._layers[place]
+        word = self._word(store.array, store.indices, place)
+        address = len(layer.streams)
+        layer.arrays[0, address] = self._names[store.array]
+        layer.queued.add(address)
+        layer.streams.append(replace(word, kind=StreamKind.ADDRESS))
+        number = self._at(store.value, place)
+        return EventStep(EventKind.STORE, layer=place, stream=number, address=address)
+
     def _token(self, name: str) -> int:
         self._tokens.append(name)
         return len(self._tokens) - 1
@@ -175,7 +197,8 @@ class _Lowering:
             name = AluOperation[operation.operation.data.upper()]
             made = Stream(StreamKind.ALU, name, a, b, immediate=immediate)
         else:
-            made = self._memory(operation, depth)
+            word = self._word(operation.array, operation.indices, depth)
+            made = replace(word, temporal=not _is_index(operation))
         layer = self._layers[depth]
         layer.numbers[operation.stream] = len(layer.streams)
         self._place[operation.stream] = depth
@@ -183,75 +206,64 @@ class _Lowering:
             layer.arrays[0, len(layer.streams)] = self._names[operation.array]
         layer.streams.append(made)
 
-    def _memory(self, load: MemStrOp, depth: int) -> Stream:
-        """Row-major: the last index, and what comes of the others."""
-        type = load.array.type
-        assert isinstance(type, MemRefType)
-        shape = [size.data for size in type.shape]
-        length = 1
-        for size in shape:
-            length *= size
+    def _word(self, array: SSAValue, indices: Sequence[SSAValue], depth: int) -> Stream:
+        """Operands, scale, base and length of a word in row-major order, for layer ``depth``."""
+        assert isinstance(array.type, MemRefType)
+        shape = [size.data for size in array.type.shape]
         base = 0
-        indices: list[SSAValue | int] = []
-        strides = [1] * len(shape)
-        for axis in reversed(range(len(shape) - 1)):
-            strides[axis] = strides[axis + 1] * shape[axis + 1]
-        for index, stride in zip(load.indices, strides, strict=True):
+        terms: list[_Term] = []
+        for axis, index in enumerate(indices):
+            stride = math.prod(shape[axis + 1 :])
             stream, offset = _offset(index)
             base += offset * stride
-            indices.append(stream if stream is not None else 0)
-        # Without indices that are constants, which are in the base.
-        terms: list[tuple[SSAValue, int]] = [
-            (index, stride)
-            for index, stride in zip(indices, strides, strict=True)
-            if isinstance(index, SSAValue)
-        ]
-        while len(terms) > 2:
+            if stream is not None:
+                terms.append((stream, stride))
+        # What outer loops give is added up there.
+        terms.sort(key=lambda term: self._known_from(term[0], depth))
+        while len(terms) > 2 or (len(terms) == 2 and terms[0][1] != 1 != terms[1][1]):
             terms[:2] = [self._sum(terms[0], terms[1], depth)]
-        a, b, scale, immediate = Operand(), Operand(), 1, 0
+        if len(terms) == 2 and terms[1][1] != 1:
+            terms.reverse()
+        a, b, scale = Operand(), Operand(), 1
         if terms:
             a, scale = self._operand(terms[0][0], depth), terms[0][1]
         if len(terms) == 2:
-            if terms[1][1] != 1:
-                terms = [self._sum(terms[0], terms[1], depth)]
-                a, scale = self._operand(terms[0][0], depth), terms[0][1]
-            else:
-                b = self._operand(terms[1][0], depth)
+            b = self._operand(terms[1][0], depth)
         return Stream(
-            StreamKind.MEMORY,
-            a=a,
-            b=b,
-            scale=scale,
-            immediate=immediate,
-            base=base,
-            length=length - base,
-            temporal=not _is_index(load),
+            StreamKind.MEMORY, a=a, b=b, scale=scale, base=base, length=math.prod(shape) - base
         )
 
-    def _sum(
-        self, left: tuple[SSAValue, int], right: tuple[SSAValue, int], depth: int
-    ) -> tuple[SSAValue, int]:
-        """A stream of left / right's stride + right; streams that it takes are made."""
-        layer = self._layers[depth]
-        scaled = len(layer.streams)
-        factor = left[1] // right[1]
-        layer.streams.append(
-            Stream(
-                StreamKind.ALU,
-                AluOperation.MUL,
-                self._operand(left[0], depth),
-                Operand(),
-                immediate=factor,
+    def _known_from(self, stream: SSAValue, depth: int) -> int:
+        """The outermost layer up to ``depth`` in which it can be an operand."""
+        place = self._place[stream]
+        is_loaded = self._layers[place].streams[self._number(stream)].kind == StreamKind.MEMORY
+        return min(place + is_loaded, depth)
+
+    def _number(self, stream: SSAValue) -> int:
+        return self._layers[self._place[stream]].numbers[stream]
+
+    def _sum(self, left: _Term, right: _Term, depth: int) -> _Term:
+        """Both as one, as far out as it can be."""
+        if left[1] % max(1, right[1]):
+            left, right = right, left
+        factor = left[1] // max(1, right[1])
+        key = left[0], right[0], factor
+        if key not in self._sums:
+            place = max(self._known_from(each[0], depth) for each in (left, right))
+            layer = self._layers[place]
+            operands = [self._operand(each[0], place) for each in (left, right)]
+            # Known by a value of its own.
+            body = layer.loop.body.block
+            value = body.insert_arg(StreamType(i1), len(body.args))
+            layer.numbers[value] = len(layer.streams)
+            self._place[value] = place
+            layer.streams.append(
+                Stream(
+                    StreamKind.ADDRESS, a=operands[0], b=operands[1], scale=factor, length=UNBOUNDED
+                )
             )
-        )
-        layer.streams.append(
-            Stream(StreamKind.ALU, AluOperation.ADD, own(scaled), self._operand(right[0], depth))
-        )
-        # Known by a value of its own.
-        key = layer.loop.body.block.insert_arg(StreamType(i1), len(layer.loop.body.block.args))
-        layer.numbers[key] = scaled + 1
-        self._place[key] = depth
-        return key, right[1]
+            self._sums[key] = value
+        return self._sums[key], right[1]
 
     def _pair(self, left: SSAValue, right: SSAValue, depth: int) -> tuple[Operand, Operand, int]:
         first, second = constant_of(left), constant_of(right)
@@ -396,18 +408,27 @@ def _offset(index: SSAValue) -> tuple[SSAValue | None, int]:
     if isinstance(owner, AluStrOp) and owner.operation.data == "add":
         for stream, other in ((owner.left, owner.right), (owner.right, owner.left)):
             number = constant_of(other)
-            if number is not None and number >= 0 and constant_of(stream) is None:
+            if number is None or constant_of(stream) is not None:
+                continue
+            if number >= 0 and not _may_be_negative(stream):
                 return stream, number
     return index, 0
+
+
+def _may_be_negative(stream: SSAValue) -> bool:
+    """Whether it is known to begin below 0."""
+    loop = stream.owner.parent_op() if isinstance(stream.owner, Block) else None
+    lower = constant_of(loop.lower) if isinstance(loop, ForOp) else None
+    return lower is not None and lower < 0
 
 
 def _is_needed(operation: AluStrOp) -> bool:
     """Whether anything but an index that has it as an offset uses it."""
     for use in operation.stream.uses:
-        if (
-            not isinstance(use.operation, MemStrOp)
-            or _offset(operation.stream)[0] is operation.stream
-        ):
+        is_index = isinstance(use.operation, MemStrOp) or (
+            isinstance(use.operation, StoreStrOp) and use.index > 0
+        )
+        if not is_index or _offset(operation.stream)[0] is operation.stream:
             return True
     return False
 

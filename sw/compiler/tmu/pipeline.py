@@ -14,6 +14,7 @@ from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
 
 LEVELS = range(5)
@@ -36,6 +37,7 @@ def pipeline(
                 vectorize(module, config.lanes, reassociate), config.lanes
             ),
         ),
+        "store_streams": (4, lambda module: store_streams(module, config)),
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),

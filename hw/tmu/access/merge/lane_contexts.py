@@ -38,7 +38,7 @@ class LaneContexts(Instanced):
         in: the parent's rows of streams, and its number of slots.
     steps
         in: a stream of the parent's steps.
-    wants, lane, row, phase, granted, words
+    wants, stream, lane, row, phase, granted, words
         as a ``ContextReader``'s.
     published
         out: the next iteration's contexts are there, from the next cycle on.
@@ -66,6 +66,7 @@ class LaneContexts(Instanced):
                 "around_slots": In(SLOT_BITS),
                 "steps": In(stream.Signature(step_layout(lanes))),
                 "wants": Out(1),
+                "stream": Out(range(streams)),
                 "lane": Out(range(lanes)),
                 "row": Out(range(rows)),
                 "phase": Out(1),
@@ -110,6 +111,7 @@ class LaneContexts(Instanced):
             self.operand_place.eq(following >> 1),
             operand.eq(Mux(shown[0], self.operands[1].as_value(), self.operands[0].as_value())),
             self.wants.eq(is_shown),
+            self.stream.eq(operand.stream),
             self.lane.eq(operand.lane),
             self.row.eq(
                 slot.row(Array(self.around[n].queue for n in range(self._streams))[operand.stream])

@@ -120,7 +120,7 @@ class LaneRows(Instanced):
             self.operands.as_value().eq(memory.read_data),
         ]
         kind = begins.kind
-        is_value = (kind == StreamKind.MEMORY) | (kind == StreamKind.ALU)
+        is_value = kind.matches(StreamKind.MEMORY, StreamKind.ALU, StreamKind.ADDRESS)
         queued = Signal(places, reset_less=True)
         works: list[Value] = []
         needs = Signal.like(self.needs, reset_less=True)

@@ -42,7 +42,7 @@ class MergedFibers(wiring.Component):
         in: of ``LaneRows``.
     queued
         out: of ``LaneRows``.
-    around, around_slots, steps, wants, lane, row, phase, granted, words
+    around, around_slots, steps, wants, stream, lane, row, phase, granted, words
         as a ``ContextReader``'s.
     runs
         out: a stream of ``run_layout``, of coordinates.
@@ -75,6 +75,7 @@ class MergedFibers(wiring.Component):
                 "around_slots": In(SLOT_BITS),
                 "steps": In(stream.Signature(step_layout(lanes))),
                 "wants": Out(1),
+                "stream": Out(range(streams)),
                 "lane": Out(range(lanes)),
                 "row": Out(range(rows)),
                 "phase": Out(1),
@@ -188,4 +189,4 @@ class MergedFibers(wiring.Component):
             ]
 
 
-_READS = ("wants", "lane", "row", "phase")
+_READS = ("wants", "stream", "lane", "row", "phase")

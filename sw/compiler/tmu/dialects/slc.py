@@ -117,6 +117,22 @@ class AluStrOp(IRDLOperation):
 
 
 @irdl_op_definition
+class StoreStrOp(IRDLOperation):
+    """Writes a stream's value to ``array`` at ``indices``, i32 constants and streams of i32, past
+    the execute unit; of a vector, the lanes in use to neighbours from where lane 0's indices are.
+    Nobody else reads or writes the array."""
+
+    name = "slc.store_str"
+
+    value = operand_def(StreamType)
+    array = operand_def(MemRefType)
+    indices = var_operand_def()
+
+    def __init__(self, value: SSAValue, array: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[value, array, list(indices)])
+
+
+@irdl_op_definition
 class PushOp(IRDLOperation):
     """Queues a stream's value without a token; of a vector stream all lanes. ``aligned``: a word as
     the first of a row of the queue, the others being 0."""
@@ -193,7 +209,7 @@ class SetOp(IRDLOperation):
 
 SLC = Dialect(
     "slc",
-    [ForOp, MemStrOp, AluStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
+    [ForOp, MemStrOp, AluStrOp, StoreStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
     [StreamType],
 )
 

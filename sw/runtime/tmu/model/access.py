@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hw.lib.errors import GnarlError
 from hw.tmu.access_isa import (
     MAX_STREAMS,
+    UNBOUNDED,
     AluOperation,
     Event,
     EventKind,
@@ -137,17 +138,22 @@ class _Traversal:
         width = 1 if layer.mode == Mode.SINGLE else self._lanes
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
-            values = []
+            values: list[tuple[int, ...]] = []
             addresses: dict[int, list[int]] = {}
             for lane in range(width):
                 index = first + lane * unit.stride
                 if index < upper:
-                    values.append(self._values(place, lane, unit, index, addresses))
+                    head = values[0] if values else None
+                    values.append(self._values(place, lane, unit, index, addresses, head))
             for number, found in addresses.items():
                 for line in self._requests[place].lines(number, found, upper - first):
                     self._output.requests.append((place, number, line))
             lanes = (1 << len(values)) - 1
-            values += [(0,) * len(unit.streams)] * (width - len(values))
+            others = tuple(
+                value if stream.kind == StreamKind.ADDRESS else 0
+                for stream, value in zip(unit.streams, values[0], strict=True)
+            )
+            values += [others] * (width - len(values))
             yield _Iteration(tuple(values), lanes)
 
     def _merged(self, place: int, layer: Layer) -> Iterator[_Iteration]:
@@ -200,10 +206,12 @@ class _Traversal:
         unit: Unit,
         index: int,
         addresses: dict[int, list[int]],
+        head: tuple[int, ...] | None = None,
         streams: int = MAX_STREAMS,
     ) -> tuple[int, ...]:
         """Of the first ``streams`` streams of a unit in the iteration ``index``; adds to the
-        ``addresses`` that each stream reads."""
+        ``addresses`` that each stream reads. ``head``: in lockstep lane 0's, of the other lanes.
+        """
         values: list[int] = []
         for number, stream in enumerate(unit.streams[:streams]):
             a = self._operand(place, stream.a, values, stream.immediate)
@@ -214,6 +222,11 @@ class _Traversal:
                 address = self._address(place, lane, number, stream, a, b)
                 addresses.setdefault(number, []).append(address)
                 value = int(self._memory[address])
+            elif stream.kind == StreamKind.ADDRESS and head is not None:
+                value = head[number]
+                self._check(place, lane, number, stream, value - stream.base + lane & _WORD)
+            elif stream.kind == StreamKind.ADDRESS:
+                value = self._address(place, lane, number, stream, a, b)
             elif stream.kind == StreamKind.ALU:
                 value = _alu(stream.operation, a, b)
             else:
@@ -223,9 +236,13 @@ class _Traversal:
 
     def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
         index = a * stream.scale + b & _WORD
-        if index >= stream.length:
-            raise StreamError(place, lane, number, index, stream.length)
+        self._check(place, lane, number, stream, index)
         return stream.base + index
+
+    def _check(self, place: int, lane: int, number: int, stream: Stream, index: int) -> None:
+        is_unbounded = stream.kind == StreamKind.ADDRESS and stream.length == UNBOUNDED
+        if index >= stream.length and not is_unbounded:
+            raise StreamError(place, lane, number, index, stream.length)
 
     def _operand(
         self, place: int, operand: Operand, values: list[int] | tuple[()], immediate: int

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
@@ -259,6 +259,59 @@ def test_stores_past_the_queues(pauses):
     table = (np.arange(64, 112, dtype=np.uint32) * 3).reshape(8, 6)
     assert words[1000:1030].tolist() == table[[3, 0, 7, 7, 1]].reshape(-1).tolist()
     assert words[1030] == 3 * 1030
+
+
+def target(length: int, **fields: int) -> Stream:
+    """Addresses of rows of six words from word 1000 on, for the layer inside."""
+    return Stream(
+        StreamKind.ADDRESS, a=parent(0), b=own(0), base=1000, length=length, queued=True, **fields
+    )
+
+
+@pytest.mark.parametrize("length", [12, 11, 7, 6])
+def test_stores_keep_inside_of_their_array(length):
+    """Two rows of a vector and a half, of which an array has all words, or not those of the last
+    lane, of the last vector, or of the last row."""
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32) * 3
+    before = words.copy()
+    outer = Unit(upper_immediate=2, streams=(queued_induction(0),))
+    streams = (INDUCTION, load(16, 6, queue=16), target(length, scale=6, queue=8))
+    inner = Unit(upper_immediate=6, streams=streams)
+    step = EventStep(EventKind.STORE, layer=1, stream=1, address=2)
+    layers = (Layer(Mode.SINGLE, (outer,), 4), one_loop(inner, step, mode=Mode.LOCKSTEP))
+    program = AccessProgram(layers)
+    if length == 12:
+        check(program, Memory(words))
+        assert words[1000:1012].tolist() == 2 * before[16:22].tolist()
+        return
+    with pytest.raises(StreamError) as caught:
+        access.run(program, words.copy(), CONFIG.lanes)
+    assert (caught.value.place[0], caught.value.place[2]) == (1, 2)
+    assert run(program, Memory(words)).fault == (1, 2)
+    outside = np.r_[:1000, 1000 + length : len(words)]
+    assert np.array_equal(words[outside], before[outside])
+
+
+def test_addresses_without_a_bound():
+    """The greatest index there is."""
+    address = Stream(
+        StreamKind.ADDRESS, a=own(0), immediate=-2, base=5, length=UNBOUNDED, queued=True
+    )
+    unit = Unit(upper_immediate=3, streams=(INDUCTION, address))
+    loop = one_loop(unit, EventStep(EventKind.WORD, stream=1))
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    assert check(AccessProgram((loop,)), Memory(words)).output.words == [3, 4, 5]
+
+
+def test_addresses_are_the_same_in_all_lanes():
+    unit = Unit(
+        upper_immediate=6,
+        streams=(INDUCTION, replace(load(50, 9, scale=1), kind=StreamKind.ADDRESS)),
+    )
+    vectors = one_loop(unit, EventStep(EventKind.VECTOR, stream=1), mode=Mode.LOCKSTEP)
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    result = check(AccessProgram((vectors,)), Memory(words))
+    assert result.output.words == [50] * 4 + [54] * 2 + [0] * 2
 
 
 def queued_induction(row: int) -> Stream:

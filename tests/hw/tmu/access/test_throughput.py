@@ -45,9 +45,9 @@ def machine(requests: int = 8) -> TmuConfig:
     return replace(CONFIG, requests=requests, stream_words=256)
 
 
-def one_loop(mode: Mode, unit: Unit, step: EventStep, **options: object) -> Result:
+def one_loop(mode: Mode, unit: Unit, step: EventStep, slots: int = 4, **options: object) -> Result:
     """A loop that does the step in each iteration."""
-    layer = Layer(mode, (unit,), 4, events={Event.ITERATION: (step,)})
+    layer = Layer(mode, (unit,), slots, events={Event.ITERATION: (step,)})
     memory = Memory(np.zeros(CONFIG.memory_words, np.uint32), pauses=options.pop("pauses", 0.0))
     return run(AccessProgram((layer,)), memory, config=machine(), **options)
 
@@ -108,6 +108,28 @@ def test_room_for_tokens_is_waited_for():
     waited = slow.waits["waits_token_room"] - fast.waits["waits_token_room"]
     assert waited > (slow.cycles - fast.cycles) / 2
     assert not any(slow.waits[f"waits_{name}"] for name in ("words", "data_room", "store"))
+
+
+def test_words_that_were_asked_for_take_no_cycle():
+    """Three streams of neighbours: an iteration a cycle, and two more for each further line."""
+
+    def cycles(count: int) -> int:
+        loads = (load(512 * number, 512, queue=64 * number) for number in range(3))
+        unit = Unit(upper_immediate=count, streams=(INDUCTION, *loads))
+        step = EventStep(EventKind.TOKEN, token=5)
+        return one_loop(Mode.SINGLE, unit, step, slots=64).cycles
+
+    assert cycles(32) - cycles(16) == 16 + 2
+
+
+def test_vectors_are_stored_as_they_come():
+    def cycles(vectors: int) -> int:
+        address = replace(load(1000, 512), kind=StreamKind.ADDRESS, queue=64)
+        unit = Unit(upper_immediate=4 * vectors, streams=(INDUCTION, load(0, 512), address))
+        step = EventStep(EventKind.STORE, stream=1, address=2)
+        return one_loop(Mode.LOCKSTEP, unit, step, slots=32).cycles
+
+    assert cycles(40) - cycles(20) == 2 * 20
 
 
 def test_memory_that_takes_no_store_is_waited_for():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,11 +36,13 @@ USED_LINES = 12
 
 @dataclass
 class Bench:
-    """The hierarchy, with memory as it has to be, and what has happened."""
+    """The hierarchy, with memory as it has to be, and what has happened. ``places``: of vectors
+    that the access unit stores, instead of any."""
 
     seed: int
     count: int
     stalls: float
+    places: Sequence[int] = ()
     words: npt.NDArray[np.int64] = field(
         default_factory=lambda: np.arange(USED_LINES * LINE_WORDS) + 5000
     )
@@ -78,6 +81,7 @@ class Bench:
             await ctx.tick()
         assert not ctx.get(self._hierarchy.idle)
         ctx.set(self._hierarchy.drain, 1)
+        ctx.set(self._hierarchy.drain_stores, 1)
         while not ctx.get(self._hierarchy.idle):
             await ctx.tick()
         ctx.set(self._busy, 0)
@@ -134,8 +138,9 @@ class Bench:
     async def _store(self, ctx: Any) -> None:
         noise = await self._wait(ctx)
         request = self._hierarchy.store.request
-        for _ in range(self.count):
-            address, lanes = noise.randrange(4 * LINE_WORDS - 4), noise.randrange(1, 16)
+        places = [noise.randrange(4 * LINE_WORDS - 4) for _ in range(self.count)]
+        for address in self.places or places:
+            lanes = 15 if self.places else noise.randrange(1, 16)
             data = [noise.randrange(1 << 32) for _ in range(4)]
             ctx.set(request.payload, {"address": address, "lanes": lanes, "write": 1, "data": data})
             ctx.set(request.valid, 1)
@@ -202,6 +207,14 @@ def test_everybody_reads_what_was_written(stalls: float):
     assert all(events[name] for name in MEMORY_EVENTS if not name.endswith("merged"))
     assert events["lines_read"] >= events["l2_misses"]
     assert events["memory_busy"] >= 4 * events["lines_read"] + events["lines_written"]
+
+
+def test_neighbours_are_written_together():
+    """Vectors that lie in two pieces of a line, too."""
+    bench = Bench(seed=1, count=0, stalls=0.0, places=[2, 6, 10, 16, 20])
+    bench.run()
+    assert bench.events["lines_written"] == 2
+    assert bench.events["memory_busy"] == 4 + 2
 
 
 def test_its_verilog_is_clean():

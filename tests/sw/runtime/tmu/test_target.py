@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import ProgramError, WorkloadError
-from hw.tmu.access_isa import EVENT_STEPS, Mode
+from hw.tmu.access_isa import EVENT_STEPS, Mode, StreamKind
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from hw.tmu.memory_map import ErrorCause
+from sw.compiler.tmu.sections import access_of
 from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.runtime.programs import load_program
 from sw.runtime.tmu.model.access import run as run_access
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import named_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.access_merges import STEP, merge
@@ -144,6 +146,48 @@ def test_indices_outside_the_table_are_trapped(device: Device):
         machine.wait()
     config = device.configuration.config
     assert f"{2 * config.streams + 1}" in str(caught.value)
+
+
+FIBERS = """\
+n, m = sizes("n", "m")
+
+
+@nest
+def fibers(x: float32[n, m], ends: int32[n + 1], y: float32[9, m]):
+    for i in range(n):
+        for p in range(ends[i], ends[i + 1]):
+            for e in range(m):
+                y[p, e] = x[i, e]
+"""
+
+
+def test_places_outside_a_result_are_trapped(device: Device):
+    """The access unit stores, and its error names layer and stream; the next run is right, its last
+    store landed."""
+    rng = np.random.default_rng(0)
+    inputs = {
+        "x": rng.standard_normal((4, 5)).astype(np.float32),
+        "ends": np.array([0, 3, 3, 7, 9], np.int32),
+    }
+    nest = read_source(FIBERS, "file.py")
+    program = device.compile(LoopWorkload(nest.name, nest, inputs))
+    (launch,) = program.launches
+    job = device.target.job(program, launch, inputs)
+    job.operands.memory.reshape(-1)[launch.sections["bases"][1] + 4] = 10
+    machine = device._machine(program, launch)
+    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.start()
+    with pytest.raises(ProgramError, match="INDEX") as caught:
+        machine.wait()
+    config = device.configuration.config
+    layers = access_of(launch).layers
+    kinds = [stream.kind for stream in layers[-1].units[0].streams]
+    detail = (len(layers) - 1) * config.streams + kinds.index(StreamKind.ADDRESS)
+    assert f"detail {detail}" in str(caught.value)
+    result = device.run(program, inputs)
+    assert device.verify(result).bit_exact
+    assert result.counters["tokens_queued"] == 1
+    assert result.counters["words_queued"] == result.counters["vectors_queued"] == 0
 
 
 def test_offsets_that_decrease(device: Device):
