@@ -9,14 +9,24 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.lib.command import Benchmark
-from bench.tmu_parts import bags, coupled, merging, page
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging, page
 
-main = Benchmark("tmu", {"bags": bags, "coupled": coupled, "merging": merging}, page.PAGE).command(
+PARTS = {
+    "bags": bags,
+    "coupled": coupled,
+    "graphs": graphs,
+    "gathers": gathers,
+    "merging": merging,
+}
+
+main = Benchmark("tmu", PARTS, page.PAGE).command(
     """Measure the TMU.
 
     \b
     bags     EmbeddingBag at every level of optimisation, locality and bandwidth
     coupled  decoupled programs against the execute unit alone
+    graphs   SpMM over real graphs, and over power-law graphs of two sizes
+    gathers  what L2 keeps from memory of BigBird's reads
     merging  products and sums of a sparse matrix, against SAM and the execute unit alone
     page     no measurement: writes build/bench into docs/results/tmu.md and README.md
 

@@ -24,6 +24,7 @@ from rich.console import Console
 from manual.markers import with_sections
 from sw.cli import main
 from sw.program.atomic import write_text
+from sw.runtime import comparison_report
 from sw.runtime.configuration import configuration_files, load_configuration
 from sw.runtime.report import JSON_FIELDS
 from sw.runtime.session import run_once
@@ -84,9 +85,10 @@ def commands() -> str:
         below = click.Context(command, info_name=name, parent=context, terminal_width=96)
         parts.append(f"## gnarl {name}")
         parts.append(_console(f"gnarl {name} --help", command.get_help(below)))
-    parts.append("## The object that `gnarl run --json` prints")
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in JSON_FIELDS.items()]
-    parts.append("\n".join(["| field | what it is |", "| --- | --- |", *rows]))
+    for name, fields in (("run", JSON_FIELDS), ("compare", comparison_report.JSON_FIELDS)):
+        parts.append(f"## The object that `gnarl {name} --json` prints")
+        rows = [f"| `{field}` | {meaning} |" for field, meaning in fields.items()]
+        parts.append("\n".join(["| field | what it is |", "| --- | --- |", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

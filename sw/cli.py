@@ -12,6 +12,7 @@ import click
 
 from sw.cli_area import area
 from sw.cli_boundary import DIFFERENT, refuse
+from sw.cli_compare import compare
 from sw.cli_fpga import fpga
 from sw.cli_opt import opt
 from sw.cli_options import (
@@ -20,11 +21,13 @@ from sw.cli_options import (
     configuration_argument,
     folder_option,
     input_file,
+    json_option,
     output_option,
     overrides_option,
     own_options,
     seed_option,
     tensors_option,
+    values_option,
 )
 from sw.cli_shared import hardware, page, print_result, print_table, stderr
 from sw.compiler.passes import StoppedError, Trace
@@ -64,6 +67,7 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(area)
+main.add_command(compare)
 main.add_command(fpga)
 main.add_command(opt)
 
@@ -267,14 +271,9 @@ def disasm(program: Path) -> None:
     type=click.IntRange(min=1),
     help="With --backend fpga: the board's baud rate.  [default: as `gnarl fpga` builds it]",
 )
-@click.option(
-    "--values",
-    type=input_file,
-    help="New input values: JSON of names and numbers, or a workload of the same structure; for "
-    "models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
-)
+@values_option
 @seed_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
+@json_option
 @click.option(
     "-o",
     "--output",

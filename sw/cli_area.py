@@ -11,6 +11,7 @@ from sw.cli_options import (
     GnarlCommand,
     configuration_argument,
     input_file,
+    json_option,
     output_option,
     overrides_option,
 )
@@ -42,7 +43,7 @@ from sw.progress import ConsoleStages
     help="How often signals change, for the power: what gnarl run --waves FILE.saif wrote.",
 )
 @overrides_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
+@json_option
 @output_option(
     "--treemap", help="Draw the components in proportion to their size to this PNG file."
 )

@@ -13,6 +13,7 @@ from sw.cli_options import (
     GnarlCommand,
     configuration_argument,
     folder_option,
+    json_option,
     overrides_option,
 )
 from sw.cli_shared import hardware, page, print_result, print_table, stderr
@@ -54,7 +55,7 @@ from sw.progress import ConsoleStages
 @folder_option(
     "-o", "--output", "folder", help="Folder to write to; by default build/fpga/NAME-BOARD."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the page.")
+@json_option
 def fpga(
     config: str,
     workload: str | None,

@@ -80,17 +80,27 @@ def own_options(
     target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The target's options among those given; refuses options of other targets."""
-    known = {option.name for option in _options(target.options, command)}
-    for options in all_options().values():
-        for option in _options(options, command):
-            if option.name in own and option.name not in known:
-                raise click.UsageError(f"{option.opts[0]}: not supported by target {target.name}.")
+    refuse_foreign([target], command, own)
     return dict(own)
 
 
+def refuse_foreign(
+    targets: Sequence[Target[Any, Any, Any]], command: str, own: Mapping[str, Any]
+) -> None:
+    """Refuses options that none of ``targets`` has."""
+    known = {each.name for target in targets for each in _options(target.options, command)}
+    names = dict.fromkeys(target.name for target in targets)
+    for options in all_options().values():
+        for option in _options(options, command):
+            if option.name in own and option.name not in known:
+                raise click.UsageError(
+                    f"{option.opts[0]}: not supported by target {' or '.join(names)}."
+                )
+
+
 def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption]:
-    """What ``run`` runs may have to be compiled first: it has the compiler's options, too."""
-    wanted = {command, "compile"} if command == "run" else {command}
+    """What is run has to be compiled first: ``run`` and ``compare`` have both kinds of options."""
+    wanted = {"run", "compile"} if command in ("run", "compare") else {command}
     return [each for each in options if wanted.intersection(each.commands)]
 
 
@@ -148,4 +158,13 @@ tensors_option = click.option(
     callback=_named,
     help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam, tmu, "
     "cuda); an array of a loop nest: .npy (tmu).",
+)
+values_option = click.option(
+    "--values",
+    type=input_file,
+    help="New input values: JSON of names and numbers, or a workload of the same structure; for "
+    "models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of the page."
 )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
+from bench.tmu_parts.runs import CONFIG, run_named
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
-from sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.bags"
 
-CONFIG = "tmu_l8"
 MODELS = ("rm1", "rm2", "rm3")
 LEVELS = range(5)
 AIMS = {"rm1": 0.90, "rm2": 0.95, "rm3": 0.95}
@@ -43,6 +40,8 @@ METRICS = {
     "tokens": Metric("tokens", "lower"),
     "bytes_read": Metric("bytes", "lower"),
     "lines_in_flight": Metric("lines", "higher"),
+    "access_rate": Metric("words a cycle", "higher"),
+    "execute_rate": Metric("words a cycle", "higher"),
     "bit_exact": Metric("", "higher"),
 }
 
@@ -55,6 +54,8 @@ _HEADER = {
     "tokens": "tokens",
     "bytes_read": "bytes read",
     "lines_in_flight": "lines in flight",
+    "access_rate": "access unit, words a cycle",
+    "execute_rate": "execute unit, words a cycle",
 }
 
 
@@ -96,33 +97,36 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
-    device = _device(job.overrides, job.backend)
-    workload = named_workload(f"embedding_bag:{job.model}:{job.locality}", job.seed)
-    program = device.compile(workload, opt=job.level)
-    result = device.run(program, workload.inputs)
-    bit_exact = device.verify(result).bit_exact
-    statistics = device.target.figures(program, result).statistics
-    elements = workload.inputs["table"].shape[1] * len(workload.inputs["indices"])
-    cycles, counters = cycles_of(result), result.counters
-    instructions = counters["instructions"] + counters.get("jumps_joined", 0)
-    lanes = program.config["lanes"]
-    words = counters["vectors_queued"] * lanes + counters["words_queued"]
+    name = f"embedding_bag:{job.model}:{job.locality}"
+    run = run_named(name, job.overrides, job.backend, job.seed, opt=job.level)
+    inputs, cycles, counters = run.workload.inputs, run.cycles, run.counters
+    elements = inputs["table"].shape[1] * len(inputs["indices"])
+    bound = run.statistics["lower_bound"]
     return {
         "cycles": cycles,
-        "bound": statistics["lower_bound"],
-        "share": statistics["lower_bound"] / cycles,
-        "instructions_an_element": instructions / elements,
-        "words_an_element": words / elements,
+        "bound": bound,
+        "share": bound / cycles,
+        "instructions_an_element": run.instructions / elements,
+        "words_an_element": run.words / elements,
         "tokens": counters["tokens_queued"],
-        "bytes_read": statistics["bytes_read"],
+        "bytes_read": run.statistics["bytes_read"],
         "lines_in_flight": counters["requests_in_flight"] / cycles,
-        "bit_exact": bit_exact,
+        "access_rate": run.words / access_cycles(cycles, counters, run.statistics),
+        "execute_rate": run.words / execute_cycles(cycles, counters),
+        "bit_exact": run.bit_exact,
     }
 
 
-@cache
-def _device(overrides: tuple[str, ...], backend: str) -> Device:
-    return Device(load_configuration(CONFIG, overrides), backend)
+def access_cycles(cycles: int, counters: Mapping[str, int], statistics: Mapping[str, int]) -> int:
+    """At least what the access unit would take if the execute unit took all at once: cycles in
+    which it does not wait for room in the queues, but not fewer than memory needs."""
+    held_up = counters["access_waits_data_room"] + counters["access_waits_token_room"]
+    return max(1, cycles - held_up, statistics["bound_memory"])
+
+
+def execute_cycles(cycles: int, counters: Mapping[str, int]) -> int:
+    """What the execute unit would take if the queues were never empty."""
+    return max(1, cycles - counters["waits_data"] - counters["waits_token"])
 
 
 def jobs(request: Request) -> list[Job]:
@@ -172,14 +176,16 @@ def verdict(found: Sequence[Record]) -> str:
                 f"{model.upper()}, level 4: {share:.1%} of the bound, at least {aim:.0%} "
                 f"{mark(share >= aim)}"
             )
-    speedups = [
-        f"{model.upper()} {cycles[model, 'L0', 0, 'as shipped'] / last:.1f} ×"
-        for model in MODELS
-        if (last := cycles.get((model, "L0", 3, "as shipped")))
-        and (model, "L0", 0, "as shipped") in cycles
-    ]
-    if speedups:
-        lines.append(f"level 3 over level 0: {', '.join(speedups)}")
+    shipped = {labels[:3]: row for labels, row in table.items() if labels[3] == "as shipped"}
+    for model in MODELS:
+        first, last = (shipped.get((model, "L0", level)) for level in (0, 3))
+        if first and last:
+            lines.append(
+                f"{model.upper()}, level 3 over level 0: {first['cycles'] / last['cycles']:.1f} ×, "
+                f"{first['instructions_an_element']:.2f} instructions an element before and "
+                f"{last['instructions_an_element']:.2f} after, "
+                f"{first['words_an_element']:.2f} and {last['words_an_element']:.2f} words"
+            )
     longer, usual = (
         cycles.get(("rm2", "L0", 4, changes)) for changes in ("latency=200", "as shipped")
     )
@@ -193,20 +199,31 @@ def verdict(found: Sequence[Record]) -> str:
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
-    """Share of the bound by level."""
+    """Share of the bound by level; and rates of both units, each with the other ideal, as in
+    Ember's figure 14."""
     table = rows(found)
-    figure, (axes,) = subplots(1, (8, 4))
+    figure, (shares, rates) = subplots(2, (11, 4))
     width = 0.8 / len(MODELS)
     for number, (model, color) in enumerate(zip(MODELS, PALETTE, strict=False)):
-        shares = {
-            labels[2]: row["share"]
+        levels = {
+            labels[2]: row
             for labels, row in table.items()
             if labels[:2] == (model, "L0") and labels[3] == "as shipped"
         }
-        places = np.array(list(shares)) + (number - 1) * width
-        axes.bar(places, list(shares.values()), width, label=model.upper(), color=color)
-    axes.set(xlabel="level of optimisation", ylabel="share of the bound", ylim=(0, 1))
-    axes.set_xticks(list(LEVELS))
-    axes.set_title("EmbeddingBag, locality L0", loc="left", fontsize=11)
+        places = np.array(list(levels)) + (number - 1) * width
+        heights = [row["share"] for row in levels.values()]
+        shares.bar(places, heights, width, label=model.upper(), color=color)
+        access = [row["access_rate"] for row in levels.values()]
+        execute = [row["execute_rate"] for row in levels.values()]
+        rates.plot(access, execute, marker="o", color=color)
+        for level, *place in zip(levels, access, execute, strict=True):
+            rates.annotate(str(level), place, xytext=(4, 4), textcoords="offset points")
+    shares.set(xlabel="level of optimisation", ylabel="share of the bound", ylim=(0, 1))
+    shares.set_xticks(list(LEVELS))
+    shares.set_title("EmbeddingBag, locality L0", loc="left", fontsize=11)
+    rates.axline((1, 1), slope=1, color=PALETTE[-1], linestyle="--", linewidth=1)
+    rates.set(xlabel="access unit, words a cycle", ylabel="execute unit, words a cycle")
+    rates.set(xscale="log", yscale="log")
+    rates.set_title("rates by level, each with the other unit ideal", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(MODELS))
     save(figure, path)

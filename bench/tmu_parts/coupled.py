@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -18,14 +17,11 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from bench.tmu_parts.runs import CONFIG, run_named
 from hw.tmu.config import TmuConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
-from sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.coupled"
-
-CONFIG = "tmu_l8"
 
 WORKLOADS = (
     "embedding_bag:rm1",
@@ -103,27 +99,17 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
-    device = _device(job.changes, job.backend)
-    workload = named_workload(job.workload, job.seed)
-    program = device.compile(workload, **PROGRAMS[job.program])
-    result = device.run(program, workload.inputs)
-    bit_exact = device.verify(result).bit_exact
-    statistics = device.target.figures(program, result).statistics
-    cycles, counters = cycles_of(result), result.counters
+    run = run_named(job.workload, job.changes, job.backend, job.seed, **PROGRAMS[job.program])
+    counters = run.counters
     return {
-        "cycles": cycles,
+        "cycles": run.cycles,
         "instructions": counters["instructions"],
         "waits_memory": counters["waits_memory"],
         "waits_registers": counters["waits_registers"],
-        "bytes_read": statistics["bytes_read"],
-        "share": statistics["lower_bound"] / cycles,
-        "bit_exact": bit_exact,
+        "bytes_read": run.statistics["bytes_read"],
+        "share": run.statistics["lower_bound"] / run.cycles,
+        "bit_exact": run.bit_exact,
     }
-
-
-@cache
-def _device(overrides: tuple[str, ...], backend: str) -> Device:
-    return Device(load_configuration(CONFIG, overrides), backend)
 
 
 def jobs(request: Request) -> list[Job]:

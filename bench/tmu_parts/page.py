@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from bench.lib.pages import Intro, Page
-from bench.tmu_parts import bags, coupled, merging
+from bench.tmu_parts import graphs, merging
+from bench.tmu_parts.runs import CONFIG
 
 INTROS = {
     "bags": Intro(
         "EmbeddingBag",
-        f"Cycles on `{bags.CONFIG}` (8 lanes, 16 bytes a cycle from memory, a latency of 100), of "
+        f"Cycles on `{CONFIG}` (8 lanes, 16 bytes a cycle from memory, a latency of 100), of "
         "the models of Ember's table IV with tables of 16,384 rows; RM3's needs 16 MiB of memory. "
         "Localities L0, L1 and L2: 90, 50 and 20 % of the look-ups are of distinct rows. *Bound*: "
         "the largest of bytes over bandwidth (lines that a fully associative LRU of L2's size "
         "misses, and results), additions over lanes, and rows of the data queue. *Words*: that "
-        "the access unit queues.",
+        "the access unit queues. *Words a cycle*: what each unit moves through the data queue if "
+        "the other is ideal. Those of the execute unit are over the cycles in which it does not "
+        "wait for a queue; those of the access unit over the cycles in which it does not wait for "
+        "room, or over what memory needs at least, which leaves out latency that room hid.",
     ),
     "coupled": Intro(
         "Decoupled over coupled",
-        f"Cycles on `{coupled.CONFIG}` of each operation as a decoupled program (level 4) and as a "
+        f"Cycles on `{CONFIG}` of each operation as a decoupled program (level 4) and as a "
         "coupled one: the whole nest on the execute unit alone, vectorised, unrolled, prefetching, "
         "with results in registers ([tmu.md](../tmu.md#coupled-programs)). Of RM1 also with other "
         "latencies of memory, and other numbers of loads that the execute unit may have under way.",
+    ),
+    "graphs": Intro(
+        "Graphs",
+        f"Cycles of SpMM on `{CONFIG}` at level 4: citation graphs, and power-law graphs of the "
+        f"mean degrees and dimensions of Ember's table III with {graphs.SIZES[0]:,} and "
+        f"{graphs.SIZES[1]:,} vertices.",
+    ),
+    "gathers": Intro(
+        "BigBird gathers",
+        f"Reads of lines on `{CONFIG}` at level 4, with blocks of 1, 2, 4 and 8 tokens: each "
+        "vector once for a block of queries (`block_gather`), or once for every query "
+        "(`token_gather`). *Kept*: found in L2; neighbouring words of a line are one read. The "
+        "model is a cache of L2's sets and ways that is given the reads of the nest in its order, "
+        "in which no index is read ahead; it says which reads of embeddings hit.",
     ),
     "merging": Intro(
         "Merging",

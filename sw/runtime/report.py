@@ -196,7 +196,7 @@ class Report:
             Padding(line, INDENT, expand=False) for line in (self._summary(), self._verdict())
         ]
         if self.vanished is not None:
-            parts.append(Padding(self._warning(self.vanished), INDENT, expand=False))
+            parts.append(Padding(self.warning(self.vanished), INDENT, expand=False))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())
@@ -223,7 +223,8 @@ class Report:
             return Text(f"✔ {how}, {error}", "green")
         return Text(f"✘ {found.difference}, {error}", "bold red")
 
-    def _warning(self, found: Vanished) -> Text:
+    def warning(self, found: Vanished) -> Text:
+        """Of inputs that become 0."""
         begins = "1 input that is not 0 becomes 0:"
         if found.count > 1:
             begins = f"{found.count:,} inputs that are not 0 become 0; the first is"

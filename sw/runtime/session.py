@@ -17,9 +17,11 @@ from sw.runtime.output_files import check_output_path, save_outputs
 from sw.runtime.output_summary import summarise
 from sw.runtime.programs import load_program
 from sw.runtime.report import Report
+from sw.runtime.result import Result
 from sw.runtime.stages import Stages, TimedStages, quiet
 from sw.runtime.target import Target
 from sw.runtime.vanished import vanished
+from sw.runtime.verify import Verification
 from sw.workloads.loops.pytorch.export import SUFFIX
 
 
@@ -59,34 +61,80 @@ def run_once(
     """
     timed = TimedStages(stages)
     target = configuration.target
-    compile_options, run_options = (
-        _options_of(target, command, options) for command in ("compile", "run")
-    )
     with ExitStack() as stack:
         if waves is not None:
             waves = stack.enter_context(atomic_path(waves))
         device = stack.enter_context(
             Device(configuration, backend, waves=waves, port=port, baud=baud, stages=timed)
         )
-        workload = None
+        session = Session(
+            device, source, values=values, tensors=tensors, seed=seed, options=options
+        )
+        program = session.program
+        if output is not None:
+            check_output_path(output, program.outputs)
+        result = session.run()
+        report = session.report(result, device.verify(result), timed.seconds)
+    if timeline is not None:
+        target.draw(program, result, _title(report), timeline)
+    if output is not None:
+        save_outputs(output, program.outputs, result.outputs)
+    return report
+
+
+class Session:
+    """A workload compiled for a device, or a program's file, and its runs; arguments are those of
+    ``run_once``.
+
+    program
+        what runs.
+
+    Raises ``GnarlError`` for bad input of any kind.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        source: str,
+        *,
+        values: Path | None = None,
+        tensors: Mapping[str, str] = {},
+        seed: int = 0,
+        options: Mapping[str, Any] = {},
+    ) -> None:
+        self._device, self._values, self._tensors, self._seed = device, values, tensors, seed
+        target = device.target
+        compile_options, self._options = (
+            _options_of(target, command, options) for command in ("compile", "run")
+        )
+        self._workload = None
         if is_program(source):
             for each in target.options:
                 if each.name in compile_options:
                     raise WorkloadError(
                         f"{each.opts[0]}: {source} is compiled already: must be left out"
                     )
-            program = load_program(source, configuration)
+            self.program = load_program(source, device.configuration)
         else:
-            workload = device.workload(target.source(source, tensors), seed)
+            self._workload = device.workload(target.source(source, tensors), seed)
             if values is not None:
-                workload = target.valued(workload, values)
-            program = device.compile(workload, seed=seed, **compile_options)
-        if output is not None:
-            check_output_path(output, program.outputs)
-        given = target.inputs(program, workload, values, tensors, seed, run_options)
-        result = device.run(program, given, **run_options)
-        verification = device.verify(result)
-        report = Report(
+                self._workload = target.valued(self._workload, values)
+            self.program = device.compile(self._workload, seed=seed, **compile_options)
+
+    def run(self) -> Result[Any]:
+        """Runs the program once."""
+        self._given = self._device.target.inputs(
+            self.program, self._workload, self._values, self._tensors, self._seed, self._options
+        )
+        return self._device.run(self.program, self._given, **self._options)
+
+    def report(
+        self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
+    ) -> Report:
+        """On the last run. ``seconds``: of stages, by name."""
+        device, program = self._device, self.program
+        target, configuration = device.target, device.configuration
+        return Report(
             config=configuration.name,
             target=target.name,
             workload=program.workload,
@@ -99,15 +147,10 @@ def run_once(
             verification=verification,
             outputs=summarise(program.outputs, result.outputs),
             launches={run.launch.name: run.finished for run in result.launches},
-            vanished=vanished(target.given(program, given)),
-            seconds=timed.seconds,
+            vanished=vanished(target.given(program, self._given)),
+            seconds=seconds,
             note=target.note(device.backend),
         )
-    if timeline is not None:
-        target.draw(program, result, _title(report), timeline)
-    if output is not None:
-        save_outputs(output, program.outputs, result.outputs)
-    return report
 
 
 def is_program(source: str) -> bool:

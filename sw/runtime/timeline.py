@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -116,11 +116,14 @@ def set_title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=11, parse_math=False)
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Writes a PNG, whole or not at all, with all axes in the style of the project's pictures."""
+def save_figure(figure: Figure, path: str | Path, grid: Literal["x", "y"] = "y") -> None:
+    """Writes a PNG, whole or not at all, with all axes in the style of the project's pictures.
+
+    ``grid``: the axis whose values have lines.
+    """
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
+        axes.grid(axis=grid, color="#e6e6e6", linewidth=0.7)
         axes.set_axisbelow(True)
     with atomic_path(path) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # names may have characters that no font has

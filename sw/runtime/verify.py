@@ -8,8 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.program.tensor_spec import Array, Labelled, TensorSpec
+from hw.lib.formats import FixedFormat, parse_format
+from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array, Labelled, TensorSpec
 from sw.workloads.refusals import first_true
+
+UNITS = 64
+"""In the last place, by which sums in another order may differ, see ``compare_closely``."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,55 @@ def compare(
         count += len(differs)
         error = max(error, max_relative_error(got.astype(np.float64), exact))
     return Verification(not wrong, difference(wrong, count, first), error)
+
+
+def compare_closely(
+    specs: Sequence[TensorSpec],
+    golden_specs: Sequence[TensorSpec],
+    found: Mapping[str, Array],
+    golden: Mapping[str, Array],
+    reference: Mapping[str, Array],
+) -> Verification:
+    """Compares outputs by name with the golden model of another machine, which may add in another
+    order and round to another format.
+
+    Each must be within ``UNITS`` units in the last place of the tensor's largest golden number, in
+    the coarser of both formats; integers must be equal. Arguments are those of ``compare``.
+    """
+    exact_bits, wrong, count, first, error = True, 0, 0, "", 0.0
+    types = {spec.name: spec.type for spec in golden_specs}
+    for spec in specs:
+        name = spec.name
+        keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
+        values, right = got.astype(np.float64), wanted.astype(np.float64)
+        same_type = spec.type == types[name]
+        differs = got != wanted if same_type else values != right
+        differs &= ~(np.isnan(values) & np.isnan(right))
+        exact_bits = exact_bits and same_type and not differs.any()
+        largest = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))
+        limit = UNITS * max(_unit(type, largest) for type in (spec.type, types[name]))
+        with np.errstate(invalid="ignore"):  # of equal infinities
+            differs &= ~(np.abs(values - right) <= limit)
+        if (at := first_true(differs)) is not None:
+            place = _place(at if keys is None else keys[at], found[name].shape)
+            first = first or (
+                f"{element_name(spec, place)}: {float(values[at])!r}, must be "
+                f"{float(right[at])!r} within {limit:.1e}"
+            )
+        wrong += int(differs.sum())
+        count += len(differs)
+        error = max(error, max_relative_error(values, exact))
+    return Verification(exact_bits, difference(wrong, count, first), error)
+
+
+def _unit(type: str, largest: float) -> float:
+    """Of the last place of a number of a type."""
+    if type in INTEGER_TYPES:
+        return 0.0
+    if type in REAL_TYPES:
+        return float(np.finfo(type).eps) * largest
+    format = parse_format(type)
+    return format.smallest if isinstance(format, FixedFormat) else 2.0**-format.fraction * largest
 
 
 def difference(wrong: int, count: int, first: str) -> str:

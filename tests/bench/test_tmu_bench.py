@@ -10,19 +10,27 @@ from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled, merging
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging
 from bench.tmu_parts.bags import Job
 
 
-def made(job: Job, cycles: int, share: float):
-    values = dict.fromkeys(bags.METRICS, 0) | {"cycles": cycles, "share": share, "bit_exact": True}
+def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: float = 1.0):
+    values = dict.fromkeys(bags.METRICS, 0) | {
+        "cycles": cycles,
+        "share": share,
+        "instructions_an_element": instructions,
+        "words_an_element": words,
+        "access_rate": 4.0,
+        "execute_rate": 2.0,
+        "bit_exact": True,
+    }
     return records(bags.BENCH, job.labels, values, bags.METRICS, job.setting())
 
 
 @pytest.fixture
 def found():
     given = {"backend": "rtl", "seed": 0}
-    found = made(Job("rm2", "L0", 0, **given), 2000, 0.05)
+    found = made(Job("rm2", "L0", 0, **given), 2000, 0.05, 6.0, 3.0)
     found += made(Job("rm2", "L0", 3, **given), 200, 0.5)
     found += made(Job("rm2", "L0", 4, **given), 100, 0.94)
     return found + made(Job("rm2", "L0", 4, changes=("latency=200",), **given), 106, 0.9)
@@ -31,7 +39,8 @@ def found():
 def test_the_verdict(found):
     assert bags.verdict(found) == (
         "RM2, level 4: 94.0% of the bound, at least 95% ✘\n"
-        "level 3 over level 0: RM2 10.0 ×\n"
+        "RM2, level 3 over level 0: 10.0 ×, 6.00 instructions an element before and 0.40 after, "
+        "3.00 and 1.00 words\n"
         "RM2 at a latency of 200: 1.060 × the cycles, at most 1.05 ✘"
     )
 
@@ -56,6 +65,18 @@ def test_all_runs_are_different(tmp_path: Path):
     labels = [tuple(job.labels.items()) for job in bags.jobs(request)]
     assert len(set(labels)) == len(labels)
     assert {job.model for job in bags.jobs(request)} == set(bags.MODELS)
+
+
+def test_rates_of_both_units():
+    counters = {
+        "access_waits_data_room": 300,
+        "access_waits_token_room": 100,
+        "waits_data": 600,
+        "waits_token": 50,
+    }
+    assert bags.access_cycles(1000, counters, {"bound_memory": 200}) == 600
+    assert bags.access_cycles(1000, counters, {"bound_memory": 700}) == 700
+    assert bags.execute_cycles(1000, counters) == 350
 
 
 def made_coupled(job: coupled.Job, cycles: int):
@@ -113,3 +134,60 @@ def test_merging_over_others(tmp_path: Path):
     assert table.body[0] == ["matrix_sum", "a", "TMU, level 4", "100", "", ""]
     merging.draw(found, tmp_path / "merging.png")
     assert (tmp_path / "merging.png").stat().st_size > 1000
+
+
+def made_graph(job: graphs.Job, cycles: float):
+    values = dict.fromkeys(graphs.METRICS, 0) | {"cycles_an_edge": cycles, "bit_exact": True}
+    return records(graphs.BENCH, job.labels, values, graphs.METRICS, job.setting())
+
+
+def test_graphs_of_two_sizes(tmp_path: Path):
+    found = made_graph(graphs.Job("Cora", 0, "rtl", 0, Path("cora.mtx")), 50)
+    for graph, costs in (("arxiv", (100, 104)), ("mag", (100, 106))):
+        for vertices, cost in zip(graphs.SIZES, costs, strict=True):
+            found += made_graph(graphs.Job(graph, vertices, "rtl", 0), cost)
+    assert graphs.verdict(found) == (
+        "arxiv, cycles an edge at two sizes: 4.0% apart, at most 5% ✔\n"
+        "mag, cycles an edge at two sizes: 6.0% apart, at most 5% ✘"
+    )
+    (table,) = graphs.tables(found).values()
+    assert [row[:2] for row in table.body[:2]] == [["Cora", "all"], ["arxiv", "1024"]]
+    graphs.draw(found, tmp_path / "graphs.png")
+    assert (tmp_path / "graphs.png").stat().st_size > 1000
+
+
+def test_real_graphs_are_measured_where_there_are_files(tmp_path: Path):
+    console = Console(file=StringIO())
+    request = Request(tmp_path, tmp_path, "rtl", 0, False, console, {})
+    assert len(graphs.jobs(request)) == len(graphs.POWER_LAW) * len(graphs.SIZES)
+    assert "is absent: skipped" in console.file.getvalue()
+    file = tmp_path / graphs.REAL["Cora"]
+    file.parent.mkdir()
+    file.touch()
+    assert graphs.jobs(request)[0].workload == f"spmm:{file}"
+
+
+def made_gather(name: str, misses: int, kept: float):
+    job = gathers.Job(name, "rtl", 0)
+    values = dict.fromkeys(gathers.METRICS, 0) | {
+        "misses": misses,
+        "model_misses": 100,
+        "kept": kept,
+        "kept_embeddings": kept / 2,
+        "bit_exact": True,
+    }
+    return records(gathers.BENCH, job.labels, values, gathers.METRICS, job.setting())
+
+
+def test_reads_kept_from_memory(tmp_path: Path):
+    found = made_gather("block_gather:b1", 100, 0.5) + made_gather("block_gather:b2", 101, 0.75)
+    assert gathers.verdict(found) == (
+        "reads kept from memory, of embeddings: 25% to 38%, Ember's 67% to 74%\n"
+        "reads kept from memory, of all: 50% to 75%, Ember's 50% to 65%\n"
+        "misses at most 1.00% off those of a model of that L2, at most 0.1% ✘"
+    )
+    assert gathers.verdict(found[: len(gathers.METRICS)]).endswith("at most 0.1% ✔")
+    (table,) = gathers.tables(found).values()
+    assert [row[0] for row in table.body] == ["block_gather:b1", "block_gather:b2"]
+    gathers.draw(found, tmp_path / "gathers.png")
+    assert (tmp_path / "gathers.png").stat().st_size > 1000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sw.program.tensor_spec import Array, Labelled, Sparse, Storage, TensorSpec, labels_of
-from sw.runtime.verify import Verification, compare, max_relative_error
+from sw.runtime.verify import Verification, compare, compare_closely, max_relative_error
 from sw.workloads.tensor.tensor import Tensor
 
 SPARSE = Sparse(("compressed", "compressed"), (0, 1))
@@ -185,3 +185,43 @@ def test_relative_errors(value: float, reference: float, error: float) -> None:
 
 def test_no_outputs_have_no_error() -> None:
     assert max_relative_error(np.zeros(0), np.zeros(0)) == 0.0
+
+
+def close(found: np.ndarray, type: str, golden: np.ndarray, golden_type: str) -> Verification:
+    specs = ([spec(found, type)], [spec(golden, golden_type)])
+    return compare_closely(*specs, {"x": found}, {"x": golden}, {"x": golden.astype(np.float64)})
+
+
+@pytest.mark.parametrize(
+    ("type", "golden_type", "step"),
+    [
+        ("float32", "float32", 2.0**-23),
+        ("float32", "float16", 2.0**-10),
+        ("bfloat16", "float16", 2.0**-7),
+        ("float64", "float64", 2.0**-52),
+        ("fixed16.8", "fixed16.8", 2.0**-8 / 4),
+    ],
+)
+def test_what_another_machine_adds_up_may_be_64_units_of_the_largest_off(
+    type: str, golden_type: str, step: float
+) -> None:
+    golden = dense([-4.0, 0.0, np.inf, np.nan], golden_type)
+    found = dense([-4.0, 0.0, np.inf, np.nan], type)
+    assert close(found, type, golden, golden_type).bit_exact == (type == golden_type)
+    found = dense([-4.0, 0.5 * 4 * 64 * step, np.inf, np.nan], type)
+    assert not close(found, type, golden, golden_type).difference
+    assert not close(found, type, golden, golden_type).bit_exact
+    found = dense([-4.0, 2 * 4 * 64 * step, np.inf, np.nan], type)
+    assert close(found, type, golden, golden_type).difference.startswith(
+        f"1 of 4 outputs differ; the first is x[1]: {2 * 4 * 64 * step!r}, must be 0.0 within "
+    )
+
+
+def test_infinities_and_integers_must_be_equal() -> None:
+    golden = dense([1.0, np.inf])
+    assert close(dense([1.0, -np.inf]), "float32", golden, "float32").difference == (
+        "1 of 2 outputs differ; the first is x[1]: -inf, must be inf within 7.6e-06"
+    )
+    ints = dense([2**60, 5], "int64")
+    assert close(ints, "int64", ints, "int64") == Verification(True, "", 0.0)
+    assert close(ints + 1, "int64", ints, "int64").difference
