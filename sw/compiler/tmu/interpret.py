@@ -37,6 +37,7 @@ from xdsl.ir import Attribute, Operation
 
 from sw.compiler.tmu.dialects.slc import (
     AluStrOp,
+    BlendOp,
     CallbackOp,
     ForOp,
     GetOp,
@@ -282,6 +283,10 @@ class _Streams(InterpreterFunctions):
         (lanes,) = np.nonzero(used)
         array[(*rows, np.ravel(first)[0] + lanes)] = np.ravel(value)[lanes]
         return ()
+
+    @impl(BlendOp)
+    def blend(self, interpreter: Interpreter, operation: BlendOp, args: Any) -> Any:
+        return (np.where(*args),)
 
     @impl(AluStrOp)
     def compute(self, interpreter: Interpreter, operation: AluStrOp, args: Any) -> Any:

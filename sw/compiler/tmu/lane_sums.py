@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     f32,
 )
+from xdsl.ir import Operation, Region
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
 from sw.compiler.tmu.scf import STATEMENT
@@ -42,10 +43,10 @@ class LaneSum:
         return f"{self.variable}_by_lanes"
 
 
-def lane_sums(callback: CallbackOp) -> dict[str, LaneSum]:
-    """Variables that a callback reads only to add to them, by name. O(operations)."""
-    gets = [each for each in callback.body.walk() if isinstance(each, GetOp)]
-    sets = [each for each in callback.body.walk() if isinstance(each, SetOp)]
+def lane_sums(body: Region) -> dict[str, LaneSum]:
+    """Variables that a body reads only to add to them, by name. O(operations)."""
+    gets = [each for each in body.walk() if isinstance(each, GetOp)]
+    sets = [each for each in body.walk() if isinstance(each, SetOp)]
     found = {}
     for each in sets:
         name, add = each.variable.data, each.value.owner
@@ -71,9 +72,7 @@ def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
     loop.attributes[SUMS] = UnitAttr()
     block = loop.parent_block()
     assert block is not None
-    type = VectorType(f32, [lanes])
     region = body_of([])
-    zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0.0]))
     before = loop.prev_op
     while isinstance(before, arith.ConstantOp):
         before = before.prev_op
@@ -83,17 +82,7 @@ def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
             region.block.add_op(operation)
         before.detach()
         before.erase()
-    region.block.add_op(zero)
-    for each in sums:
-        partial, total = GetOp(each.of_lanes, type), GetOp(each.variable, f32)
-        one = vector.ReductionOp.build(
-            operands=[partial.value, None],
-            properties={"kind": _ADD, "fastmath": arith.FastMathFlagsAttr("none")},
-            result_types=[f32],
-        )
-        result = arith.AddfOp(total.value, one.results[0])
-        region.block.add_ops([partial, one, total, result, SetOp(each.variable, result.result)])
-        region.block.add_op(SetOp(each.of_lanes, zero.result))
+    region.block.add_ops(totals(sums, lanes))
     behind = loop.next_op
     if isinstance(behind, CallbackOp):
         first = behind.body.block.first_op
@@ -105,6 +94,24 @@ def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
                 behind.body.block.insert_op_before(operation, first)
     else:
         block.insert_op_after(CallbackOp([], region), loop)
+
+
+def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
+    """Adds the lanes' sums to their variables, and sets them to 0."""
+    type = VectorType(f32, [lanes])
+    zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0.0]))
+    found: list[Operation] = [zero]
+    for each in sums:
+        partial, total = GetOp(each.of_lanes, type), GetOp(each.variable, f32)
+        one = vector.ReductionOp.build(
+            operands=[partial.value, None],
+            properties={"kind": _ADD, "fastmath": arith.FastMathFlagsAttr("none")},
+            result_types=[f32],
+        )
+        result = arith.AddfOp(total.value, one.results[0])
+        found += [partial, one, total, result, SetOp(each.variable, result.result)]
+        found.append(SetOp(each.of_lanes, zero.result))
+    return found
 
 
 def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:
@@ -124,7 +131,7 @@ def summed_loops(module: ModuleOp) -> set[int]:
     """Numbers of the nest's statements that are loops with sums by lanes."""
     found = set()
     for loop in module.walk():
-        if isinstance(loop, ForOp) and SUMS in loop.attributes:
+        if SUMS in loop.attributes:
             number = loop.attributes[STATEMENT]
             assert isinstance(number, IntegerAttr)
             found.add(number.value.data)

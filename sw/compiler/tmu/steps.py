@@ -72,7 +72,7 @@ class Step:
         return [each for each in self.meaning.results if each not in self.given]
 
     def after(self, name: str, module: ModuleOp, config: TmuConfig) -> Step:
-        """``module`` is what the pass ``name`` of decoupled programs made of it."""
+        """``module`` is what the pass ``name`` made of it."""
         meaning = self.meaning
         if name == "vectorize":
             nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
@@ -109,12 +109,15 @@ def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
     shares = SHARES if first.share < 0 else (first.share,)
     if first.name != PASSES_OF[True][-1]:
         yield first
-    made, share, code = couple(first.module, config, first.zeros, bases, done, shares)
+    made, share, code = couple(
+        first.module, config, first.zeros, bases, done, shares, first.manner.reassociate
+    )
     step = replace(first, share=share, instructions=code)
     if not made:
         yield step
     for name, module in made.items():
-        yield replace(step, name=name, module=module)
+        step = step.after(name, module, config)
+        yield step
 
 
 def launch_of(last: Step, config: TmuConfig) -> Launch:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from sw.compiler.tmu.dialects.slc import (
     LOOPS,
     AluStrOp,
+    BlendOp,
     CallbackOp,
     ForOp,
     GetOp,
@@ -86,7 +87,7 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
             made = AluStrOp(operation.operation.data, left, right, _element(operation.stream))
             streams[operation.stream] = made.stream
         elif isinstance(operation, CallbackOp):
-            sums = lane_sums(operation) if reassociate else {}
+            sums = lane_sums(operation.body) if reassociate else {}
             found = _callback(operation, loop.induction, streams, lanes, sums, masked=not is_whole)
             if found is None:
                 return
@@ -208,9 +209,8 @@ class _Body:
         """Lanes that are masked out keep theirs."""
         value = self._vector(found.add.result)
         if self.mask is not None:
-            value = self._append(
-                arith.SelectOp(self.mask, value, self.values[found.get.value])
-            ).results[0]
+            before = self.values[found.get.value]
+            value = self._append(BlendOp(self.mask, value, before)).results[0]
         self._append(SetOp(found.of_lanes, value))
         return True
 

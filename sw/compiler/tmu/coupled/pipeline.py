@@ -37,12 +37,16 @@ STEPS = {
 
 
 def coupled_passes(
-    config: TmuConfig, zeros: Collection[str], room: Mapping[str, int], share: int
+    config: TmuConfig,
+    zeros: Collection[str],
+    room: Mapping[str, int],
+    share: int,
+    reassociate: bool = True,
 ) -> dict[str, ModulePass]:
     """Passes by name, in order.
 
     ``zeros``: arrays that are 0 before the run; ``room``: words of memory behind the end of each
-    array; ``share``: of ``SHARES``.
+    array; ``share``: of ``SHARES``; ``reassociate``: whether lanes may have sums of their own.
     """
     budget = config.program_words // share if share else 0
     return {
@@ -51,7 +55,7 @@ def coupled_passes(
         "keep_locals": to_variables,
         "peel": peel,
         "guard": guard,
-        "vectorize_loops": lambda module: vectorize_loops(module, config.lanes),
+        "vectorize_loops": lambda module: vectorize_loops(module, config.lanes, reassociate),
         "jam": jam if share else lambda module: module,
         "unroll_counted": lambda module: unroll_counted(module, budget),
         "keep_results": lambda module: keep_results(module, zeros),
@@ -70,6 +74,7 @@ def couple(
     bases: Mapping[str, int],
     done: str = "",
     shares: Sequence[int] = SHARES,
+    reassociate: bool = True,
 ) -> tuple[dict[str, ModuleOp], int, list[Instruction]]:
     """What each of ``STEPS`` after ``done`` makes of a module, with which of ``shares``, and the
     program.
@@ -81,7 +86,7 @@ def couple(
     room = _room(module, config, bases)
     left = list(STEPS)[list(STEPS).index(done) + 1 if done else 0 :]
     for share in shares:
-        passes = coupled_passes(config, zeros, room, share)
+        passes = coupled_passes(config, zeros, room, share, reassociate)
         made, current = {}, module
         for step in left:
             for name in STEPS[step]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 
 from xdsl.dialects import arith, math, memref, scf, vector
@@ -12,14 +13,16 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    UnitAttr,
     VectorType,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import GetOp, SetOp
+from sw.compiler.tmu.dialects.slc import BlendOp, GetOp, SetOp
 from sw.compiler.tmu.execute.affine import affine_of
-from sw.compiler.tmu.scf import PLACE
+from sw.compiler.tmu.lane_sums import SUMS, LaneSum, lane_sums, totals
+from sw.compiler.tmu.scf import PLACE, STATEMENT
 from sw.compiler.tmu.values import constant_of, copy, integer, source_of
 
 _FLOATS = (
@@ -50,28 +53,34 @@ class _Kind(Enum):
     CHAINED = 3
 
 
-def vectorize_loops(module: ModuleOp, lanes: int) -> ModuleOp:
+def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> ModuleOp:
     """Innermost loops with constant bounds step over ``lanes`` iterations, where these load and
     store neighbours, and none needs what another has stored; the rest of an iteration count is a
     vector with a mask, behind the loop.
 
-    What needs a variable that the loop sets is done for one lane after the other, in the source's
-    order. Others stay. O(operations).
+    With ``reassociate``, each lane has its own sum of what a loop adds up; see
+    ``sw.workloads.loops.lane_sums``. What else needs a variable that the loop sets is done for one
+    lane after the other, in the source's order. Others stay. O(operations).
     """
     module = module.clone()
+    copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
         if None in bounds or bounds[2] != 1 or any(each.regions for each in loop.body.block.ops):
             continue
         lower, upper, _ = bounds
         assert lower is not None and upper is not None
-        kinds = _kinds(loop)
+        # Copies of a loop must not differ in their order.
+        is_alone = STATEMENT in loop.attributes and copies[loop.attributes[STATEMENT]] == 1
+        has_sums = reassociate and is_alone and upper - lower >= lanes
+        sums = lane_sums(loop.body) if has_sums else {}
+        kinds = _kinds(loop, sums)
         if kinds is not None and upper - lower > 1:
-            _replace(loop, kinds, lower, upper, lanes)
+            _replace(loop, kinds, lower, upper, lanes, sums)
     return module
 
 
-def _kinds(loop: scf.ForOp) -> dict[SSAValue, _Kind] | None:
+def _kinds(loop: scf.ForOp, sums: Collection[str]) -> dict[SSAValue, _Kind] | None:
     """Of all values of the body; ``None`` where it cannot be done."""
     induction = loop.body.block.args[0]
     operations = list(loop.body.block.ops)
@@ -92,6 +101,12 @@ def _kinds(loop: scf.ForOp) -> dict[SSAValue, _Kind] | None:
         match operation:
             case scf.YieldOp() | arith.ConstantOp() | arith.IndexCastOp():
                 made = highest
+            case GetOp() if operation.variable.data in sums:
+                made = _Kind.APART
+            case SetOp() if operation.variable.data in sums:
+                if highest != _Kind.APART:
+                    return None
+                continue
             case GetOp():
                 is_chained = operation.variable.data in changed
                 made = _Kind.CHAINED if is_chained else _Kind.SAME
@@ -150,7 +165,12 @@ def _place(indices: Sequence[SSAValue]) -> tuple[object, ...]:
 
 
 def _replace(
-    loop: scf.ForOp, kinds: dict[SSAValue, _Kind], lower: int, upper: int, lanes: int
+    loop: scf.ForOp,
+    kinds: dict[SSAValue, _Kind],
+    lower: int,
+    upper: int,
+    lanes: int,
+    sums: Mapping[str, LaneSum],
 ) -> None:
     block = loop.parent_block()
     assert block is not None
@@ -164,14 +184,18 @@ def _replace(
         first, last, step = (insert(integer(each)) for each in (lower, whole, lanes))
         body = Block(arg_types=[loop.body.block.args[0].type])
         body.args[0].name_hint = loop.body.block.args[0].name_hint
-        _Body(loop, kinds, body.args[0], lanes, lanes, body.add_op).run()
+        _Body(loop, kinds, body.args[0], lanes, lanes, sums, body.add_op).run()
         body.add_op(scf.YieldOp())
         made = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
         made.attributes |= loop.attributes
+        if sums:
+            made.attributes[SUMS] = UnitAttr()
         insert(made)
     if upper > whole:
         induction = insert(integer(whole)).results[0]
-        _Body(loop, kinds, induction, lanes, upper - whole, insert).run()
+        _Body(loop, kinds, induction, lanes, upper - whole, sums, insert).run()
+    if sums:
+        block.insert_ops_before(totals(sums.values(), lanes), loop)
     loop.detach()
     loop.erase()
 
@@ -186,8 +210,10 @@ class _Body:
         induction: SSAValue,
         lanes: int,
         used: int,
+        sums: Mapping[str, LaneSum],
         insert: object,
     ) -> None:
+        self._sums = sums
         self._operations = list(loop.body.block.ops)
         self._kinds = kinds
         self._lanes = lanes
@@ -219,7 +245,8 @@ class _Body:
 
     def _is_chained(self, operation: Operation) -> bool:
         kinds = [self._kinds.get(each) for each in (*operation.operands, *operation.results)]
-        return isinstance(operation, SetOp) or _Kind.CHAINED in kinds
+        is_set = isinstance(operation, SetOp) and operation.variable.data not in self._sums
+        return is_set or _Kind.CHAINED in kinds
 
     def _add(self, operation: Operation) -> SSAValue:
         if self._place is not None:
@@ -236,10 +263,22 @@ class _Body:
             self._values[operation.res] = self._load(operation)
         elif isinstance(operation, memref.StoreOp):
             self._store(operation)
+        elif isinstance(operation, GetOp) and operation.variable.data in self._sums:
+            name = self._sums[operation.variable.data].of_lanes
+            type = VectorType(operation.value.type, [self._lanes])
+            self._values[operation.value] = self._add(GetOp(name, type))
+        elif isinstance(operation, SetOp):
+            self._sum(self._sums[operation.variable.data])
         elif operation.results and kinds.get(operation.results[0]) == _Kind.APART:
             self._elementwise(operation)
         else:
             self._add_copy(operation, self._values)
+
+    def _sum(self, sum: LaneSum) -> None:
+        value, before = self._values[sum.add.result], self._values[sum.get.value]
+        if self._mask is not None:
+            value = self._add(BlendOp(self._mask, value, before))
+        self._add(SetOp(sum.of_lanes, value))
 
     def _add_copy(self, operation: Operation, values: dict[SSAValue, SSAValue]) -> None:
         made = copy(operation, values)

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    VectorType,
+    i32,
+    i64,
+)
 from xdsl.ir import (
     Attribute,
     Block,
@@ -279,9 +287,36 @@ class SetOp(IRDLOperation):
         super().__init__(operands=[value], properties={"variable": StringAttr(variable)})
 
 
+@irdl_op_definition
+class BlendOp(IRDLOperation):
+    """``value`` in the lanes of a mask, ``other`` in those that it lacks."""
+
+    name = "slc.blend"
+
+    mask = operand_def(VectorType)
+    value = operand_def(VectorType)
+    other = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    def __init__(self, mask: SSAValue, value: SSAValue, other: SSAValue) -> None:
+        super().__init__(operands=[mask, value, other], result_types=[value.type])
+
+
 SLC = Dialect(
     "slc",
-    [ForOp, MergeOp, MemStrOp, AluStrOp, StoreStrOp, PushOp, CallbackOp, PopOp, GetOp, SetOp],
+    [
+        ForOp,
+        MergeOp,
+        MemStrOp,
+        AluStrOp,
+        StoreStrOp,
+        PushOp,
+        CallbackOp,
+        PopOp,
+        GetOp,
+        SetOp,
+        BlendOp,
+    ],
     [StreamType],
 )
 

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from hw.tmu.execute_isa import Opcode
+from sw.compiler.tmu.dialects.slc import BlendOp
 from sw.compiler.tmu.execute.copies import copy
 from sw.compiler.tmu.execute.machine import Register, Step, Value
 from sw.compiler.tmu.execute.words import kind_of, refuse
@@ -95,6 +96,12 @@ class Computing:
             case arith.SelectOp():
                 self.values[result] = self._select(operation, is_vector)
                 return
+            case BlendOp():
+                mask, *values = operands
+                assert isinstance(mask, Register)
+                a, b = self._one_number(values)
+                self._result(result, Step(Opcode.SELECT, True, a=a, b=b, mask=mask))
+                return
             case vector.ExtractOp():
                 lane = int(operation.static_position.get_values()[0])
                 self._result(result, Step(Opcode.EXTRACT, True, a=operands[0], immediate=lane))
@@ -170,9 +177,6 @@ class Computing:
         condition = self.values[operation.cond]
         a, b = self._one_number([self.values[operation.lhs], self.values[operation.rhs]])
         made = self.new(kind_of(operation.result.type))
-        if isinstance(condition, Register) and condition.kind == "m":
-            self.emit(Step(Opcode.SELECT, True, made, a, b, mask=condition))
-            return made
         if not is_vector:
             chosen = self.register_of(condition, "s")
             self.emit(Step(Opcode.SELECT, dst=made, a=a, b=b, c=chosen))

@@ -28,15 +28,17 @@ CONFIG = TmuConfig(lanes=4)
 PLAIN = [name for name in OPERATIONS if not name.startswith(("vector", "compressed", "matrix"))]
 
 
-def check_workload(workload: LoopWorkload, config: TmuConfig) -> None:
-    """The model's results have the bits of the interpreter of nests; every pass keeps the rules of
-    the dialects."""
-    program = compile(workload, config, trace=Trace(write=lambda name, texts: None), coupled=True)
+def check_workload(workload: LoopWorkload, config: TmuConfig, *, reassociate: bool = False) -> None:
+    """The model's results have the bits of the interpreter of nests, or with ``reassociate`` of the
+    golden model in the program's order; every pass keeps the rules of the dialects."""
+    trace = Trace(write=lambda name, texts: None)
+    program = compile(workload, config, trace=trace, coupled=True, reassociate=reassociate)
     (launch,) = program.launches
     operands = Operands(launch, workload.inputs)
     run = machine.run(config, image(launch, operands), lambda counters: result_rows(launch, {}))
     found = outputs(launch, operands, run.memory)
-    for name, wanted in interpret(workload.nest, workload.binding).items():
+    results = operands.golden if reassociate else interpret(workload.nest, workload.binding)
+    for name, wanted in results.items():
         assert np.asarray(found[name]).tobytes() == wanted.tobytes(), name
     assert run.counters["words_queued"] == run.counters["tokens_queued"] == 0
 
@@ -44,6 +46,27 @@ def check_workload(workload: LoopWorkload, config: TmuConfig) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_operations(name: str):
     check_workload(named_workload(f"{name}:tiny"), TmuConfig())
+
+
+@pytest.mark.parametrize("name", ("fused_mm", "knowledge_graph_l1", "knowledge_graph_l2"))
+@pytest.mark.parametrize("lanes", (4, 16))
+def test_sums_by_lanes(name: str, lanes: int):
+    check_workload(named_workload(f"{name}:tiny"), TmuConfig(lanes=lanes), reassociate=True)
+
+
+def test_sums_by_lanes_of_a_dimension_that_is_no_multiple_of_them():
+    nest = read_source(
+        "n, m = sizes('n', 'm')\n\n\n@nest\n"
+        "def f(x: float32[n, m], y: float32[n]):\n"
+        "    for i in range(n):\n"
+        "        total = 1.0\n"
+        "        for j in range(m):\n"
+        "            total += x[i, j] * x[i, j]\n"
+        "        y[i] = total\n",
+        "file.py",
+    )
+    x = np.random.default_rng(0).standard_normal((3, 11)).astype(np.float32)
+    check_workload(LoopWorkload("f", nest, {"x": x}), CONFIG, reassociate=True)
 
 
 def check_random(seed: int) -> None:
@@ -55,7 +78,8 @@ def check_random(seed: int) -> None:
         l1_bytes=1 << 10,
         l2_bytes=1 << 11,
     )
-    check_workload(LoopWorkload("random", nest, values), config)
+    workload = LoopWorkload("random", nest, values)
+    check_workload(workload, config, reassociate=random.random() < 0.5)
 
 
 @pytest.mark.parametrize("seed", range(8))

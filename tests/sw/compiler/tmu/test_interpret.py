@@ -20,6 +20,7 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_max,
     embedding_bag_mean,
 )
+from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import named_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu_programs import bags
@@ -33,12 +34,28 @@ def bag(nest: Nest) -> LoopWorkload:
     return LoopWorkload(nest.name, nest, inputs)
 
 
+def squares(columns: int) -> LoopWorkload:
+    nest = read_source(
+        "n, m = sizes('n', 'm')\n\n\n@nest\n"
+        "def f(x: float32[n, m], y: float32[n]):\n"
+        "    for i in range(n):\n"
+        "        total = 1.0\n"
+        "        for j in range(m):\n"
+        "            total += x[i, j] * x[i, j]\n"
+        "        y[i] = total\n",
+        "file.py",
+    )
+    x = np.random.default_rng(0).standard_normal((3, columns)).astype(np.float32)
+    return LoopWorkload("f", nest, {"x": x})
+
+
 WORKLOADS = {
     "two loops": bag(embedding_bag_mean),
     "running sums": bag(embedding_bag_lengths),
     "comparisons": bag(embedding_bag_max),
     "stores of streams": named_workload("block_gather:tiny"),
     "sums by lanes": named_workload("knowledge_graph_l2:tiny"),
+    "sums by some lanes": squares(11),
 }
 
 
