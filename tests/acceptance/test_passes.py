@@ -53,9 +53,11 @@ CASES = {
         "tmu_l2",
         {
             "scf": IR,
+            "select": IR,
             "hoist": IR,
             "decouple": IR,
             "vectorize": IR,
+            "first_iterations": IR,
             "store_streams": IR,
             "bufferize": IR,
             "align_queues": IR,

@@ -13,6 +13,7 @@ PASSES = (
     "hoist",
     "decouple",
     "vectorize",
+    "first_iterations",
     "store_streams",
     "bufferize",
     "align_queues",

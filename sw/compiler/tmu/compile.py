@@ -29,6 +29,7 @@ PASSES = (
     Pass("hoist", "out of loops what all of their iterations do alike"),
     Pass("decouple", "SLC: loops over streams, and callbacks"),
     Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
+    Pass("first_iterations", "which iteration is the first is a variable (level 4)"),
     Pass("store_streams", "stores past the execute unit (level 4)"),
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
     Pass("align_queues", "no words between vectors (level 3)"),

@@ -28,6 +28,7 @@ from sw.compiler.tmu.dialects.slc import (
 from sw.compiler.tmu.presence import to_mask
 from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
 from sw.compiler.tmu.separate_loads import separate_loads
+from sw.compiler.tmu.share_streams import share_streams
 from sw.compiler.tmu.values import constant_of, integer, source_of
 from sw.compiler.tmu.variables import to_variables
 
@@ -66,7 +67,9 @@ def decouple(module: ModuleOp) -> ModuleOp:
     _Decoupling(function, body.block, accumulations(module), masks).run()
     found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
     found.attributes |= function.attributes
-    return ModuleOp([found])
+    module = ModuleOp([found])
+    share_streams(module)
+    return module
 
 
 @dataclass

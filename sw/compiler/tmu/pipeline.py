@@ -11,6 +11,7 @@ from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.coupled.vectorize import vectorize_loops
 from sw.compiler.tmu.decouple import decouple
+from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
@@ -42,6 +43,7 @@ def pipeline(
                 vectorize(module, config.lanes, reassociate), config.lanes
             ),
         ),
+        "first_iterations": (4, first_iterations),
         "store_streams": (4, lambda module: store_streams(module, config)),
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
+from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.tmu.execute.allocate import RegistersError, allocate
 from sw.compiler.tmu.execute.copies import copy, remove_copies
 from sw.compiler.tmu.execute.emit import emit
@@ -31,6 +31,7 @@ def assemble(
     """
     for window in WINDOWS:
         blocks = select()
+        _jump_at_once(blocks)
         remove_copies(blocks)
         fuse_products(blocks)
         _begin_variables(blocks)
@@ -56,6 +57,17 @@ def _best(block: Block, live: Collection[Register], window: int) -> list[Step]:
         schedule(queue_operands(block.steps, live, eager=eager), window) for eager in (True, False)
     ]
     return min(tries, key=cycles)
+
+
+def _jump_at_once(blocks: Sequence[Block]) -> None:
+    """Instead of a jump to a jump by token, that."""
+    for block in blocks:
+        last = block.steps[-1] if block.steps else None
+        if last is None or last.opcode != Opcode.JUMP or last.target is None:
+            continue
+        target = blocks[last.target]
+        if [step.opcode for step in target.steps] == [Opcode.JUMP_TOKEN]:
+            block.steps[-1], block.following = target.steps[0], target.following
 
 
 def _begin_variables(blocks: Sequence[Block]) -> None:

@@ -17,6 +17,7 @@ from sw.compiler.tmu.execute.linearize import linearize
 from sw.compiler.tmu.execute.machine import Block
 from sw.compiler.tmu.execute.select import select_cases
 from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.split_choices import split_choices
 from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted
 
 
@@ -50,6 +51,7 @@ def _unrolled(
     function = next(each for each in module.body.block.ops if isinstance(each, func.FuncOp))
     cases = ModuleOp([function.clone()])
     cases = simplify(linearize(unroll_counted(cases, budget)))
+    cases = simplify(split_choices(cases))
     made = cases.body.block.first_op
     assert isinstance(made, func.FuncOp)
     entries: dict[str, int] = {}

@@ -83,6 +83,16 @@ def test_lengths_are_bounds_of_the_access_unit():
     assert run.counters["words_queued"] == 8 * sum(LENGTHS)
 
 
+def test_a_maximum_takes_an_instruction_a_vector():
+    """A branch, a variable and a jump beside; nothing but rows goes through the queue."""
+    run = check(NESTS["embedding_bag_max"], inputs(8), CONFIG, 4)
+    vectors = 8 // CONFIG.lanes
+    assert run.counters["words_queued"] == 8 * sum(LENGTHS)
+    segment = 2 * vectors + 4
+    look_ups = sum(LENGTHS) * (vectors + 3)
+    assert run.counters["instructions"] == 2 + vectors + look_ups + len(LENGTHS) * segment
+
+
 def test_a_value_that_is_used_again_after_its_variable_has_changed():
     from sw.workloads.loops.python_source import read_source
 

@@ -137,7 +137,7 @@ def test_an_early_dump_is_of_any_configuration() -> None:
             'pass = "scf"',
             'pass = "none"',
             "a.mlir: pass = 'none': must be one of scf, select, hoist, decouple, vectorize, "
-            "store_streams, bufferize, align_queues, keep_sums, lower",
+            "first_iterations, store_streams, bufferize, align_queues, keep_sums, lower",
         ),
         (
             "two loops",
