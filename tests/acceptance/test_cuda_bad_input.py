@@ -127,7 +127,7 @@ def test_tables_beyond_the_memory(
     def none_left(*_: object) -> None:
         raise MemoryError("Unable to allocate 8.00 TiB")
 
-    monkeypatch.setattr("sw.runtime.cuda.inputs.synthesise_tables", none_left)
+    monkeypatch.setattr("sw.workloads.embedding.inputs.synthesise_tables", none_left)
     assert refused(tmp_path, model) == "out of memory: Unable to allocate 8.00 TiB"
 
 
