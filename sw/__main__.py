@@ -1,4 +1,5 @@
-"""The ``gnarl`` command's way in, where interrupts already end it while the rest is imported."""
+"""The ``gnarl`` command's way in, where interrupts already end it while the rest is imported, and
+until ``sw.cli_boundary`` hears them."""
 
 from __future__ import annotations
 
@@ -10,16 +11,11 @@ from sw import interrupted
 
 
 def main() -> None:
-    heard = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM)
-        if signal.getsignal(number) is not signal.SIG_IGN
-    ]
-    before = {number: signal.signal(number, _leave) for number in heard}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     from sw.cli import main as command
 
-    for number, handler in before.items():
-        signal.signal(number, handler)
     command()
 
 

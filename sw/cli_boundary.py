@@ -184,7 +184,10 @@ def _prompt_interrupts() -> Iterator[None]:
         if not isinstance(unraisable.exc_value, KeyboardInterrupt):
             unraisable_before(unraisable)
 
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heard = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        heard.append(signal.SIGINT)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
     unraisable_before, sys.unraisablehook = sys.unraisablehook, show_unraisable
     pipe_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     thread.start()
@@ -193,7 +196,8 @@ def _prompt_interrupts() -> Iterator[None]:
     finally:
         ended.set()
         signal.set_wakeup_fd(pipe_before)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         sys.unraisablehook = unraisable_before
         os.write(writer, b"\0")
         thread.join()
