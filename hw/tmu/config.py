@@ -14,6 +14,9 @@ WORD_BYTES = 4
 
 LINE_BYTES = LINE_WORDS * WORD_BYTES
 
+FLOAT_STAGES = 4
+"""Pipeline registers of the execute unit's float units."""
+
 _POWERS_OF_TWO = (
     "lanes",
     "stream_words",

@@ -16,7 +16,7 @@ from hw.lib.watchdog import Watchdog
 from hw.tmu import access_isa
 from hw.tmu.access.access_unit import AccessUnit
 from hw.tmu.access_isa import Mode
-from hw.tmu.config import TmuConfig
+from hw.tmu.config import FLOAT_STAGES, TmuConfig
 from hw.tmu.execute.execute_unit import ExecuteUnit
 from hw.tmu.execute_isa import Fault
 from hw.tmu.memory.hierarchy import Hierarchy
@@ -33,9 +33,6 @@ from hw.tmu.memory_map import (
 from hw.tmu.program_rows import ProgramRows
 from hw.tmu.queues.data_queue import DataQueue
 from hw.tmu.queues.token_queue import TokenQueue
-
-FLOAT_STAGES = 4
-"""Pipeline registers of float units."""
 
 COUNTER_BITS = 40
 TOTAL_BITS = 48

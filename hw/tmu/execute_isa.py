@@ -122,6 +122,19 @@ class Opcode(IntEnum, metaclass=EnumType, shape=6):
     PREFETCH = 50
 
 
+CONTROL = (
+    Opcode.HALT,
+    Opcode.JUMP,
+    Opcode.JUMP_TOKEN,
+    Opcode.BRANCH_EQ,
+    Opcode.BRANCH_NE,
+    Opcode.BRANCH_LT,
+    Opcode.BRANCH_GE,
+    Opcode.LOOP,
+)
+"""Opcodes that say which instruction comes next."""
+
+
 class Fault(IntEnum, metaclass=EnumType, shape=2):
     """Why a run ends at an instruction, which has no effect then.
 

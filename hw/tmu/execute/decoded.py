@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.enum import EnumType, IntEnum
 from hw.lib.operation import Operation
-from hw.tmu.execute_isa import INSTRUCTION, Fault, Opcode, Source
+from hw.tmu.execute_isa import CONTROL, INSTRUCTION, Fault, Opcode, Source
 
 
 class Path(IntEnum, metaclass=EnumType, shape=3):
@@ -101,16 +101,6 @@ fault
     that its bits alone tell.
 """
 
-_CONTROL = (
-    Opcode.HALT,
-    Opcode.JUMP,
-    Opcode.JUMP_TOKEN,
-    Opcode.BRANCH_EQ,
-    Opcode.BRANCH_NE,
-    Opcode.BRANCH_LT,
-    Opcode.BRANCH_GE,
-    Opcode.LOOP,
-)
 BRANCHES = (Opcode.BRANCH_EQ, Opcode.BRANCH_NE, Opcode.BRANCH_LT, Opcode.BRANCH_GE)
 _TARGETS = (Opcode.JUMP, *BRANCHES, Opcode.LOOP)
 _MASKS = (Opcode.FIRST_LANES, Opcode.LANES)
@@ -165,7 +155,7 @@ class Decoder(wiring.Component):
         is_ = {
             name: i.opcode.matches(*opcodes)
             for name, opcodes in {
-                "control": _CONTROL,
+                "control": CONTROL,
                 "target": _TARGETS,
                 "mask": _MASKS,
                 "comparison": _COMPARISONS,

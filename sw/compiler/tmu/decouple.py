@@ -25,6 +25,8 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.functions import function_of
+from sw.compiler.tmu.operations import written_arrays
 from sw.compiler.tmu.presence import to_mask
 from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
 from sw.compiler.tmu.separate_loads import separate_loads
@@ -59,8 +61,7 @@ def decouple(module: ModuleOp) -> ModuleOp:
         for loop in [each for each in module.walk() if isinstance(each, fiber.MergeOp)]
         if loop.is_union
     }
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
+    function = function_of(module)
     body = Region(Block(arg_types=list(function.function_type.inputs)))
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
@@ -94,11 +95,7 @@ class _Decoupling:
         self._function = function
         old = function.body.block.args
         self._arrays: dict[SSAValue, SSAValue] = dict(zip(old, block.args, strict=True))
-        self._written = {
-            operation.operands[1]
-            for operation in function.walk()
-            if isinstance(operation, memref.StoreOp)
-        }
+        self._written = written_arrays(function)
         self._accumulations = {
             loop: each for loop, each in accumulations.items() if self._reads_arrays(loop)
         }

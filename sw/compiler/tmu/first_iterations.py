@@ -32,7 +32,7 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
         is_equal = test.predicate.value.data == 0
         if is_equal and chooses and streams == {loop.induction, loop.lower}:
             _replace(test, variables.setdefault(loop, f"begun_{len(variables)}"))
-            _drop_unused(callback)
+            callback.drop_unused()
     for loop, name in variables.items():
         loop.body.block.add_op(_set(name, 1))
         block = loop.parent_block()
@@ -60,19 +60,6 @@ def _replace(test: arith.CmpiOp, name: str) -> None:
         choice.operands[1], choice.operands[2] = choice.operands[2], choice.operands[1]
     test.detach()
     test.erase()
-
-
-def _drop_unused(callback: CallbackOp) -> None:
-    body = callback.body.block
-    kept = [
-        stream
-        for stream, argument in zip(callback.streams, body.args, strict=False)
-        if argument.uses.get_length()
-    ]
-    for argument in list(body.args)[: len(callback.streams)]:
-        if not argument.uses.get_length():
-            body.erase_arg(argument)
-    callback.operands = kept
 
 
 def _set(name: str, value: int) -> CallbackOp:

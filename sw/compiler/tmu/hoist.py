@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 
 from sw.compiler.tmu.dialects.fiber import MergeOp
-from sw.compiler.tmu.values import constant_of
-
-PURE = (
-    arith.ConstantOp,
-    arith.IndexCastOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-    arith.ShLIOp,
-)
+from sw.compiler.tmu.operations import ADDRESSES, written_arrays
+from sw.compiler.tmu.values import constant_of, is_defined_inside
 
 
 def hoist(module: ModuleOp) -> ModuleOp:
     """Integer arithmetic leaves the loops that it does not depend on; loads of arrays that nothing
     writes, too, where the loop is sure to run. O(operations x depth)."""
     module = module.clone()
-    written = {each.memref for each in module.walk() if isinstance(each, memref.StoreOp)}
+    written = written_arrays(module)
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp | MergeOp)]
     for loop in reversed(loops):  # inner ones first
         runs = isinstance(loop, scf.ForOp) and _runs(loop)
@@ -31,9 +22,9 @@ def hoist(module: ModuleOp) -> ModuleOp:
         assert block is not None
         for operation in list(loop.body.block.ops):
             is_load = isinstance(operation, memref.LoadOp) and operation.memref not in written
-            if not isinstance(operation, PURE) and not (is_load and runs):
+            if not isinstance(operation, ADDRESSES) and not (is_load and runs):
                 continue
-            if all(_is_outside(each, loop) for each in operation.operands):
+            if not any(is_defined_inside(each, loop) for each in operation.operands):
                 operation.detach()
                 block.insert_op_before(operation, loop)
     return module
@@ -42,14 +33,3 @@ def hoist(module: ModuleOp) -> ModuleOp:
 def _runs(loop: scf.ForOp) -> bool:
     lower, upper = constant_of(loop.lb), constant_of(loop.ub)
     return lower is not None and upper is not None and lower < upper
-
-
-def _is_outside(value: SSAValue, loop: Operation) -> bool:
-    parent: Operation | None
-    owner = value.owner
-    parent = owner if isinstance(owner, Operation) else owner.parent_op()
-    while parent is not None:
-        if parent is loop:
-            return False
-        parent = parent.parent_op()
-    return True

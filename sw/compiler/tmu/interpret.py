@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     ModuleOp,
-    StringAttr,
     VectorType,
     f32,
     i1,
@@ -48,6 +47,7 @@ from sw.compiler.tmu.dialects.slc import (
     StoreStrOp,
     StreamType,
 )
+from sw.compiler.tmu.functions import arrays_of, function_of
 
 _DTYPES: dict[Attribute, Any] = {f32: np.float32, i32: np.int32, i1: np.bool_, IndexType(): int}
 
@@ -103,15 +103,13 @@ def interpret(module: ModuleOp, arrays: Mapping[str, np.ndarray]) -> None:
 
     Raises xDSL's ``InterpretationError`` for operations of other levels.
     """
-    (function,) = (each for each in module.body.block.ops if isinstance(each, func.FuncOp))
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
+    function = function_of(module)
     interpreter = Interpreter(module)
     for functions in (_Elementwise(), _Memory(), _Streams(), ScfFunctions()):
         interpreter.register_implementations(functions)
     with np.errstate(all="ignore"):
         interpreter.run_ssacfg_region(
-            function.body, tuple(arrays[each] for each in names.data.split(","))
+            function.body, tuple(arrays[each] for each in arrays_of(function).values())
         )
 
 

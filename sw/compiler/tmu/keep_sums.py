@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from xdsl.dialects import arith, func, scf, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, i32
 from xdsl.ir import Block, Region
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.kept_vectors import KeptVectors, as_index, kept_vectors, write
 from sw.compiler.tmu.values import integer
@@ -24,12 +25,8 @@ def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     ``zeros``. O(operations).
     """
     module = module.clone()
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    arguments = dict(zip(function.body.block.args, names.data.split(","), strict=True))
-    at_zero = {argument for argument, name in arguments.items() if name in zeros}
+    function = function_of(module)
+    at_zero = {array for array, name in arrays_of(function).items() if name in zeros}
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
         found, around = kept_vectors(callback), callback.parent_op()
         if found is None or found.array not in at_zero or not isinstance(around, ForOp):

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, SetOp
-from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.tmu.values import constant_of, integer, is_inside, source_of
 
 MOST_REGISTERS = 24
 """Vectors that are kept; others are for what is computed from them."""
@@ -58,7 +58,7 @@ class KeptVectors:
         """Whether nothing else inside of an operation uses the array."""
         uses = [use.operation for use in self.array.uses]
         return all(
-            user in (self.load, self.store) or not _is_inside(user, around)
+            user in (self.load, self.store) or not is_inside(user, around)
             for user in uses
             if not isinstance(user, func.ReturnOp)
         )
@@ -133,12 +133,3 @@ def as_index(value: SSAValue, block: Block) -> SSAValue:
     cast = arith.IndexCastOp(value, IndexType())
     block.add_op(cast)
     return cast.result
-
-
-def _is_inside(operation: Operation, around: Operation) -> bool:
-    parent: Operation | None = operation
-    while parent is not None:
-        if parent is around:
-            return True
-        parent = parent.parent_op()
-    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from hw.lib.errors import CapacityError
@@ -27,6 +27,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
 )
 from sw.compiler.tmu.early_tokens import early_tokens
+from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
 
@@ -36,8 +37,7 @@ def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
 
     Raises ``CapacityError`` naming what ``config`` has too little of.
     """
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
+    function = function_of(module)
     lowering = _Lowering(function, config)
     lowering.run()
     return lowering.module
@@ -46,11 +46,8 @@ def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:
 class _Lowering:
     def __init__(self, function: func.FuncOp, config: TmuConfig) -> None:
         self._function = function
-        names: dict[SSAValue, str] = dict(
-            zip(function.body.block.args, _names(function), strict=True)
-        )
         self._config = config
-        self._access = AccessLayers(config, names)
+        self._access = AccessLayers(config, arrays_of(function))
         self._tokens: list[str] = []
         self._cases: list[tuple[str, CallbackOp]] = []
         self._starts: list[CallbackOp] = []
@@ -219,9 +216,3 @@ def _words(stream: SSAValue | None) -> int:
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:
     return operations if inner is None else operations[: operations.index(inner)]
-
-
-def _names(function: func.FuncOp) -> list[str]:
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    return names.data.split(",")

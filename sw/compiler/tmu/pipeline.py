@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
-from sw.compiler.tmu.coupled.vectorize import vectorize_loops
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.hoist import hoist
@@ -18,6 +17,7 @@ from sw.compiler.tmu.lower_access import lower_access
 from sw.compiler.tmu.select_stores import select_stores
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
+from sw.compiler.tmu.vectorize_loops import vectorize_loops
 
 LEVELS = range(5)
 """Of optimisation, as Ember's table II has them; 4 is what goes beyond."""

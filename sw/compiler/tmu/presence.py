@@ -17,7 +17,7 @@ from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.dialects.fiber import MergeOp
 from sw.compiler.tmu.dialects.slc import SetOp
 from sw.compiler.tmu.scf import place_of
-from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.tmu.values import constant_of, integer, is_inside, source_of
 
 Masks = frozenset[int]
 """Of fibers, fiber n being bit n."""
@@ -90,7 +90,7 @@ class _Presence:
             return self.every
         owner = value.owner
         assert isinstance(owner, Operation)
-        if not _is_inside(owner, self._loop):
+        if not is_inside(owner, self._loop):
             return self.every
         if isinstance(owner, arith.SelectOp):
             when = self.when(owner.cond)
@@ -188,13 +188,6 @@ class _Conditions:
                 shifted = arith.ShRSIOp(self._mask, by.result)
                 return [by, shifted, arith.TruncIOp(shifted.result, i1)]
         return None
-
-
-def _is_inside(operation: Operation, loop: MergeOp) -> bool:
-    parent: Operation | None = operation
-    while parent is not None and parent is not loop:
-        parent = parent.parent_op()
-    return parent is loop
 
 
 def _sweep(block: Block) -> None:

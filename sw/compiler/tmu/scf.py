@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.dialects import fiber
+from sw.compiler.tmu.functions import set_names
 from sw.workloads.loops.binding import dimension
 from sw.workloads.loops.nest import (
     Assign,
@@ -99,7 +100,7 @@ def to_scf(nest: Nest, sizes: Mapping[str, int]) -> ModuleOp:
         argument.name_hint = name
     _Lowering(nest, sizes, body.block).run()
     function = func.FuncOp(nest.name, (types, []), body)
-    function.attributes["names"] = StringAttr(",".join([*nest.arrays, *nest.scalars]))
+    set_names(function, [*nest.arrays, *nest.scalars])
     return ModuleOp([function])
 
 

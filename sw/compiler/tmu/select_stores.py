@@ -4,42 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.fiber import MergeOp
+from sw.compiler.tmu.operations import PURE
 from sw.compiler.tmu.scf import PLACE, place_of
 from sw.compiler.tmu.values import source_of
-
-_COMPUTES = (
-    arith.ConstantOp,
-    arith.IndexCastOp,
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.MinimumfOp,
-    arith.MaximumfOp,
-    arith.NegfOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-    arith.MinSIOp,
-    arith.MaxSIOp,
-    arith.AndIOp,
-    arith.OrIOp,
-    arith.XOrIOp,
-    arith.ShLIOp,
-    arith.ShRSIOp,
-    arith.CmpiOp,
-    arith.CmpfOp,
-    arith.SelectOp,
-    arith.SIToFPOp,
-    math.AbsFOp,
-    math.SqrtOp,
-)
-"""Operations that may be done in vain."""
 
 
 def select_stores(module: ModuleOp) -> ModuleOp:
@@ -98,7 +70,7 @@ def _is_harmless(operation: Operation, written: set[SSAValue]) -> bool:
     """Whether it may be done for a branch that is not chosen, before what the branches write."""
     if isinstance(operation, memref.LoadOp):
         return operation.memref not in written and all(map(_is_position, operation.indices))
-    return isinstance(operation, _COMPUTES)
+    return isinstance(operation, PURE)
 
 
 def _is_position(index: SSAValue) -> bool:
@@ -134,13 +106,13 @@ class _Alike:
             # Of a local, read at the same time.
             is_here = first.parent_op() is second.parent_op() is self._choice
             return is_here and first.operands[:1] == second.operands[:1] and not first.indices
-        return isinstance(first, _COMPUTES) and self._all(first.operands, second.operands)
+        return isinstance(first, PURE) and self._all(first.operands, second.operands)
 
 
 def _sweep(block: Block) -> None:
     """Drops what nothing uses any more: both branches had their own indices."""
     for operation in reversed(list(block.ops)):
-        is_pure = isinstance(operation, (*_COMPUTES, memref.LoadOp))
+        is_pure = isinstance(operation, (*PURE, memref.LoadOp))
         if is_pure and not any(result.uses for result in operation.results):
             operation.detach()
             operation.erase()

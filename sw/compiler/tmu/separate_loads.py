@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.hoist import PURE
+from sw.compiler.tmu.functions import function_of
+from sw.compiler.tmu.operations import ADDRESSES, written_arrays
 from sw.compiler.tmu.scf import PLACE, place_of
 from sw.compiler.tmu.values import integer, source_of
 
@@ -18,9 +19,8 @@ def separate_loads(module: ModuleOp) -> ModuleOp:
     has loaded, as x[column[p]], the rest of it becomes the body of a loop of one iteration; all of
     a function does where the bounds of an outermost loop are loaded. O(loads x operations)."""
     module = module.clone()
-    written = {each.memref for each in module.walk() if isinstance(each, memref.StoreOp)}
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
+    written = written_arrays(module)
+    function = function_of(module)
     for loop in [each for each in function.body.block.ops if isinstance(each, scf.ForOp)]:
         loads = [*_loads(loop.lb), *_loads(loop.ub)]
         if loads and all(each.memref not in written for each in loads):
@@ -42,7 +42,7 @@ def _first(module: ModuleOp, written: Collection[SSAValue]) -> Operation | None:
             needed = operation.indices
         elif isinstance(operation, scf.ForOp):
             bounds = map(source_of, (operation.lb, operation.ub))
-            needed = [each for each in bounds if isinstance(each.owner, PURE)]
+            needed = [each for each in bounds if isinstance(each.owner, ADDRESSES)]
         for value in needed:
             for load in _loads(value):
                 if load.memref not in written and _varies_in(load.res, loop):
@@ -55,11 +55,11 @@ def _loads(value: SSAValue) -> list[memref.LoadOp]:
     owner = source_of(value).owner
     if isinstance(owner, memref.LoadOp):
         return [owner]
-    if not isinstance(owner, PURE):
+    if not isinstance(owner, ADDRESSES):
         return []
     found = [(operand, _loads(operand)) for operand in map(source_of, owner.operands)]
     for operand, loads in found:
-        if not loads and not isinstance(operand.owner, (Block, *PURE)):
+        if not loads and not isinstance(operand.owner, (Block, *ADDRESSES)):
             return []
     return [load for _, loads in found for load in loads]
 
@@ -80,7 +80,7 @@ def _separate(first: Operation, written: Collection[SSAValue]) -> None:
     moved = dict.fromkeys(operations[operations.index(first) :])
     for operation in operations[: operations.index(first)]:
         is_load = isinstance(operation, memref.LoadOp) and operation.memref not in written
-        is_address = is_load or isinstance(operation, PURE)
+        is_address = is_load or isinstance(operation, ADDRESSES)
         if not is_address or any(each.owner in moved for each in operation.operands):
             moved[operation] = None
     _wrap([each for each in operations if each in moved], place_of(first))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -19,14 +19,14 @@ from sw.compiler.tmu.dialects.slc import (
     StoreStrOp,
     StreamType,
 )
+from sw.compiler.tmu.functions import function_of
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.operations import STORES, array_of
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 LEAST_VECTORS = 3
 """Of a fiber. One more operand from the loop around takes the access unit longer than the execute
 unit takes for shorter ones: rows of one vector 5.7 cycles instead of 3.3, on ``tmu_l8``."""
-
-_STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
 _INDEX_OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -46,9 +46,9 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     no room. O(arrays x operations).
     """
     module = module.clone()
-    for number in range(len(_function(module).body.block.args)):
+    for number in range(len(function_of(module).body.block.args)):
         candidate = module.clone()
-        array = _function(candidate).body.block.args[number]
+        array = function_of(candidate).body.block.args[number]
         # In the program's order, which is that of stores to one place.
         users = (each for each in candidate.walk() if array in each.operands)
         stores = [_Store.found(user) for user in users]
@@ -60,12 +60,6 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
         if _fits(candidate, config):
             module = candidate
     return module
-
-
-def _function(module: ModuleOp) -> func.FuncOp:
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    return function
 
 
 def _fits(module: ModuleOp, config: TmuConfig) -> bool:
@@ -88,7 +82,7 @@ class _Store:
     @classmethod
     def found(cls, operation: Operation) -> _Store | None:
         callback = operation.parent_op()
-        if not isinstance(operation, _STORES) or not isinstance(callback, CallbackOp):
+        if not isinstance(operation, STORES) or not isinstance(callback, CallbackOp):
             return None
         loop = callback.parent_op()
         if not isinstance(loop, ForOp):
@@ -120,15 +114,11 @@ class _Store:
         block = self.callback.parent_block()
         assert block is not None
         indices = [_index(each, self.callback) for each in self.operation.indices]
-        array = _array(self.operation)
+        array = array_of(self.operation)
         block.insert_op_before(StoreStrOp(self.value, array, indices), self.callback)
         self.operation.detach()
         self.operation.erase()
         _clean(self.callback)
-
-
-def _array(store: Operation) -> SSAValue:
-    return store.memref if isinstance(store, memref.StoreOp) else store.base  # type: ignore
 
 
 def _stream_of(value: SSAValue, callback: CallbackOp) -> SSAValue | None:
@@ -203,12 +193,4 @@ def _clean(callback: CallbackOp) -> None:
         callback.detach()
         callback.erase()
         return
-    kept = []
-    for stream, argument in zip(
-        list(callback.streams), list(callback.body.block.args), strict=False
-    ):
-        if argument.uses:
-            kept.append(stream)
-        else:
-            callback.body.block.erase_arg(argument)
-    callback.operands = kept
+    callback.drop_unused()

@@ -41,6 +41,20 @@ def integer(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
 
 
+def is_inside(operation: Operation, around: Operation) -> bool:
+    """Whether it is ``around``, or one of its regions has it."""
+    parent: Operation | None = operation
+    while parent is not None and parent is not around:
+        parent = parent.parent_op()
+    return parent is around
+
+
+def is_defined_inside(value: SSAValue, around: Operation) -> bool:
+    """Whether ``around`` or something inside of it gives the value."""
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    return owner is not None and is_inside(owner, around)
+
+
 def copy(operation: Operation, values: Mapping[SSAValue, SSAValue]) -> Operation:
-    """A copy with its regions; operands of ``values`` are replaced, which then has its results."""
+    """A copy with its regions, in which operands of ``values`` are replaced."""
     return operation.clone(dict(values))

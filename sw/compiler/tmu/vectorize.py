@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     MemRefType,
@@ -28,20 +28,10 @@ from sw.compiler.tmu.dialects.slc import (
     body_of,
 )
 from sw.compiler.tmu.lane_sums import LaneSum, add_lanes, lane_sums
+from sw.compiler.tmu.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_SUMS
 from sw.compiler.tmu.values import constant_of, copy, source_of
 
-_BINARY = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.MinimumfOp,
-    arith.MaximumfOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-)
-_UNARY = (arith.NegfOp, math.AbsFOp, math.SqrtOp)
+_ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_SUMS)
 
 
 def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleOp:
@@ -173,7 +163,7 @@ class _Body:
                 return self._set_sum(self._sums[operation.variable.data])
             case memref.StoreOp() | SetOp():
                 return False
-        if isinstance(operation, (*_BINARY, *_UNARY)):
+        if isinstance(operation, _ELEMENTWISE):
             if any(source_of(each) is self.index for each in operation.operands):
                 return False
             if any(self._is_vector(each) for each in operation.operands):

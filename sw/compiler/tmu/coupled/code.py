@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.execute.assemble import assemble
 from sw.compiler.tmu.execute.select import select
+from sw.compiler.tmu.functions import function_of
 
 
 def coupled_code(
@@ -18,8 +18,7 @@ def coupled_code(
 ) -> list[Instruction]:
     """The program. Raises ``CapacityError`` where registers or the program's memory do not suffice,
     ``WorkloadError`` for operations that the unit lacks."""
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
+    function = function_of(module)
     code, _ = assemble(
         lambda: select(function, config.lanes, bases), function.sym_name.data, config
     )

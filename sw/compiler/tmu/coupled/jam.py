@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
 from sw.compiler.tmu.execute.unroll import split
+from sw.compiler.tmu.operations import LOADS, STORES, array_of, written_arrays
 from sw.compiler.tmu.values import integer
 
 TOGETHER = 2
 """Sums: as many as hide the latency of an addition behind what else each element needs."""
-
-_STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
-_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 
 
 def jam(module: ModuleOp) -> ModuleOp:
@@ -44,14 +42,10 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
     if any(each.regions for each in inner.body.block.ops):
         return None
     early = [*operations[: operations.index(inner)], inner, *inner.body.block.ops]
-    written = {
-        each.operands[0] if isinstance(each, vector.MaskedStoreOp) else each.operands[1]
-        for each in loop.body.walk()
-        if isinstance(each, _STORES)
-    }
-    if any(isinstance(each, _STORES) for each in early):
+    written = written_arrays(loop)
+    if any(isinstance(each, STORES) for each in early):
         return None
-    if any(isinstance(each, _LOADS) and each.operands[0] in written for each in early):
+    if any(isinstance(each, LOADS) and array_of(each) in written for each in early):
         return None
     induction = loop.body.block.args[0]
     if any(induction is bound for bound in inner.operands):

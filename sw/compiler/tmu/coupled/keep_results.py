@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
-    StringAttr,
     VectorType,
     f32,
     i32,
@@ -22,14 +21,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
 from sw.compiler.tmu.execute.affine import Affine, affine_of
-from sw.compiler.tmu.values import copy, source_of
+from sw.compiler.tmu.functions import arrays_of, function_of
+from sw.compiler.tmu.operations import LOADS, STORES
+from sw.compiler.tmu.values import copy, is_defined_inside, source_of
 
 MOST_VECTORS = 16
 """That are kept; other registers are for what is computed from them."""
-
-_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
-_STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
-_ACCESSES = (*_LOADS, *_STORES)
 
 
 def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
@@ -41,12 +38,8 @@ def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     being loaded. O(accesses^2).
     """
     module = module.clone()
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    arguments = zip(function.body.block.args, names.data.split(","), strict=True)
-    at_zero: set[SSAValue] = {array for array, name in arguments if name in zeros}
+    arrays = arrays_of(function_of(module))
+    at_zero: set[SSAValue] = {array for array, name in arrays.items() if name in zeros}
     count = 0
     for loop in reversed([each for each in module.walk() if isinstance(each, scf.ForOp)]):
         kept = _kept(loop)
@@ -89,10 +82,10 @@ def _kept(loop: scf.ForOp) -> list[_Place]:
     by_array: dict[SSAValue, list[_Place] | None] = {}
     written = []
     for operation in loop.body.walk():
-        if not isinstance(operation, _ACCESSES):
+        if not isinstance(operation, (*LOADS, *STORES)):
             continue
         array, indices, mask, width = _parts(operation)
-        if isinstance(operation, _STORES):
+        if isinstance(operation, STORES):
             written.append(array)
         is_direct = operation.parent_block() is loop.body.block
         if not is_direct or not all(_is_outside(index, loop) for index in indices):
@@ -140,17 +133,7 @@ def _width(value: SSAValue) -> int:
 
 
 def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
-    return not any(_is_inside(value, loop) for value in affine_of(index).terms)
-
-
-def _is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
-    owner = source_of(value).owner
-    parent = owner.parent_op()
-    while parent is not None:
-        if parent is loop:
-            return True
-        parent = parent.parent_op()
-    return False
+    return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
 
 
 def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]) -> None:
@@ -171,7 +154,7 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[S
         load, get, store = _transfers(access, place.array, indices, mask, name)
         if place.array in at_zero and _is_first(loop, place):
             load = [arith.ConstantOp(_zero(store))]
-        is_stored = any(isinstance(each, _STORES) for each in place.accesses)
+        is_stored = any(isinstance(each, STORES) for each in place.accesses)
         before += [*made, *load, SetOp(name, load[-1].results[0])]
         behind += [get, store] if is_stored else []
         for each in place.accesses:
@@ -200,7 +183,7 @@ def _is_first(loop: scf.ForOp, place: _Place) -> bool:
             return False
     block = loop.parent_block()
     for operation in around.walk():
-        if not isinstance(operation, _STORES) or _parts(operation)[0] is not place.array:
+        if not isinstance(operation, STORES) or _parts(operation)[0] is not place.array:
             continue
         holder: Operation | None = operation
         while holder is not None and holder.parent_block() is not block:
@@ -284,7 +267,7 @@ def _stored(access: Operation) -> SSAValue:
 def _replace(access: Operation, name: str) -> None:
     block = access.parent_block()
     assert block is not None
-    if isinstance(access, _LOADS):
+    if isinstance(access, LOADS):
         made: Operation = GetOp(name, access.results[0].type)
         access.results[0].replace_all_uses_with(made.results[0])
     else:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.execute.affine import affine_of
+from sw.compiler.tmu.operations import written_arrays
 from sw.compiler.tmu.values import source_of
 
 
@@ -14,7 +15,7 @@ def peel(module: ModuleOp) -> ModuleOp:
     """A loop whose body asks whether its induction variable is the lower bound becomes an iteration
     where it is, if there is one, and a loop of those where it is not. O(operations)."""
     module = module.clone()
-    written = {each.memref for each in module.walk() if isinstance(each, memref.StoreOp)}
+    written = written_arrays(module)
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         asks = [
             each

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
@@ -19,13 +18,14 @@ from sw.compiler.tmu.coupled.merge_loops import merge_loops
 from sw.compiler.tmu.coupled.peel import peel
 from sw.compiler.tmu.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.tmu.coupled.reuse import reuse
-from sw.compiler.tmu.coupled.vectorize import vectorize_loops
 from sw.compiler.tmu.execute.linearize import linearize
 from sw.compiler.tmu.execute.simplify import simplify
 from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted, unroll_open
+from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.pipeline import ModulePass
 from sw.compiler.tmu.variables import to_variables
+from sw.compiler.tmu.vectorize_loops import vectorize_loops
 
 STEPS = {
     "hoist": ("hoist", "merge_loops"),
@@ -101,12 +101,8 @@ def couple(
 
 
 def _room(module: ModuleOp, config: TmuConfig, bases: Mapping[str, int]) -> dict[str, int]:
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
     room = {}
-    for array, name in zip(function.body.block.args, names.data.split(","), strict=True):
+    for array, name in arrays_of(function_of(module)).items():
         assert isinstance(array.type, MemRefType)
         room[name] = config.memory_words - bases[name] - prod(array.type.get_shape())
     return room

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, func, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, VectorType
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
 from sw.compiler.tmu.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.execute.unroll import MOST_ITERATIONS, cost
+from sw.compiler.tmu.functions import arrays_of, function_of
+from sw.compiler.tmu.operations import LOADS, written_arrays
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 ON_THE_WAY = 20
@@ -21,8 +23,6 @@ UNKNOWN_ITERATIONS = 8
 """Taken for those of loops whose bounds are not constants."""
 
 MOST_AHEAD = 32
-
-_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 
 
 def prefetch(module: ModuleOp, config: TmuConfig, room: Mapping[str, int]) -> ModuleOp:
@@ -34,18 +34,9 @@ def prefetch(module: ModuleOp, config: TmuConfig, room: Mapping[str, int]) -> Mo
     fetching has no effect outside memory. O(loads x depth).
     """
     module = module.clone()
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    arguments = dict(zip(function.body.block.args, names.data.split(","), strict=True))
-    rooms: dict[SSAValue, int] = {array: room[name] for array, name in arguments.items()}
-    written = {
-        each.operands[1]
-        for each in module.walk()
-        if isinstance(each, memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp)
-    }
-    _Prefetching(module, config, rooms, written).run()
+    arrays = arrays_of(function_of(module))
+    rooms: dict[SSAValue, int] = {array: room[name] for array, name in arrays.items()}
+    _Prefetching(module, config, rooms, written_arrays(module)).run()
     return module
 
 
@@ -66,7 +57,7 @@ class _Prefetching:
         self._distances: dict[scf.ForOp, int] = {}
 
     def run(self) -> None:
-        loads = [each for each in self._module.walk() if isinstance(each, _LOADS)]
+        loads = [each for each in self._module.walk() if isinstance(each, LOADS)]
         for load in loads:
             if (found := self._told(load)) is not None:
                 self._fetch_told(load, *found)
@@ -171,7 +162,7 @@ def _outermost(load: Operation, loop: scf.ForOp) -> Operation:
 
 
 def _indices(load: Operation) -> Sequence[SSAValue]:
-    assert isinstance(load, _LOADS)
+    assert isinstance(load, LOADS)
     return load.indices
 
 
@@ -253,7 +244,7 @@ def _words(block: Block, lanes: int) -> int:
         for region in operation.regions:
             for inner in region.blocks:
                 found += _iterations(operation) * _words(inner, lanes)
-        if isinstance(operation, _LOADS):
+        if isinstance(operation, LOADS):
             found += lanes if isinstance(operation.results[0].type, VectorType) else 1
     return found
 

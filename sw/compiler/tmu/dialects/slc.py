@@ -29,7 +29,6 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
@@ -43,6 +42,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
+
+from sw.compiler.tmu.dialects.fiber import Merging
 
 
 @irdl_attr_definition
@@ -97,7 +98,7 @@ CONJUNCTIVE, DISJUNCTIVE = "conjunctive", "disjunctive"
 
 
 @irdl_op_definition
-class MergeOp(IRDLOperation):
+class MergeOp(Merging):
     """Merges fibers n, those of ``coordinates[n]`` between ``lowers[n]`` and ``uppers[n]``.
 
     An iteration is for a coordinate that all fibers have (``kind`` ``"conjunctive"``) or that any
@@ -108,37 +109,13 @@ class MergeOp(IRDLOperation):
 
     name = "slc.merge"
 
-    kind = prop_def(StringAttr)
-    coordinates = var_operand_def(MemRefType)
-    lowers = var_operand_def()
-    uppers = var_operand_def()
-    body = region_def("single_block")
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(NoTerminator())
-
-    def __init__(
-        self,
-        kind: str,
-        coordinates: Sequence[SSAValue],
-        lowers: Sequence[SSAValue],
-        uppers: Sequence[SSAValue],
-        body: Region,
-    ) -> None:
-        super().__init__(
-            operands=[list(coordinates), list(lowers), list(uppers)],
-            properties={"kind": StringAttr(kind)},
-            regions=[body],
-        )
-
     def verify_(self) -> None:
         count = len(self.coordinates)
         if self.kind.data not in (CONJUNCTIVE, DISJUNCTIVE):
             raise VerifyException(
                 f"kind {self.kind.data!r}: must be {CONJUNCTIVE!r} or {DISJUNCTIVE!r}"
             )
-        if count < 2 or len(self.lowers) != count or len(self.uppers) != count:
-            raise VerifyException("must have two fibers or more, each with both of its bounds")
+        self.verify_bounds()
         expected = count + 2 if self.is_disjunctive else count + 1
         if [each.type for each in self.body.block.args] != [StreamType(i32)] * expected:
             raise VerifyException(f"the body's arguments must be {expected} streams of i32")
@@ -150,10 +127,6 @@ class MergeOp(IRDLOperation):
     @property
     def coordinate(self) -> SSAValue:
         return self.body.block.args[0]
-
-    @property
-    def positions(self) -> Sequence[SSAValue]:
-        return self.body.block.args[1 : 1 + len(self.coordinates)]
 
     @property
     def mask(self) -> SSAValue | None:
@@ -247,6 +220,15 @@ class CallbackOp(IRDLOperation):
             properties={"masked": UnitAttr()} if masked else {},
             regions=[body],
         )
+
+    def drop_unused(self) -> None:
+        """Streams whose values the body does not use are queued no longer."""
+        block = self.body.block
+        pairs = list(zip(self.streams, list(block.args), strict=False))
+        self.operands = [stream for stream, argument in pairs if argument.uses.get_length()]
+        for _, argument in pairs:
+            if not argument.uses.get_length():
+                block.erase_arg(argument)
 
 
 @irdl_op_definition

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.lib.errors import CapacityError
@@ -17,8 +16,9 @@ from sw.compiler.tmu.execute.linearize import linearize
 from sw.compiler.tmu.execute.machine import Block
 from sw.compiler.tmu.execute.select import select_cases
 from sw.compiler.tmu.execute.simplify import simplify
-from sw.compiler.tmu.execute.split_choices import split_choices
+from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
 from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted
+from sw.compiler.tmu.functions import function_of
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,9 @@ def _unrolled(
     module: ModuleOp, config: TmuConfig, bases: Mapping[str, int], budget: int
 ) -> ExecuteCode:
     """Loops of a case are written out to at most ``budget`` instructions."""
-    function = next(each for each in module.body.block.ops if isinstance(each, func.FuncOp))
-    cases = ModuleOp([function.clone()])
-    cases = simplify(linearize(unroll_counted(cases, budget)))
-    cases = simplify(split_choices(cases))
-    made = cases.body.block.first_op
-    assert isinstance(made, func.FuncOp)
+    cases = ModuleOp([function_of(module).clone()])
+    cases = share_reads(linearize(unroll_counted(cases, budget)))
+    made = function_of(simplify(split_choices(simplify(cases))))
     entries: dict[str, int] = {}
 
     def select() -> list[Block]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.tmu.execute_isa import Opcode
-from sw.compiler.tmu.execute.machine import CONTROL, Register, Step
+from hw.tmu.config import FLOAT_STAGES
+from hw.tmu.execute_isa import CONTROL, Opcode
+from sw.compiler.tmu.execute.machine import Register, Step
 
-_STAGES = 4
-"""Of float units."""
 _LOAD = 10
 """From a load that finds its line in L1 to an instruction that needs the word."""
 _DIVISION = 20
@@ -32,13 +31,13 @@ def latency(maker: Step, reader: Step) -> int:
         case opcode if opcode in _FLOATS or opcode == Opcode.FMUL_ADD:
             units = 2 if opcode == Opcode.FMUL_ADD else 1
             if _reads_addend(reader, maker.dst):
-                return max(1, (units - 1) * _STAGES + late)
+                return max(1, (units - 1) * FLOAT_STAGES + late)
             is_sum = opcode in _SUMS or opcode == Opcode.FMUL_ADD
             if is_sum and reader.opcode in _SUMS and _reads_only(reader, maker.dst, "a"):
-                return units * _STAGES
-            return units * _STAGES + late
+                return units * FLOAT_STAGES
+            return units * FLOAT_STAGES + late
         case opcode if opcode in _REDUCTIONS:
-            return _LEVELS * _STAGES + 2
+            return _LEVELS * FLOAT_STAGES + 2
         case Opcode.EXTRACT:
             return 3
     return 2 if maker.vector else 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, memref, vector
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects import flat
 from sw.compiler.tmu.execute.affine import Affine, affine_of
+from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.values import integer
 
@@ -21,12 +22,7 @@ def linearize(module: ModuleOp) -> ModuleOp:
     O(operations x indices).
     """
     module = module.clone()
-    function = module.body.block.first_op
-    assert isinstance(function, func.FuncOp)
-    names = function.attributes["names"]
-    assert isinstance(names, StringAttr)
-    arguments: Sequence[SSAValue] = function.body.block.args
-    arrays = dict(zip(arguments, names.data.split(","), strict=True))
+    arrays = arrays_of(function_of(module))
     for operation in list(module.walk()):
         if (made := _flat(operation, arrays)) is None:
             continue

@@ -7,20 +7,6 @@ from dataclasses import dataclass, field
 
 from hw.tmu.execute_isa import Opcode
 
-CONTROL = frozenset(
-    {
-        Opcode.HALT,
-        Opcode.JUMP,
-        Opcode.JUMP_TOKEN,
-        Opcode.BRANCH_EQ,
-        Opcode.BRANCH_NE,
-        Opcode.BRANCH_LT,
-        Opcode.BRANCH_GE,
-        Opcode.LOOP,
-    }
-)
-"""Opcodes that end a block."""
-
 
 @dataclass(frozen=True)
 class Register:

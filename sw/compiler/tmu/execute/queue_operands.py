@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.tmu.execute_isa import Opcode
+from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
-from sw.compiler.tmu.execute.machine import CONTROL, Register, Step, Taken
+from sw.compiler.tmu.execute.machine import Register, Step, Taken
 
 
 def queue_operands(steps: Sequence[Step], live: Collection[Register], *, eager: bool) -> list[Step]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.tmu.execute_isa import Opcode
+from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
-from sw.compiler.tmu.execute.machine import CONTROL, Place, Register, Step
+from sw.compiler.tmu.execute.machine import Place, Register, Step
 
 
 def schedule(steps: Sequence[Step], window: int) -> list[Step]:

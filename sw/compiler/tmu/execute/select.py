@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
-from hw.tmu.execute_isa import Opcode
+from hw.tmu.execute_isa import LOOP_DEPTH, Opcode
 from sw.compiler.tmu.dialects import flat
 from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
 from sw.compiler.tmu.dialects.slc import GetOp, PopOp, SetOp
@@ -19,9 +19,6 @@ from sw.compiler.tmu.execute.machine import Block, Place, Register, Step, Taken,
 from sw.compiler.tmu.execute.words import kind_of, refuse, word_of
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
-
-HARDWARE_LOOPS = 2
-"""Loops that may nest in hardware."""
 
 
 def select(function: func.FuncOp, lanes: int, bases: Mapping[str, int]) -> list[Block]:
@@ -212,7 +209,7 @@ class _Selection(Computing):
         index = self.new("s")
         self.emit(copy(index, lower))
         self.values[loop.body.block.args[0]] = index
-        if _height(loop) <= HARDWARE_LOOPS:
+        if _height(loop) <= LOOP_DEPTH:
             self._count(loop, index, lower, upper, step)
         else:
             self._compare(loop, index, lower, upper, step)

@@ -4,44 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.flat import LoadOp, StoreOp
+from sw.compiler.tmu.operations import PURE
 from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.values import constant_of, integer
 
-_PURE = (
-    arith.ConstantOp,
-    arith.IndexCastOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-    arith.ShLIOp,
-    arith.ShRSIOp,
-    arith.AndIOp,
-    arith.OrIOp,
-    arith.XOrIOp,
-    arith.MinSIOp,
-    arith.MaxSIOp,
-    arith.CmpiOp,
-    arith.CmpfOp,
-    arith.SelectOp,
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.NegfOp,
-    arith.MinimumfOp,
-    arith.MaximumfOp,
-    arith.SIToFPOp,
-    math.AbsFOp,
-    math.SqrtOp,
-    vector.BroadcastOp,
-    vector.CreateMaskOp,
-    vector.ExtractOp,
-)
+_PURE = (*PURE, vector.BroadcastOp, vector.CreateMaskOp, vector.ExtractOp)
 
 
 def simplify(module: ModuleOp) -> ModuleOp:

@@ -8,20 +8,25 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.tmu.dialects.dlc import CaseOp
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
-from sw.compiler.tmu.execute.simplify import simplify
 from sw.compiler.tmu.values import copy
 
 FEWEST = 2
 """Choices that are worth a branch."""
 
 
+def share_reads(module: ModuleOp) -> ModuleOp:
+    """A case reads a variable once until it sets it, or something with a body comes.
+    O(operations)."""
+    module = module.clone()
+    for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
+        _share_reads(case.body.block)
+    return module
+
+
 def split_choices(module: ModuleOp) -> ModuleOp:
     """Where all choices of vectors in a case are by one scalar, what follows that is done in two
     ways, neither of which chooses. O(operations)."""
     module = module.clone()
-    for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
-        _share_reads(case.body.block)
-    module = simplify(module)
     for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
         block = case.body.block
         choices = [each for each in block.ops if _is_choice(each)]
@@ -32,7 +37,6 @@ def split_choices(module: ModuleOp) -> ModuleOp:
 
 
 def _share_reads(block: Block) -> None:
-    """Of a variable until it is set, or something with a body comes."""
     known: dict[str, SSAValue] = {}
     for operation in list(block.ops):
         if operation.regions:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 
-from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
@@ -22,22 +22,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from sw.compiler.tmu.dialects.slc import BlendOp, GetOp, SetOp
 from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.lane_sums import SUMS, LaneSum, lane_sums, totals
+from sw.compiler.tmu.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from sw.compiler.tmu.scf import PLACE, STATEMENT
 from sw.compiler.tmu.values import constant_of, copy, integer, source_of
 
-_FLOATS = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.MinimumfOp,
-    arith.MaximumfOp,
-    arith.NegfOp,
-    math.AbsFOp,
-    math.SqrtOp,
-)
-_INTEGERS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp)
-_ELEMENTWISE = (*_FLOATS, *_INTEGERS, arith.SelectOp)
+_ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_BINARY, arith.SelectOp)
 
 
 class _Kind(Enum):
