@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
-from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from bench.tmu_parts.runs import CONFIG, run_named
+from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
 from hw.tmu.config import TmuConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 
@@ -132,15 +130,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return measure_all(
-        BENCH,
-        measure,
-        jobs(request),
-        METRICS,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-        results=Results.begin(request.results, resume=False),
-    )
+    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
 
 
 def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from bench.tmu_parts.runs import CONFIG, Run, run_named
+from bench.tmu_parts.runs import CONFIG, Run, run_jobs, run_named
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, TmuConfig
 from hw.tmu.memory.hierarchy import L2_WAYS
 from sw.compiler.tmu.sections import bases_of
@@ -119,14 +118,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return measure_all(
-        BENCH,
-        measure,
-        jobs(request),
-        METRICS,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-    )
+    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from bench.lib.cycles import cycles_of
-from bench.lib.measurements import measure_all
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
-from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
+from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
 from sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.merging"
 
-CONFIG = "tmu_l8"
 MATRIX = "lp_scsd1"
 
 OPERATIONS: Mapping[str, str] = {
@@ -86,22 +81,17 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``; of SAM cycles and bits alone."""
-    workload = named_workload(f"{job.operation}:{job.file}", job.seed)
+    name = f"{job.operation}:{job.file}"
     if job.machine == SAM:
-        found = sam.run(
-            SUITE[OPERATIONS[job.operation]], _operands(job, workload.inputs), job.backend
-        )
+        operands = _operands(job, named_workload(name, job.seed).inputs)
+        found = sam.run(SUITE[OPERATIONS[job.operation]], operands, job.backend)
         return {metric: found[metric] for metric in ("cycles", "bit_exact")}
-    device = _device(job.backend)
-    program = device.compile(workload, **PROGRAMS[job.machine])
-    result = device.run(program, workload.inputs)
-    bit_exact = device.verify(result).bit_exact
-    statistics = device.target.figures(program, result).statistics
+    run = run_named(name, (), job.backend, job.seed, **PROGRAMS[job.machine])
     return {
-        "cycles": cycles_of(result),
-        "instructions": result.counters["instructions"],
-        "bytes_read": statistics["bytes_read"],
-        "bit_exact": bit_exact,
+        "cycles": run.cycles,
+        "instructions": run.counters["instructions"],
+        "bytes_read": run.statistics["bytes_read"],
+        "bit_exact": run.bit_exact,
     }
 
 
@@ -116,11 +106,6 @@ def _operands(job: Job, arrays: Mapping[str, np.ndarray]) -> dict[str, scipy.spa
     )
     is_product = job.operation == "matrix_product"
     return {"B": left.tocoo(), "C": (right.T if is_product else right).tocoo()}
-
-
-@cache
-def _device(backend: str) -> Device:
-    return Device(load_configuration(CONFIG), backend)
 
 
 def jobs(request: Request) -> list[Job]:
@@ -140,15 +125,7 @@ def jobs(request: Request) -> list[Job]:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether there is a matrix, and every result has the golden model's bits."""
     found = jobs(request)
-    records, well = measure_all(
-        BENCH,
-        measure,
-        found,
-        METRICS,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-        results=Results.begin(request.results, resume=False),
-    )
+    records, well = run_jobs(BENCH, measure, found, METRICS, request)
     return records, well and bool(found)
 
 

@@ -42,7 +42,7 @@ INTROS = {
     ),
     "merging": Intro(
         "Merging",
-        f"Cycles on `{merging.CONFIG}` of products and sums of {merging.MATRIX} (77 x 760, 2,388 "
+        f"Cycles on `{CONFIG}` of products and sums of {merging.MATRIX} (77 x 760, 2,388 "
         "entries) and the same matrix shifted by a column, as the SAM project has them; of the "
         "matrix product, by the transpose of the other, rows against rows. *SAM*: graphs on "
         "`sam_fp32` whose loops are the same, with operands in memories of their own that take a "

@@ -147,6 +147,13 @@ class Report:
             return None
         return self.figures.operations / (self.cycles * self.figures.capacity)
 
+    @property
+    def seconds_simulated(self) -> float:
+        """Of all launches; those of several are stages of their own, see ``Device``."""
+        return sum(
+            seconds for name, seconds in self.seconds.items() if name.split()[0] == "simulate"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """For ``--json``. Times are 0.0 for stages that this run left out.
 
@@ -169,7 +176,8 @@ class Report:
             "difference": self.verification.difference or None,
             "max_rel_error": json_number(self.verification.max_rel_error),
             "vanished": self.vanished and asdict(self.vanished),
-            **{f"{name}_s": self.seconds.get(name, 0.0) for name in ("compile", "simulate")},
+            "compile_s": self.seconds.get("compile", 0.0),
+            "simulate_s": self.seconds_simulated,
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),
             "statistics": dict(self.figures.statistics),

@@ -45,6 +45,8 @@ def run(*arguments: str | Path, backend: str = "model") -> dict[str, Any]:
     assert result.exit_code == 0, result.stderr
     report: dict[str, Any] = json.loads(result.stdout)
     assert report["bit_exact"]
+    simulated = [name for name in report["seconds"] if name.startswith("simulate")]
+    assert report["simulate_s"] == sum(report["seconds"][name] for name in simulated) > 0
     return report
 
 
