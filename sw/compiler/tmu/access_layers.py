@@ -30,6 +30,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
 )
 from sw.compiler.tmu.scf import place_of
+from sw.compiler.tmu.stream_queues import slots_of_layers
 from sw.compiler.tmu.values import constant_of
 
 _Term = tuple[SSAValue, int]
@@ -324,22 +325,21 @@ class AccessLayers:
     # The whole.
 
     def divide_queues(self) -> None:
-        """One half of ``stream_words`` for the streams of the outer layers, the other for the
-        innermost. A stream's queue is at the same row in all units of a layer."""
+        """Among the streams that somebody reads. A stream's queue is at the same row in all units
+        of a layer."""
         words = self._config.stream_words
-        outer = sum(len(_numbers(layer)) for layer in self.layers[:-1])
-        share = words // 2 // outer if outer else 1
+        numbers = [_numbers(layer) for layer in self.layers]
         row = 0
-        for layer in self.layers:
-            is_last = layer is self.layers[-1]
-            numbers = _numbers(layer)
-            slots = (words - row) // len(numbers) if is_last and numbers else share
+        for layer, queued, slots in zip(
+            self.layers, numbers, slots_of_layers(words, [*map(len, numbers)]), strict=True
+        ):
             if slots < 1:
+                outer = sum(map(len, numbers[:-1]))
                 raise CapacityError(
                     f"stream_words = {words}: must be at least {2 * outer}: so many streams of "
                     "outer loops are read"
                 )
-            for number in numbers:
+            for number in queued:
                 self._place_queue(layer, number, row)
                 row += slots
             layer.slots = slots

@@ -10,12 +10,13 @@ from xdsl.utils.exceptions import VerifyException
 from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Pass, Trace
+from sw.compiler.tmu.by_hand.written import launch_by_hand
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.pipeline import LEVELS
 from sw.compiler.tmu.record import DumpedWorkload, as_passes_leave, check_configuration, dumped
 from sw.compiler.tmu.sections import TMU_SCHEMA
 from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
-from sw.program.program import Program
+from sw.program.program import Launch, Program
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.inputs import DEFAULT_BATCH
 from sw.workloads.embedding.model import Batch
@@ -58,6 +59,7 @@ def compile(
     coupled: bool = False,
     reassociate: bool = True,
     batch: int | None = None,
+    ref: bool = False,
 ) -> Program:
     """A program for the shapes that the workload's arrays have; of a model a launch for each kind
     of features; of a dump the program that it was written of, to which all options belong.
@@ -71,11 +73,19 @@ def compile(
         order in which they are added.
     batch
         samples that are synthesised, with ``seed``, to be looked up in a model.
+    ref
+        the program that was written by hand for an operation, which has no passes; with
+        ``coupled`` that for the execute unit alone.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
     if isinstance(workload, DumpedWorkload):
-        for name, value in (("--opt", opt), ("--coupled", coupled or None), ("--batch", batch)):
+        for name, value in (
+            ("--opt", opt),
+            ("--coupled", coupled or None),
+            ("--batch", batch),
+            ("--ref", ref or None),
+        ):
             if value is not None:
                 raise WorkloadError(f"{name}: {workload.file} has its own: must be left out")
         if not reassociate:
@@ -85,6 +95,8 @@ def compile(
             return _program(workload.name, workload.steps, config, trace)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
+    if ref:
+        return _by_hand(workload, config, opt, coupled, reassociate, batch)
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
         model, looked_up = workload.model, _batch(workload, batch, seed)
@@ -100,6 +112,26 @@ def compile(
     given = [spec.name for spec in meaning.inputs(workload.inputs)]
     step = first_step(workload.name, meaning, given, manner)
     return _program(workload.name, [step], config, trace)
+
+
+def _by_hand(
+    workload: LoopWorkload | ModelWorkload,
+    config: TmuConfig,
+    opt: int | None,
+    coupled: bool,
+    reassociate: bool,
+    batch: int | None,
+) -> Program:
+    if isinstance(workload, ModelWorkload) or workload.expression:
+        raise WorkloadError("--ref: must be given with the name of an operation")
+    others = {"--opt": opt, "--batch": batch, "--no-reassociate": None if reassociate else True}
+    for name, value in others.items():
+        if value is not None:
+            raise WorkloadError(f"{name}: must not be given with --ref, whose programs are fixed")
+    meaning = Meaning(workload.nest, workload.binding.sizes)
+    given = [spec.name for spec in meaning.inputs(workload.inputs)]
+    launch = launch_by_hand(workload.name, meaning, given, config, coupled=coupled)
+    return _of_launches(workload.name, (launch,), given, config)
 
 
 def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
@@ -118,7 +150,12 @@ def _program(name: str, first: Sequence[Step], config: TmuConfig, trace: Trace) 
     for last in zip(*(steps(each, config) for each in first), strict=True):
         _report(name, last, config, trace)
     launches = tuple(launch_of(each, config) for each in last)
-    given = list(first[0].given)
+    return _of_launches(name, launches, list(first[0].given), config)
+
+
+def _of_launches(
+    name: str, launches: tuple[Launch, ...], given: Sequence[str], config: TmuConfig
+) -> Program:
     inputs = {spec.name: spec for launch in launches for spec in launch.inputs}
     outputs = {spec.name: spec for launch in launches for spec in launch.outputs}
     ordered = sorted(outputs, key=lambda each: _first_of(each, given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.tmu.access_isa import Source, StreamKind
+from hw.tmu.access_isa import UNBOUNDED, Source, StreamKind
 from hw.tmu.access_program import EventStep, Operand, Stream, Unit
 from hw.tmu.execute_isa import Instruction
 from hw.tmu.execute_listing import listing as execute_listing
@@ -46,10 +46,12 @@ def _bounds(unit: Unit) -> str:
 
 def _stream(stream: Stream) -> str:
     a, b = (_operand(each, stream.immediate) for each in (stream.a, stream.b))
+    word = f"{stream.base} + ({a}) x {stream.scale} + ({b})"
+    length = "any" if stream.length == UNBOUNDED else str(stream.length)
     text = {
         StreamKind.INDUCTION: "induction variable",
-        StreamKind.MEMORY: f"memory {stream.base} + ({a}) x {stream.scale} + ({b}), "
-        f"{stream.length} words",
+        StreamKind.MEMORY: f"memory {word}, {length} words",
+        StreamKind.ADDRESS: f"address {word}, {length} words",
         StreamKind.ALU: f"{stream.operation.name.lower()} of {a} and {b}",
         StreamKind.FORWARD: f"forward {a}",
     }.get(stream.kind, "none")
@@ -66,4 +68,5 @@ def _step(step: EventStep) -> str:
     if kind == "mask":
         return f"mask of layer {step.layer}"
     lane = f" of unit {step.lane}" if step.lane else ""
-    return f"{kind} of layer {step.layer}{lane}, stream {step.stream}"
+    where = f" at its stream {step.address}" if kind == "store" else ""
+    return f"{kind} of layer {step.layer}{lane}, stream {step.stream}{where}"

@@ -50,7 +50,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     alike = program.launches[0].statistics
     statistics = {
         **program.statistics,
-        **{name: alike[name] for name in ("level", "coupled") if name in alike},
+        **{name: alike[name] for name in ("level", "by_hand", "coupled") if name in alike},
         "operations": operations,
         **{f"bound_{name}": cycles for name, cycles in bounds.items()},
         "lower_bound": least,

@@ -23,6 +23,13 @@ OPTIONS = (
         "decoupling. Has no levels.",
     ),
     TargetOption(
+        "--ref",
+        commands=("compile",),
+        is_flag=True,
+        help="The program that was written by hand for a named operation, instead of a compiled "
+        "one; with --coupled, that for the execute unit alone.",
+    ),
+    TargetOption(
         "--no-reassociate",
         "reassociate",
         commands=("compile",),

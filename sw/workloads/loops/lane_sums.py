@@ -15,6 +15,7 @@ from sw.workloads.loops.nest import (
     Expression,
     For,
     If,
+    Merge,
     Nest,
     Statement,
     Variable,
@@ -38,6 +39,17 @@ def sum_by_lanes(nest: Nest, sizes: Mapping[str, int], loops: Collection[int], l
         if number in loops and isinstance(statement, For)
     }
     return replace(nest, body=_block(nest.body, _Rewriting(nest, sizes, wanted, lanes)))
+
+
+def loops_of_sums(nest: Nest) -> set[int]:
+    """Numbers of innermost loops that add up float32 locals, as ``statements`` gives them."""
+    return {
+        number
+        for number, statement in enumerate(statements(nest.body))
+        if isinstance(statement, For)
+        and any(isinstance(each, Assign) and _adds_up(each) for each in statement.body)
+        and not any(isinstance(each, For | Merge) for each in statement.body)
+    }
 
 
 class _Rewriting:
