@@ -99,20 +99,23 @@ def weighted(
 ) -> str:
     """Arrays and the size by their names in the nest.
 
-    A row's weight is taken at the end of the case before, so that no addition waits for it; where
-    no row follows, a vector that nobody needs is in its place.
+    A row's weight is taken at the end of the case before, so that no addition waits for it; behind
+    a bag's last row, a vector that nobody needs is in its place.
     """
     outer = _by_offsets(site, layers, bags, offsets)
     unneeded = outer.memory(site.arrays[offsets], outer.induction, temporal=False)
     look_ups = layers.all[-1]
     weight = look_ups.memory(site.arrays[weights], look_ups.induction, temporal=False)
+    look_ups.on(Event.BEGIN, Token("begin"))
     look_ups.on(Event.ITERATION, vector(weight))
     look_ups.on(Event.END, vector(unneeded))
     _rows(site, layers, indices, table)
-    outer.on(Event.END, vector(unneeded), Token("end"))
+    outer.on(Event.END, Token("end"))
     row = vectors_of(site, "dim", _MOST)
     return f"""
 {_start(site, row)}
+    jump_token
+begin:
     extract.v s2, deq, 0
     jump_token
 row:
@@ -123,7 +126,6 @@ row:
 bag:
 {_divide(row) if mean else ""}
 {_store_and_clear(row)}
-    extract.v s2, deq, 0
     jump_token
 end:
     halt

@@ -11,6 +11,9 @@ from sw.compiler.tmu.by_hand.site import Site, vectors_of
 _MOST = 28
 """Vectors of a row."""
 
+_ROWS_AHEAD = 2
+"""Of the result, which are fetched: a row may have so few entries that its time does not do."""
+
 
 def spmm_csr(site: Site, layers: Layers) -> str:
     """As bags of weighted rows."""
@@ -20,7 +23,7 @@ def spmm_csr(site: Site, layers: Layers) -> str:
 def spmm_coo(site: Site, layers: Layers) -> str:
     """A row of the result stays in registers until the coordinate toggles.
 
-    The row behind it is fetched meanwhile: in ascending order it comes next. s0: where the row in
+    A row behind it is fetched meanwhile: in ascending order it comes soon. s0: where the row in
     registers goes; s1: whether there is one.
     """
     entries = layers.single(Fiber(0, site.sizes["entries"]))
@@ -39,7 +42,8 @@ def spmm_coo(site: Site, layers: Layers) -> str:
     row = vectors_of(site, "dim", _MOST)
     out = site.arrays["out"].base
     store = row.each("    store.v v{i}, [s0 + {at}]{m}")
-    fetch = "\n".join(f"    prefetch [s0 + {word}]" for word in range(dim, 2 * dim, LINE_WORDS))
+    ahead = range(_ROWS_AHEAD * dim, (_ROWS_AHEAD + 1) * dim, LINE_WORDS)
+    fetch = "\n".join(f"    prefetch [s0 + {word}]" for word in ahead)
     return f"""
     {row.mask}
     jump_token

@@ -232,20 +232,20 @@ class Layers:
     def single(self, fiber: Fiber) -> WrittenLayer:
         return self._add(Mode.SINGLE, (fiber,))
 
-    def lockstep(self, count: int) -> WrittenLayer:
-        """A vector a step, of ``count`` elements."""
-        return self._add(Mode.LOCKSTEP, (Fiber(0, count),))
+    def lockstep(self, count: int, stride: int = 1) -> WrittenLayer:
+        """A vector a step, of elements 0 to ``count`` - 1 that lie ``stride`` apart."""
+        return self._add(Mode.LOCKSTEP, (Fiber(0, count),), stride)
 
     def merge(self, mode: Mode, *fibers: Fiber) -> WrittenLayer:
         """The first stream of each unit behind its induction variable must be its coordinate."""
         return self._add(mode, fibers)
 
-    def _add(self, mode: Mode, fibers: tuple[Fiber, ...]) -> WrittenLayer:
+    def _add(self, mode: Mode, fibers: tuple[Fiber, ...], stride: int = 1) -> WrittenLayer:
         if len(self.all) == self.config.layers:
             raise CapacityError(
                 f"layers = {self.config.layers}: must be at least {len(self.all) + 1}"
             )
-        layer = WrittenLayer(self, mode, fibers, 1)
+        layer = WrittenLayer(self, mode, fibers, stride)
         self.all.append(layer)
         return layer
 

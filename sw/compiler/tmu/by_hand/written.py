@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
-from sw.compiler.tmu.by_hand import bags, gathers, graphs
+from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
 from sw.compiler.tmu.layout import layout
@@ -26,10 +26,12 @@ Writer = Callable[[Site, Layers], str]
 
 @dataclass(frozen=True)
 class ByHand:
-    """``decoupled``: for both units; ``coupled``: for the execute unit alone."""
+    """``decoupled``: for both units; ``coupled``: for the execute unit alone. ``sums``: vectors of
+    partial sums of what loops add up, in the program for both units; alone, it has one."""
 
     decoupled: Writer
     coupled: Writer | None = None
+    sums: int = 1
 
 
 PROGRAMS: Mapping[str, ByHand] = {
@@ -41,6 +43,9 @@ PROGRAMS: Mapping[str, ByHand] = {
     "embedding_bag_lengths": ByHand(bags.sums_of_lengths),
     "spmm_csr": ByHand(graphs.spmm_csr),
     "spmm_coo": ByHand(graphs.spmm_coo),
+    "fused_mm": ByHand(messages.fused_mm, sums=messages.SUMS),
+    "knowledge_graph_l1": ByHand(knowledge_graphs.l1, sums=knowledge_graphs.SUMS),
+    "knowledge_graph_l2": ByHand(knowledge_graphs.l2, sums=knowledge_graphs.SUMS),
     "block_gather": ByHand(gathers.block_gather),
     "token_gather": ByHand(gathers.token_gather),
 }
@@ -78,7 +83,8 @@ def launch_by_hand(
             f"program_words = {config.program_words}: must be at least {len(assembly.instructions)}"
         )
     instructions = [*assembly.instructions]
-    in_order = sum_by_lanes(nest, meaning.sizes, loops_of_sums(nest), config.lanes)
+    partial = config.lanes * (1 if coupled else PROGRAMS[nest.name].sums)
+    in_order = sum_by_lanes(nest, meaning.sizes, loops_of_sums(nest), partial)
     found = replace(meaning, nest=in_order)
     return Launch(
         launch,

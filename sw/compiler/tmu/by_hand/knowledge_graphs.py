@@ -1,0 +1,110 @@
+"""Scores of triples, decoupled.
+
+A step of the access unit gives two vectors of each operand, the elements in even and in odd places:
+so two sums go on side by side, and no addition waits for the one before it. The execute unit knows
+what comes, so there are no tokens. A sample's lanes are added while the next one's first elements
+come, and its score is stored behind them.
+"""
+
+from __future__ import annotations
+
+from hw.lib.errors import CapacityError
+from hw.tmu.access_isa import Event
+from sw.compiler.tmu.by_hand.layers import Fiber, Layers, vector
+from sw.compiler.tmu.by_hand.site import Site
+
+SUMS = 2
+"""Vectors of partial sums."""
+
+
+def l1(site: Site, layers: Layers) -> str:
+    _triples(site, layers)
+    return _scores(
+        site,
+        ("fabs.v v8, v4", "fabs.v v9, v5"),
+        ("fadd.v v6, v6, v8", "fadd.v v7, v7, v9"),
+        "",
+    )
+
+
+def l2(site: Site, layers: Layers) -> str:
+    _triples(site, layers)
+    squares = ("fmul_add.v v6, v4, v4, v6", "fmul_add.v v7, v5, v5, v7")
+    return _scores(site, squares, (), "fsqrt s3, s3")
+
+
+def _triples(site: Site, layers: Layers) -> None:
+    dim = site.sizes["dim"]
+    if dim % 2:
+        raise CapacityError(f"dim = {dim}: must be even for a program by hand")
+    samples = layers.single(Fiber(0, site.sizes["samples"]))
+    heads, links, tails = (
+        samples.memory(site.arrays[name], samples.induction, temporal=False)
+        for name in ("heads", "links", "tails")
+    )
+    elements = layers.lockstep(dim, stride=2)
+    for array, row in (("entity", heads), ("relation", links), ("entity", tails)):
+        for place in (0, 1):
+            value = elements.memory(
+                site.arrays[array], row, elements.induction, scale=dim, first=place
+            )
+            elements.on(Event.ITERATION, vector(value))
+
+
+def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: str) -> str:
+    """``first`` and ``second``: what is done with the differences v4 and v5 of the step before, to
+    sums v6 and v7; ``end``: with the sum s3.
+
+    v10 and v11 are sums of the sample before, of which there is none at first: s5 is where its
+    score goes, or that of the first sample, which is written again.
+    """
+    samples = site.sizes["samples"]
+    steps = -(-site.sizes["dim"] // (2 * site.lanes))
+    again, then = ("\n".join(f"    {line}" for line in lines) for lines in (first, second))
+    lanes = """
+    reduce_add.v s3, v10
+    reduce_add.v s4, v11"""
+    score = f"""
+    fadd s3, s3, s4
+    fadd s3, s3, zero
+    {end}"""
+    return f"""
+    add s9, {samples}, zero
+    add s8, {steps - 1}, zero
+    add.v v10, zero, zero
+    add.v v11, zero, zero
+    loop s9, samples
+    add.v v0, deq, zero
+    add.v v1, deq, zero
+    add.v v6, zero, zero
+    fadd.v v2, v0, deq
+    fadd.v v3, v1, deq
+    add.v v7, zero, zero
+    {lanes}
+    fsub.v v4, v2, deq
+    fsub.v v5, v3, deq
+    loop s8, steps
+    add.v v0, deq, zero
+    add.v v1, deq, zero
+    fadd.v v2, v0, deq
+    fadd.v v3, v1, deq
+{again}
+    fsub.v v4, v2, deq
+    fsub.v v5, v3, deq
+{then}
+steps:
+{again}
+{then}
+    {score}
+    sub s5, s6, 1
+    add s6, s6, 1
+    max s5, s5, 0
+    add.v v10, v6, zero
+    add.v v11, v7, zero
+    store s3, [s5 + {site.arrays["out"].base}]
+samples:
+    {lanes}
+    {score}
+    store s3, [{site.arrays["out"].base + samples - 1}]
+    halt
+"""
