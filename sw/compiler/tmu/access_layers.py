@@ -329,10 +329,10 @@ class AccessLayers:
         of a layer."""
         words = self._config.stream_words
         numbers = [_numbers(layer) for layer in self.layers]
+        trips = [_trips(layer) for layer in self.layers]
+        all_slots = slots_of_layers(words, [*map(len, numbers)], trips)
         row = 0
-        for layer, queued, slots in zip(
-            self.layers, numbers, slots_of_layers(words, [*map(len, numbers)]), strict=True
-        ):
+        for layer, queued, slots in zip(self.layers, numbers, all_slots, strict=True):
             if slots < 1:
                 outer = sum(map(len, numbers[:-1]))
                 raise CapacityError(
@@ -366,6 +366,16 @@ class AccessLayers:
 def _is_element(bound: SSAValue) -> bool:
     """Whether it is a word of memory, as offsets and lengths are."""
     return isinstance(bound.owner, MemStrOp)
+
+
+def _trips(layer: LayerInProgress) -> int | None:
+    """Iterations of its loop, where they are known."""
+    if isinstance(layer.loop, MergeOp):
+        return None
+    first, last = constant_of(layer.loop.lower), constant_of(layer.loop.upper)
+    if first is None or last is None:
+        return None
+    return len(range(first, last, layer.loop.step.value.data))
 
 
 def _numbers(layer: LayerInProgress) -> list[int]:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_MORE = 4
+"""At most so many times the iterations of the layer around it does a layer hold: indices must be
+read a latency before the rows that they name, offsets not much longer before the indices."""
 
-def slots_of_layers(words: int, queued: Sequence[int]) -> list[int]:
+
+def slots_of_layers(words: int, queued: Sequence[int], trips: Sequence[int | None]) -> list[int]:
     """Iterations that the queues of each layer hold, the outermost first; 0 where words are too
     few.
 
-    ``queued``: streams of each layer that have a queue. One half of ``words`` is for the outer
-    layers, the other for the innermost.
+    ``queued``: streams of each layer that have a queue; ``trips``: iterations of each loop, where
+    they are known. One half of ``words`` is for the outer layers, the other for the innermost.
     """
-    outer = sum(queued[:-1])
-    share = words // 2 // outer if outer else 1
-    last = (words - share * outer) // queued[-1] if queued[-1] else share
-    return [share] * (len(queued) - 1) + [last]
+    outer = queued[:-1]
+    weights: list[int] = []
+    for count in trips[:-1]:
+        more = _MORE if count is None else min(_MORE, max(1, count))
+        weights.append(weights[-1] * more if weights else 1)
+    needed = sum(weight * streams for weight, streams in zip(weights, outer, strict=True))
+    if words // 2 < needed:
+        weights, needed = [1] * len(outer), sum(outer)
+    share = words // 2 // needed if needed else 1
+    slots = [share * weight for weight in weights]
+    taken = sum(each * streams for each, streams in zip(slots, outer, strict=True))
+    last = (words - taken) // queued[-1] if queued[-1] else max(1, share)
+    return [*slots, last]

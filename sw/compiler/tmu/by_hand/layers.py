@@ -133,6 +133,14 @@ class WrittenLayer:
         self._queued.add((value.unit, value.number))
 
     @property
+    def trips(self) -> int | None:
+        """Iterations of the loop, where they are known."""
+        unit = self._units[0]
+        if len(self._units) > 1 or unit.lower != Operand() or unit.upper != Operand():
+            return None
+        return len(range(unit.lower_immediate, unit.upper_immediate, unit.stride))
+
+    @property
     def mask(self) -> EventStep:
         return EventStep(EventKind.MASK, layer=self.depth)
 
@@ -252,7 +260,8 @@ class Layers:
     def program(self, tokens: Mapping[str, int]) -> AccessProgram:
         """``tokens``: addresses of labels. Raises ``CapacityError``."""
         queued = [len(layer.queued) for layer in self.all]
-        slots = slots_of_layers(self.config.stream_words, queued)
+        trips = [layer.trips for layer in self.all]
+        slots = slots_of_layers(self.config.stream_words, queued, trips)
         if min(slots, default=1) < 1:
             raise CapacityError(
                 f"stream_words = {self.config.stream_words}: must be at least "
