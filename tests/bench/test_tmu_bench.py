@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging, rates
 from bench.tmu_parts.bags import Job
 
 
@@ -20,8 +20,6 @@ def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: 
         "share": share,
         "instructions_an_element": instructions,
         "words_an_element": words,
-        "access_rate": 4.0,
-        "execute_rate": 2.0,
         "bit_exact": True,
     }
     return records(bags.BENCH, job.labels, values, bags.METRICS, job.setting())
@@ -67,16 +65,37 @@ def test_all_runs_are_different(tmp_path: Path):
     assert {job.model for job in bags.jobs(request)} == set(bags.MODELS)
 
 
-def test_rates_of_both_units():
-    counters = {
-        "access_waits_data_room": 300,
-        "access_waits_token_room": 100,
-        "waits_data": 600,
-        "waits_token": 50,
+def made_rates(level: int, access: int, execute: int):
+    values = {
+        "words": 1200,
+        "tokens": 100,
+        "access_cycles": access,
+        "execute_cycles": execute,
+        "access_rate": 1200 / access,
+        "execute_rate": 1200 / execute,
+        "bit_exact": True,
     }
-    assert bags.access_cycles(1000, counters, {"bound_memory": 200}) == 600
-    assert bags.access_cycles(1000, counters, {"bound_memory": 700}) == 700
-    assert bags.execute_cycles(1000, counters) == 350
+    job = rates.Job("rm1", level, "rtl", 0)
+    return records(rates.BENCH, job.labels, values, rates.METRICS, job.setting())
+
+
+def test_rates_of_both_units(tmp_path: Path):
+    found = made_rates(0, 1200, 4800) + made_rates(3, 300, 600) + made_rates(4, 300, 150)
+    assert rates.verdict(found) == (
+        "RM1, access / execute unit, words a cycle: 1.00 / 0.25 at level 0, 4.00 / 2.00 at level "
+        "3, 4.00 / 8.00 at level 4; the access unit is the slower one at 4; "
+        "the execute unit is the slower one at 0, 3"
+    )
+    (table,) = rates.tables(found).values()
+    assert table.body[0] == ["rm1", "0", "1,200", "100", "1,200", "4,800", "1.00", "0.25"]
+    rates.draw(found, tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").stat().st_size > 1000
+
+
+def test_rates_of_all_models_and_levels(tmp_path: Path):
+    request = Request(tmp_path, tmp_path, "rtl", 0, False, Console(file=StringIO()), {})
+    found = {(job.model, job.level) for job in rates.jobs(request)}
+    assert found == {(model, level) for model in bags.MODELS for level in bags.LEVELS}
 
 
 def made_coupled(job: coupled.Job, cycles: int):
