@@ -22,8 +22,9 @@ INTROS = {
         "data queue at locality L0 if the other is ideal, as in Ember's figure 14. The units run "
         "one after the other, each with caches and memory to itself: the access unit, while the "
         "queues always have room and what is put into them is recorded; then the execute unit, "
-        "for which the queues are filled with that again, by a row and a token a cycle. Results "
-        "of the latter are the golden model's, bit for bit.",
+        "for which the queues are filled with that again, by a row and a token a cycle. A vector "
+        "that lies in two rows of the queue takes the execute unit two cycles. Level 0 has the "
+        "same rates for all models.",
     ),
     "coupled": Intro(
         "Decoupled over coupled",

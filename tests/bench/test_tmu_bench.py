@@ -12,6 +12,8 @@ from bench.lib.records import records
 from bench.lib.request import Request
 from bench.tmu_parts import bags, coupled, gathers, graphs, merging, rates
 from bench.tmu_parts.bags import Job
+from sw.runtime.device import Device
+from sw.workloads.loops.sources import named_workload
 
 
 def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: float = 1.0):
@@ -94,8 +96,29 @@ def test_rates_of_both_units(tmp_path: Path):
 
 def test_rates_of_all_models_and_levels(tmp_path: Path):
     request = Request(tmp_path, tmp_path, "rtl", 0, False, Console(file=StringIO()), {})
-    found = {(job.model, job.level) for job in rates.jobs(request)}
-    assert found == {(model, level) for model in bags.MODELS for level in bags.LEVELS}
+    found = [(job.model, job.level) for job in rates.jobs(request)]
+    assert len(set(found)) == len(found)
+    assert set(found) == {("rm1", 0)} | {
+        (model, level) for model in bags.MODELS for level in (1, 2, 3, 4)
+    }
+
+
+@pytest.mark.slow
+def test_units_run_apart(tmp_path: Path):
+    """Each takes less than both together, and what it takes does not depend on what ran before."""
+    request = Request(tmp_path, tmp_path, "rtl", 0, True, Console(file=StringIO()), {})
+    first, last = rates.jobs(request)
+    found = {job: rates.measure(job) for job in (last, first)}
+    assert all(values["bit_exact"] for values in found.values())
+    assert found[first]["words"] == 3 * found[last]["words"]
+    assert found[first]["execute_rate"] < found[last]["execute_rate"] / 5
+    assert rates.measure(last) == found[last]
+    workload = named_workload("embedding_bag:tiny", 0)
+    with Device("tmu_l2", "rtl") as device:
+        for job, values in found.items():
+            together = device.run(device.compile(workload, opt=job.level), workload.inputs)
+            assert max(values["access_cycles"], values["execute_cycles"]) < together.cycles
+            assert together.counters["tokens_queued"] == values["tokens"]
 
 
 def made_coupled(job: coupled.Job, cycles: int):
