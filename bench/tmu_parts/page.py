@@ -23,8 +23,8 @@ INTROS = {
         "one after the other, each with caches and memory to itself: the access unit, while the "
         "queues always have room and what is put into them is recorded; then the execute unit, "
         "for which the queues are filled with that again, by a row and a token a cycle. A vector "
-        "that lies in two rows of the queue takes the execute unit two cycles. Level 0 has the "
-        "same rates for all models.",
+        "that lies in two rows of the queue takes the execute unit two cycles. Level 0, of "
+        "which all models have the same rates, is RM1's.",
     ),
     "coupled": Intro(
         "Decoupled over coupled",

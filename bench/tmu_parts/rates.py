@@ -42,6 +42,8 @@ _HEADER = {
     "execute_rate": "of the execute unit",
 }
 
+_TICKS = (0.25, 0.5, 1, 2, 4, 8)
+
 _UNITS = {Unit.ACCESS: "access_rate", Unit.EXECUTE: "execute_rate"}
 
 
@@ -164,6 +166,9 @@ def draw(found: Sequence[Record], path: Path) -> None:
     axes.axline((1, 1), slope=1, color=PALETTE[-1], linestyle="--", linewidth=1)
     axes.set(xlabel="access unit, words a cycle", ylabel="execute unit, words a cycle")
     axes.set(xscale="log", yscale="log")
+    axes.set_xticks(_TICKS, map(str, _TICKS))
+    axes.set_yticks(_TICKS, map(str, _TICKS))
+    axes.minorticks_off()
     axes.set_title("rates by level, each with the other unit ideal", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(MODELS))
     save(figure, path)
