@@ -9,10 +9,11 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.lib.command import Benchmark
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging, page
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging, page, rates
 
 PARTS = {
     "bags": bags,
+    "rates": rates,
     "coupled": coupled,
     "graphs": graphs,
     "gathers": gathers,
@@ -24,6 +25,7 @@ main = Benchmark("tmu", PARTS, page.PAGE).command(
 
     \b
     bags     EmbeddingBag at every level of optimisation, locality and bandwidth
+    rates    EmbeddingBag on each unit at every level, with the other unit ideal
     coupled  decoupled programs against the execute unit alone
     graphs   SpMM over real graphs, and over power-law graphs of two sizes
     gathers  what L2 keeps from memory of BigBird's reads

@@ -14,10 +14,17 @@ INTROS = {
         "Localities L0, L1 and L2: 90, 50 and 20 % of the look-ups are of distinct rows. *Bound*: "
         "the largest of bytes over bandwidth (lines that a fully associative LRU of L2's size "
         "misses, and results), additions over lanes, and rows of the data queue. *Words*: that "
-        "the access unit queues. *Words a cycle*: what each unit moves through the data queue if "
-        "the other is ideal. Those of the execute unit are over the cycles in which it does not "
-        "wait for a queue; those of the access unit over the cycles in which it does not wait for "
-        "room, or over what memory needs at least, which leaves out latency that room hid.",
+        "the access unit queues.",
+    ),
+    "rates": Intro(
+        "Rates of both units",
+        f"Words a cycle that each unit of `{CONFIG}`, with 16 MiB of memory, moves through the "
+        "data queue at locality L0 if the other is ideal, as in Ember's figure 14. The units run "
+        "one after the other, each with caches and memory to itself: the access unit, while the "
+        "queues always have room and what is put into them is recorded; then the execute unit, "
+        "for which the queues are filled with that again, by a row and a token a cycle. A vector "
+        "that lies in two rows of the queue takes the execute unit two cycles. Level 0, of "
+        "which all models have the same rates, is RM1's.",
     ),
     "coupled": Intro(
         "Decoupled over coupled",

@@ -45,14 +45,18 @@ class Run:
     @property
     def words(self) -> int:
         """That the access unit put into the data queue."""
-        counters = self.counters
-        lanes: int = self.program.config["lanes"]
-        return counters["vectors_queued"] * lanes + counters["words_queued"]
+        return words_queued(self.program, self.counters)
 
     @property
     def instructions(self) -> int:
         """Of the execute unit, jumps that took no cycle included."""
         return self.counters["instructions"] + self.counters.get("jumps_joined", 0)
+
+
+def words_queued(program: Program, counters: Mapping[str, int]) -> int:
+    """That the access unit put into the data queue."""
+    lanes: int = program.config["lanes"]
+    return counters["vectors_queued"] * lanes + counters["words_queued"]
 
 
 def run_named(

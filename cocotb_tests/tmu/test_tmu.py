@@ -16,6 +16,7 @@ from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machi
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
 from hw.lib.memory_map import Register
 from hw.tmu.config import LINE_WORDS
+from hw.tmu.execute_assembly import assemble
 from hw.tmu.memory_map import ErrorCause, memory_map
 from hw.tmu.top import build
 from sw.runtime.host import HostTimeoutError
@@ -180,6 +181,26 @@ async def starts_while_busy_change_nothing(dut):
             assert machine.driver.status().busy
         assert machine.driver.wait(CYCLE_LIMIT) == DONE
         machine.check(ending(config, given))
+
+    await use_machine(port, config, use)
+
+
+@cocotb.test()
+async def a_program_begins_with_its_start(dut):
+    """Not as soon as its layers are written, behind a run that had none."""
+    port = await open_port(dut)
+    config = config_under_test()
+    given = long_copy()
+    instructions = given.instructions.copy()
+    instructions[0] = assemble("halt").words()[0]
+    layers = np.zeros_like(given.rows["layers"])
+    without = Image({**given.rows, "layers": layers}, instructions, given.memory)
+
+    def use(machine: Machine) -> None:
+        expected = ending(config, given)
+        cycles = machine.run_and_check(given, expected)
+        machine.run_and_check(without, ending(config, without))
+        assert machine.run_and_check(given, expected) == cycles
 
     await use_machine(port, config, use)
 

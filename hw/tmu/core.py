@@ -77,7 +77,7 @@ class TmuCore(Core):
         # takes are none of the next run's.
         reset, was_busy = Signal(), Signal()
         m.d.sync += was_busy.eq(control.busy)
-        m.d.comb += reset.eq(~control.busy & (control.begin | ~control.done))
+        m.d.comb += reset.eq(~control.busy)
         access = AccessUnit(
             config.layers,
             config.lanes,

@@ -10,8 +10,10 @@ from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging, rates
 from bench.tmu_parts.bags import Job
+from sw.runtime.device import Device
+from sw.workloads.loops.sources import named_workload
 
 
 def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: float = 1.0):
@@ -20,8 +22,6 @@ def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: 
         "share": share,
         "instructions_an_element": instructions,
         "words_an_element": words,
-        "access_rate": 4.0,
-        "execute_rate": 2.0,
         "bit_exact": True,
     }
     return records(bags.BENCH, job.labels, values, bags.METRICS, job.setting())
@@ -67,16 +67,58 @@ def test_all_runs_are_different(tmp_path: Path):
     assert {job.model for job in bags.jobs(request)} == set(bags.MODELS)
 
 
-def test_rates_of_both_units():
-    counters = {
-        "access_waits_data_room": 300,
-        "access_waits_token_room": 100,
-        "waits_data": 600,
-        "waits_token": 50,
+def made_rates(level: int, access: int, execute: int):
+    values = {
+        "words": 1200,
+        "tokens": 100,
+        "access_cycles": access,
+        "execute_cycles": execute,
+        "access_rate": 1200 / access,
+        "execute_rate": 1200 / execute,
+        "bit_exact": True,
     }
-    assert bags.access_cycles(1000, counters, {"bound_memory": 200}) == 600
-    assert bags.access_cycles(1000, counters, {"bound_memory": 700}) == 700
-    assert bags.execute_cycles(1000, counters) == 350
+    job = rates.Job("rm1", level, "rtl", 0)
+    return records(rates.BENCH, job.labels, values, rates.METRICS, job.setting())
+
+
+def test_rates_of_both_units(tmp_path: Path):
+    found = made_rates(0, 1200, 4800) + made_rates(3, 300, 600) + made_rates(4, 300, 150)
+    assert rates.verdict(found) == (
+        "RM1, access / execute unit, words a cycle: 1.00 / 0.25 at level 0, 4.00 / 2.00 at level "
+        "3, 4.00 / 8.00 at level 4; the access unit is the slower one at 4; "
+        "the execute unit is the slower one at 0, 3"
+    )
+    (table,) = rates.tables(found).values()
+    assert table.body[0] == ["rm1", "0", "1,200", "100", "1,200", "4,800", "1.00", "0.25"]
+    rates.draw(found, tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").stat().st_size > 1000
+
+
+def test_rates_of_all_models_and_levels(tmp_path: Path):
+    request = Request(tmp_path, tmp_path, "rtl", 0, False, Console(file=StringIO()), {})
+    found = [(job.model, job.level) for job in rates.jobs(request)]
+    assert len(set(found)) == len(found)
+    assert set(found) == {("rm1", 0)} | {
+        (model, level) for model in bags.MODELS for level in (1, 2, 3, 4)
+    }
+
+
+@pytest.mark.slow
+def test_units_run_apart(tmp_path: Path):
+    """Each takes less than both together, and what it takes does not depend on what ran before."""
+    request = Request(tmp_path, tmp_path, "rtl", 0, True, Console(file=StringIO()), {})
+    first, last = rates.jobs(request)
+    found = {job: rates.measure(job) for job in (last, first)}
+    assert all(values["bit_exact"] for values in found.values())
+    assert found[first]["words"] == 3 * found[last]["words"]
+    assert found[first]["execute_rate"] < found[last]["execute_rate"] / 5
+    assert rates.measure(last) == found[last]
+    workload = named_workload("embedding_bag:tiny", 0)
+    with Device("tmu_l2", "rtl") as device:
+        for job, values in found.items():
+            together = device.run(device.compile(workload, opt=job.level), workload.inputs)
+            assert max(values["access_cycles"], values["execute_cycles"]) < together.cycles
+            assert together.counters["tokens_queued"] == values["tokens"]
 
 
 def made_coupled(job: coupled.Job, cycles: int):
