@@ -1,9 +1,9 @@
 """Scores of triples, decoupled.
 
-A step of the access unit gives two vectors of each operand, the elements in even and in odd places:
-so two sums go on side by side, and no addition waits for the one before it. The execute unit knows
-what comes, so there are no tokens. A sample's lanes are added while the next one's first elements
-come, and its score is stored behind them.
+A step of the access unit gives two vectors of each operand: so no addition waits for the one before
+it, and two sums go on side by side. The execute unit knows what comes, so there are no tokens. A
+sample's lanes are added while the next one's first elements come, and its score is stored behind
+them.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def l2(site: Site, layers: Layers) -> str:
 
 
 def _triples(site: Site, layers: Layers) -> None:
-    dim = site.sizes["dim"]
-    if dim % 2:
-        raise CapacityError(f"dim = {dim}: must be even for a program by hand")
+    dim, pair = site.sizes["dim"], SUMS * site.lanes
+    if dim % pair:
+        raise CapacityError(f"dim = {dim}: must be a multiple of {pair} for a program by hand")
     samples = layers.single(Fiber(0, site.sizes["samples"]))
-    heads, links, tails = (
+    rows = [
         samples.memory(site.arrays[name], samples.induction, temporal=False)
         for name in ("heads", "links", "tails")
-    )
-    elements = layers.lockstep(dim, stride=2)
-    for array, row in (("entity", heads), ("relation", links), ("entity", tails)):
-        for place in (0, 1):
-            value = elements.memory(
-                site.arrays[array], row, elements.induction, scale=dim, first=place
-            )
+    ]
+    pairs = layers.single(Fiber(0, dim), stride=pair)
+    places = [pairs.anywhere(0, row, pairs.induction, dim) for row in rows]
+    elements = layers.lockstep(site.lanes)
+    for name, place in zip(("entity", "relation", "entity"), places, strict=True):
+        for first in (0, site.lanes):
+            value = elements.memory(site.arrays[name], place, elements.induction, first=first)
             elements.on(Event.ITERATION, vector(value))
 
 
@@ -55,24 +55,20 @@ def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: st
     """``first`` and ``second``: what is done with the differences v4 and v5 of the step before, to
     sums v6 and v7; ``end``: with the sum s3.
 
-    v10 and v11 are sums of the sample before, of which there is none at first: s5 is where its
+    v10 has sums of the sample before, of which there is none at first: s5 is where its
     score goes, or that of the first sample, which is written again.
     """
     samples = site.sizes["samples"]
-    steps = -(-site.sizes["dim"] // (2 * site.lanes))
+    steps = site.sizes["dim"] // (SUMS * site.lanes)
     again, then = ("\n".join(f"    {line}" for line in lines) for lines in (first, second))
-    lanes = """
-    reduce_add.v s3, v10
-    reduce_add.v s4, v11"""
+    lanes = "reduce_add.v s3, v10"
     score = f"""
-    fadd s3, s3, s4
     fadd s3, s3, zero
     {end}"""
     return f"""
     add s9, {samples}, zero
     add s8, {steps - 1}, zero
     add.v v10, zero, zero
-    add.v v11, zero, zero
     loop s9, samples
     add.v v0, deq, zero
     add.v v1, deq, zero
@@ -99,8 +95,7 @@ steps:
     sub s5, s6, 1
     add s6, s6, 1
     max s5, s5, 0
-    add.v v10, v6, zero
-    add.v v11, v7, zero
+    fadd.v v10, v6, v7
     store s3, [s5 + {site.arrays["out"].base}]
 samples:
     {lanes}

@@ -237,12 +237,12 @@ class Layers:
         self.config = config
         self.all: list[WrittenLayer] = []
 
-    def single(self, fiber: Fiber) -> WrittenLayer:
-        return self._add(Mode.SINGLE, (fiber,))
+    def single(self, fiber: Fiber, stride: int = 1) -> WrittenLayer:
+        return self._add(Mode.SINGLE, (fiber,), stride)
 
-    def lockstep(self, count: int, stride: int = 1) -> WrittenLayer:
-        """A vector a step, of elements 0 to ``count`` - 1 that lie ``stride`` apart."""
-        return self._add(Mode.LOCKSTEP, (Fiber(0, count),), stride)
+    def lockstep(self, count: int) -> WrittenLayer:
+        """A vector a step, of ``count`` elements."""
+        return self._add(Mode.LOCKSTEP, (Fiber(0, count),))
 
     def merge(self, mode: Mode, *fibers: Fiber) -> WrittenLayer:
         """The first stream of each unit behind its induction variable must be its coordinate."""
