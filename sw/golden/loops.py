@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +21,8 @@ from sw.golden.loop_code import NOTES, LoopCode, Placement
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.verify import verify
+
+_RECURSION = 20_000
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,18 @@ class GoldenLoops:
         return [*sizes, *scalars, *arrays]
 
 
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """While numba compiles, which walks through a function's blocks by recursion: a nest with 32
+    sums by lanes has about a thousand."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 class _Function:
     """A nest's code, compiled, with ``type`` for float32."""
 
@@ -107,7 +123,7 @@ class _Function:
     def run(self, *arguments: object, more: tuple[object, ...] = ()) -> list[int]:
         """Gives the notes. Raises ``WorkloadError`` for the first trap."""
         notes = np.zeros(NOTES, np.int64)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _deep_recursion():
             trap = self._function(*arguments, notes, *more)
         if trap >= 0:
             found = self._traps[trap]
