@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hw.tmu.access_isa import Event
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, Vectors, vectors_of
 
@@ -23,8 +22,6 @@ _MOST = 16
 _SUM, _LOADED, _KEPT = 16, 20, 24
 """The first registers of sums, and of the vertex's vectors; the result's are from 0 on."""
 
-_ROWS_AHEAD = 2
-
 
 def fused_mm(site: Site, layers: Layers) -> str:
     """s0: where the result's row goes; s6: where the vertex's row is."""
@@ -34,7 +31,6 @@ def fused_mm(site: Site, layers: Layers) -> str:
 {row.each("    add.v v{i}, zero, zero")}
 {_join(_load(row, i) for i in range(min(row.count, 8)))}
 {_join(_load(row, i) for i in range(12, row.count))}
-{_join(f"    prefetch [s6 + {word}]" for word in _ahead(row))}
     jump_token
 """
     return f"""
@@ -61,10 +57,6 @@ end:
 
 def _join(lines: Iterable[str]) -> str:
     return "\n".join(lines)
-
-
-def _ahead(row: Vectors) -> range:
-    return range(_ROWS_AHEAD * row.words, (_ROWS_AHEAD + 1) * row.words, LINE_WORDS)
 
 
 def _is_kept(i: int) -> bool:

@@ -37,13 +37,12 @@ def is_exact(made: LoopWorkload) -> bool:
     return device.verify(device.run(program, made.inputs)).bit_exact
 
 
-@pytest.mark.parametrize("dim", (6, 36))
 @pytest.mark.parametrize("name", [each for each in NAMES if not each.startswith("knowledge_graph")])
-def test_rows_of_any_length(name: str, dim: int):
-    assert is_exact(workload(name, dim))
+def test_rows_whose_last_vector_is_not_whole(name: str):
+    assert is_exact(workload(name, 38))
 
 
-@pytest.mark.parametrize("dim", (8, 64))
+@pytest.mark.parametrize("dim", (8, 32))
 @pytest.mark.parametrize("name", ("knowledge_graph_l1", "knowledge_graph_l2"))
 def test_knowledge_graphs(name: str, dim: int):
     assert is_exact(workload(name, dim))
