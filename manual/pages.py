@@ -42,6 +42,7 @@ QUICKSTARTS: Mapping[str, Path] = {
     "quickstart": ROOT / "README.md",
     "sam_quickstart": ROOT / "docs" / "sam.md",
     "cuda_quickstart": ROOT / "docs" / "cuda.md",
+    "tmu_quickstart": ROOT / "docs" / "tmu.md",
 }
 """The page that shows each of ``examples/``, by the names of file and section."""
 

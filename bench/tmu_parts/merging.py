@@ -16,6 +16,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
+from bench.tmu_parts import merging_cells
 from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -108,36 +109,56 @@ def _operands(job: Job, arrays: Mapping[str, np.ndarray]) -> dict[str, scipy.spa
     return {"B": left.tocoo(), "C": (right.T if is_product else right).tocoo()}
 
 
+def operations(request: Request) -> list[str]:
+    return list(OPERATIONS)[: 1 if request.quick else None]
+
+
 def jobs(request: Request) -> list[Job]:
     """All operations on all machines; none if the matrix is absent."""
     file = request.workloads / "sam" / f"{MATRIX}.mtx"
     if not file.is_file():
         request.console.print(f"{BENCH}: {file} is absent: skipped", style="yellow")
         return []
-    operations = list(OPERATIONS)[: 1 if request.quick else None]
     return [
         Job(operation, file, machine, request.backend, request.seed)
-        for operation in operations
+        for operation in operations(request)
         for machine in MACHINES
     ]
+
+
+def machines(request: Request) -> list[merging_cells.Job]:
+    """What costs gates: the TMU, and SAM's hardware for each operation."""
+    found = [merging_cells.Job(name, OPERATIONS[name]) for name in operations(request)]
+    return found if request.quick else [merging_cells.Job(merging_cells.ALL), *found]
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether there is a matrix, and every result has the golden model's bits."""
     found = jobs(request)
     records, well = run_jobs(BENCH, measure, found, METRICS, request)
+    if found:
+        records, made = merging_cells.run(machines(request), request)
+        well = well and made
     return records, well and bool(found)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """A row for each run."""
-    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
-    return {"Merging": Cells(["operation", "matrix", "machine", *_HEADER.values()], body, names=3)}
+    """A row for each run; then one for each machine."""
+    runs, costs = _parted(found)
+    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(runs).items()]
+    table = Cells(["operation", "matrix", "machine", *_HEADER.values()], body, names=3)
+    return {"Merging": table, "Cells": merging_cells.table(costs)}
+
+
+def _parted(found: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Those of runs, and those of what machines cost."""
+    runs = [record for record in found if record.bench == BENCH]
+    return runs, [record for record in found if record.bench == merging_cells.BENCH]
 
 
 def ratios(found: Sequence[Record], machine: str) -> dict[str, float]:
     """By operation, cycles of a machine over those of decoupled programs."""
-    cycles = {(labels[0], labels[2]): row["cycles"] for labels, row in rows(found).items()}
+    cycles = _cycles(found)
     return {
         operation: cycles[operation, machine] / count
         for (operation, each), count in cycles.items()
@@ -145,8 +166,14 @@ def ratios(found: Sequence[Record], machine: str) -> dict[str, float]:
     }
 
 
+def _cycles(found: Sequence[Record]) -> dict[tuple[str, str], int]:
+    """By operation and machine."""
+    runs, _ = _parted(found)
+    return {(labels[0], labels[2]): row["cycles"] for labels, row in rows(runs).items()}
+
+
 def verdict(found: Sequence[Record]) -> str:
-    """Geometric means."""
+    """Geometric means of cycles, and what the machines cost."""
     lines = []
     for machine, what in ((COUPLED, "coupled"), (SAM, "SAM")):
         values = list(ratios(found, machine).values())
@@ -156,6 +183,8 @@ def verdict(found: Sequence[Record]) -> str:
                 f"cycles of {what} over merging's, geometric mean of {len(values)} operations: "
                 f"{mean:.2f} ×"
             )
+    if costs := merging_cells.verdict(_parted(found)[1]):
+        lines.append(costs)
     return "\n".join(lines)
 
 
@@ -163,14 +192,14 @@ def draw(found: Sequence[Record], path: Path) -> None:
     """Cycles of all machines."""
     figure, (axes,) = subplots(1, (8, 4))
     width = 0.8 / len(MACHINES)
-    table = {(labels[0], labels[2]): row["cycles"] for labels, row in rows(found).items()}
-    operations = list(dict.fromkeys(operation for operation, _ in table))
+    table = _cycles(found)
+    names = list(dict.fromkeys(operation for operation, _ in table))
     for number, (machine, color) in enumerate(zip(MACHINES, PALETTE, strict=False)):
-        places = np.arange(len(operations)) + (number - 1) * width
-        heights = [table.get((operation, machine), np.nan) for operation in operations]
+        places = np.arange(len(names)) + (number - 1) * width
+        heights = [table.get((operation, machine), np.nan) for operation in names]
         axes.bar(places, heights, width, label=machine, color=color)
     axes.set(ylabel="cycles", yscale="log")
-    axes.set_xticks(range(len(operations)), operations)
+    axes.set_xticks(range(len(names)), names)
     axes.set_title("Products and sums by merging", loc="left", fontsize=11)
     figure.legend(frameon=False, loc="outside lower center", ncols=len(MACHINES))
     save(figure, path)

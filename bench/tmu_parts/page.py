@@ -54,7 +54,11 @@ INTROS = {
         "matrix product, by the transpose of the other, rows against rows. *SAM*: graphs on "
         "`sam_fp32` whose loops are the same, with operands in memories of their own that take a "
         "cycle, and compressed results. The TMU reads through 16 bytes a cycle and writes dense "
-        "results.",
+        "results. *Cells*: generic gates and flip-flops of Yosys ([area.md](../area.md)) of the "
+        "whole hardware with host port and counters, but without memories, whose bits are beside "
+        "them: those of operands and results, whose sizes the configurations set, and others "
+        "(queues, caches, programs). The TMU is one programmable core for all operations; SAM's "
+        "hardware is made for one.",
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging, rates
+from bench.tmu_parts import bags, coupled, gathers, graphs, merging, merging_cells, rates
 from bench.tmu_parts.bags import Job
 from sw.runtime.device import Device
 from sw.workloads.loops.sources import named_workload
@@ -172,10 +173,50 @@ def test_merging_over_others(tmp_path: Path):
         "cycles of coupled over merging's, geometric mean of 2 operations: 6.00 ×\n"
         "cycles of SAM over merging's, geometric mean of 2 operations: 1.00 ×"
     )
-    (table,) = merging.tables(found).values()
-    assert table.body[0] == ["matrix_sum", "a", "TMU, level 4", "100", "", ""]
+    assert merging.tables(found)["Merging"].body[0] == [
+        "matrix_sum",
+        "a",
+        "TMU, level 4",
+        "100",
+        "",
+        "",
+    ]
     merging.draw(found, tmp_path / "merging.png")
     assert (tmp_path / "merging.png").stat().st_size > 1000
+
+
+def test_cells_of_machines_that_merge(tmp_path: Path):
+    console = Console(file=StringIO())
+    request = Request(tmp_path, tmp_path, "rtl", 0, False, console, {})
+    machines = merging.machines(request)
+    assert [str(each) for each in machines] == [
+        "tmu_l8 for all",
+        "sam_fp32 for mat_elemmul",
+        "sam_fp32 for mat_elemadd",
+        "sam_fp32 for matmul_ijk",
+    ]
+    quick = merging.machines(replace(request, quick=True))
+    assert quick == machines[1:2]
+    found = []
+    for job, gates in zip(machines, (900, 100, 200, 300), strict=True):
+        values = dict.fromkeys(merging_cells.METRICS, 7) | {"gates": gates}
+        found += records(
+            merging_cells.BENCH, job.labels, values, merging_cells.METRICS, job.setting()
+        )
+    assert merging.verdict(found) == (
+        "gates of the TMU over those of SAM's hardware for one operation: 3.0 to 9.0 ×; over those "
+        "for all 3: 1.5 ×"
+    )
+    assert merging.tables(found)["Cells"].body[1] == [
+        "SAM",
+        "matrix_elementwise_product",
+        "7",
+        "7",
+        "100",
+        "7",
+        "7",
+    ]
+    assert merging_cells.verdict(found[-5:]) == ""
 
 
 def made_graph(job: graphs.Job, cycles: float):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -86,8 +86,9 @@ class StreamStore(wiring.Component):
     def _add_memory(self, m: Module, name: str, write: Any, lane: int) -> list[tuple[Any, Any]]:
         """A lane's; for each reader, whether its word has arrived, and its word."""
         phases = Signal(self._rows, name=f"phases_{name}")
-        with m.If(write.lanes[lane]):
-            m.d.sync += phases.bit_select(write.row, 1).eq(write.phase)
+        at = (Const(1, self._rows) << write.row)[: self._rows]
+        with m.If(write.lanes[lane]):  # a mask, for as a choice of bits it is too much for Yosys
+            m.d.sync += phases.eq(Mux(write.phase, phases | at, phases & ~at))
         found = []
         for reader, port in (("front", self.front), ("back", self.back)):
             m.submodules[f"{reader}_{name}"] = ram = TwoPortRam(self._rows, 32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -12,7 +11,7 @@ from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
 from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
-from sw.compiler.tmu.steps import Step
+from sw.compiler.tmu.steps import PASSES_OF, Step, steps
 from sw.compiler.tmu.text import from_text, level_of, to_text
 
 _TAKES_SCF = (*SCF_PASSES, "decouple")
@@ -24,9 +23,10 @@ def optimise(
     """The text of a module, called ``file`` in messages, behind ``passes`` in their order.
 
     ``zeros``: arrays that are 0 before the run, of text that is no dump; dumps say it, and
-    compilation may go on from what becomes of them. Raises ``WorkloadError`` for text that is no
-    module of one function with the attribute ``names``, for an unknown pass, and where a pass takes
-    another level.
+    compilation may go on from what becomes of them. Dumps of coupled programs go through the passes
+    of those, ``coupled.pipeline.STEPS``, none left out. Raises ``WorkloadError`` for text that is
+    no module of one function with the attribute ``names``, for an unknown pass, and where a pass
+    takes another level.
     """
     known = pipeline(config, zeros, max(LEVELS))
     for name in passes:
@@ -48,11 +48,24 @@ def optimise(
 
 
 def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Step:
+    if step.manner.coupled:
+        return _run_coupled(step, file, passes, config)
     known = pipeline(config, step.zeros, max(LEVELS), step.manner.reassociate)
     for name in passes:
         _check_level(name, step.module, file)
         step = step.after(name, known[name](step.module), config)
-    return replace(step, manner=replace(step.manner, coupled=False))
+    return step
+
+
+def _run_coupled(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Step:
+    order = PASSES_OF[True]
+    left = order[order.index(step.name) + 1 :]
+    if tuple(passes) != left[: len(passes)]:
+        raise WorkloadError(
+            f"{file}: passes {','.join(passes)}: behind {step.name} of a coupled program must be "
+            f"{','.join(left) or 'none'}, or the first of these"
+        )
+    return next(each for each in steps(step, config) if each.name == passes[-1])
 
 
 def _check_level(name: str, module: ModuleOp, file: str) -> None:

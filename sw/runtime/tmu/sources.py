@@ -15,6 +15,7 @@ from sw.compiler.tmu.record import DumpedWorkload, read_dump
 from sw.compiler.tmu.sections import meaning
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
+from sw.program.tensor_spec import bind as bind_arrays
 from sw.runtime import embedding_models
 from sw.runtime.vanished import Given
 from sw.runtime.verify import entry_name
@@ -79,12 +80,32 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
     if is_model(text):
         return ModelWorkload(load_model(text))
     if Path(text).suffix == ".mlir":
-        return read_dump(read_text(Path(text)), str(text))
+        return _dump(text, tensors)
     if is_named(str(text)):
         return _with(named_workload(str(text), seed), tensors)
     if Path(text).suffix == SUFFIX:
         return _with(pytorch_file_workload(text), tensors)
     return file_workload(str(text), tensors)
+
+
+def _dump(path: str | Path, tensors: Mapping[str, str]) -> DumpedWorkload:
+    """Raises ``WorkloadError`` for files of ``tensors`` that are not what its program takes."""
+    dump = read_dump(read_text(Path(path)), str(path))
+    step = dump.steps[0]
+    if not tensors:
+        return dump
+    if step.meaning.group is not None:
+        refuse_tensors(tensors)
+    statement = step.meaning.statement
+    if statement is None:
+        arrays = load_arrays(tensors)
+    else:
+        arrays = expression_arrays(statement, all_operands(str(path), statement, None, tensors))[0]
+    specs = step.meaning.inputs(step.given)
+    if {*arrays} <= {spec.name for spec in specs}:
+        specs = tuple(spec for spec in specs if spec.name in arrays)
+    bind_arrays(specs, arrays)
+    return dump
 
 
 def _with(workload: LoopWorkload, tensors: Mapping[str, str]) -> LoopWorkload:

@@ -308,7 +308,7 @@ OPERATORS: dict[str, Operator] = {
     "aten.t.default": _transpose,
     "aten.embedding_bag.padding_idx": embedding_bag,
     "aten.index_add.default": index_add,
-    "aten._sparse_mm.default": sparse_mm,
+    **{f"aten.{name}.default": sparse_mm for name in ("_sparse_mm", "mm", "matmul")},
     "aten.sum.dim_IntList": sum_,
     "aten.sum.default": sum_,
     "getitem": _item,

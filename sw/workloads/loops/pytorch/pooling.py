@@ -143,6 +143,8 @@ def sparse_mm(parameters: Parameters, place: Place, left: Any, right: Value) -> 
     if not isinstance(left, SparseMatrix):
         refuse(place, "its first operand must be an input or a parameter, CSR or COO")
     dense = plain(right, place)
+    if len(dense.shape) != 2:
+        refuse(place, f"its second operand has {len(dense.shape)} dimensions: must have 2")
     shape, segments, rows = (left.shape[0], dense.shape[1]), left.segments, left.rows
 
     def terms(

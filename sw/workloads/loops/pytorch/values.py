@@ -160,7 +160,7 @@ def plain(value: Any, place: Place) -> View:
         return value
     if isinstance(value, Pooled):
         refuse(place, f"takes a result of {value.place}, which is a sum: only elementwise may")
-    refuse(place, "takes a sparse matrix: only torch.sparse.mm may")
+    refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
 
 
 def refuse(place: Place, text: str) -> NoReturn:

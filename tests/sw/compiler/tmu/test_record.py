@@ -108,6 +108,37 @@ def test_passes_by_name_go_on_to_the_same_program(name: str) -> None:
     assert contents(compile(read_dump(text, "a.mlir"), CONFIG, trace=Trace())) == contents(program)
 
 
+@pytest.mark.parametrize("name", ("sums by lanes", "a model"))
+def test_passes_of_coupled_programs_by_name(name: str) -> None:
+    """One by one and at once; names alone do not say whose passes they are, but the dump does."""
+    program, texts = dumps(WORKLOADS[name], coupled=True)
+    first, *rest = texts
+    text = texts[first]
+    for each in rest:
+        text = optimise(text, "a.mlir", [each], CONFIG)
+        assert text == texts[each]
+    assert optimise(texts[first], "a.mlir", rest, CONFIG) == text
+    assert contents(compile(read_dump(text, "a.mlir"), CONFIG, trace=Trace())) == contents(program)
+
+
+@pytest.mark.parametrize(
+    "behind, passes, wanted",
+    [
+        ("scf", "hoist,decouple", "hoist,vectorize,keep_sums,lower"),
+        ("hoist", "keep_sums", "vectorize,keep_sums,lower"),
+        ("lower", "hoist", "none"),
+    ],
+)
+def test_passes_that_coupled_programs_lack(behind: str, passes: str, wanted: str) -> None:
+    text = dumps(WORKLOADS["two loops"], coupled=True)[1][behind]
+    with pytest.raises(WorkloadError) as caught:
+        optimise(text, "a.mlir", passes.split(","), CONFIG)
+    assert str(caught.value) == (
+        f"a.mlir: passes {passes}: behind {behind} of a coupled program must be {wanted}, or the "
+        "first of these"
+    )
+
+
 def test_an_early_dump_is_of_any_configuration() -> None:
     workload, other = WORKLOADS["two loops"], TmuConfig(lanes=8)
     wanted = contents(compile(workload, other, trace=Trace()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -176,11 +177,43 @@ def test_additions_at_indices(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("sparse", (SPARSE.to_sparse_csr(), SPARSE.to_sparse_coo()))
-def test_sparse_matrices(sparse: torch.Tensor) -> None:
+@pytest.mark.parametrize("product", (torch.sparse.mm, torch.mm, torch.matmul, operator.matmul))
+def test_sparse_matrices(product: Callable[..., Any], sparse: torch.Tensor) -> None:
     def forward(self, a, x):
-        return torch.sparse.mm(a, x.t())
+        return product(a, x.t())
 
     require_same(module(forward), sparse, whole(5, 4))
+
+
+def product_with_transpose(self, a):
+    return a.t() @ torch.ones(3, 2)
+
+
+def product_with_vector(self, a):
+    return a @ torch.ones(4)
+
+
+@pytest.mark.parametrize(
+    "forward, sparse, message",
+    [
+        (
+            product_with_transpose,
+            SPARSE.to_sparse_coo(),
+            "aten.t.default: takes a sparse matrix: only the first operand of a product may be one",
+        ),
+        (
+            product_with_vector,
+            SPARSE.to_sparse_csr(),
+            "aten.matmul.default: its second operand has 1 dimensions: must have 2",
+        ),
+    ],
+)
+def test_products_that_are_refused(
+    forward: Callable[..., Any], sparse: torch.Tensor, message: str
+) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: {message}"):
+        module_workload(module(forward), (sparse,))
 
 
 def test_arguments_by_name_and_names_of_the_notation() -> None:
@@ -231,7 +264,7 @@ def added_to_computed(self, x):
 
 
 def dense_product(self, x):
-    return torch.sparse.mm(x, x)
+    return x @ x
 
 
 def wide_total(self, x):
@@ -244,9 +277,9 @@ def half(self, x):
 
 SUPPORTED = (
     "_sparse_mm, _unsafe_view, abs, add, alias, arange, clone, contiguous, detach, div, embedding, "
-    "embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, maximum, "
-    "minimum, mul, neg, ones, ones_like, permute, relu, reshape, rsub, sqrt, squeeze, sub, sum, "
-    "t, transpose, unsqueeze, view, zeros, zeros_like"
+    "embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, matmul, "
+    "maximum, minimum, mm, mul, neg, ones, ones_like, permute, relu, reshape, rsub, sqrt, squeeze, "
+    "sub, sum, t, transpose, unsqueeze, view, zeros, zeros_like"
 )
 
 
@@ -302,7 +335,7 @@ def test_shapes_that_are_refused() -> None:
 def test_dense_matrices_where_they_must_be_sparse() -> None:
     place = f"{FILE}:{dense_product.__code__.co_firstlineno + 1}:1"
     with refused(
-        f"{place}: aten._sparse_mm.default: its first operand must be an input or a parameter, "
+        f"{place}: aten.matmul.default: its first operand must be an input or a parameter, "
         "CSR or COO"
     ):
         module_workload(module(dense_product), (whole(3, 3),))
