@@ -326,19 +326,13 @@ class AccessLayers:
 
     def divide_queues(self) -> None:
         """Among the streams that somebody reads. A stream's queue is at the same row in all units
-        of a layer."""
+        of a layer. Raises ``CapacityError``."""
         words = self._config.stream_words
         numbers = [_numbers(layer) for layer in self.layers]
         trips = [_trips(layer) for layer in self.layers]
         all_slots = slots_of_layers(words, [*map(len, numbers)], trips)
         row = 0
         for layer, queued, slots in zip(self.layers, numbers, all_slots, strict=True):
-            if slots < 1:
-                outer = sum(map(len, numbers[:-1]))
-                raise CapacityError(
-                    f"stream_words = {words}: must be at least {2 * outer}: so many streams of "
-                    "outer loops are read"
-                )
             for number in queued:
                 self._place_queue(layer, number, row)
                 row += slots

@@ -74,8 +74,7 @@ def compile(
     batch
         samples that are synthesised, with ``seed``, to be looked up in a model.
     ref
-        the program that was written by hand for an operation, which has no passes; with
-        ``coupled`` that for the execute unit alone.
+        the program for both units that was written by hand for an operation, which has no passes.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
@@ -93,10 +92,16 @@ def compile(
         check_configuration(workload, config)
         with as_passes_leave(workload):
             return _program(workload.name, workload.steps, config, trace)
+    if ref:
+        others = {"--opt": opt, "--coupled": coupled or None, "--batch": batch}
+        for name, value in (others | {"--no-reassociate": None if reassociate else True}).items():
+            if value is not None:
+                raise WorkloadError(
+                    f"{name}: must not be given with --ref, whose programs are fixed"
+                )
+        return _by_hand(workload, config)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
-    if ref:
-        return _by_hand(workload, config, opt, coupled, reassociate, batch)
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
         model, looked_up = workload.model, _batch(workload, batch, seed)
@@ -114,23 +119,12 @@ def compile(
     return _program(workload.name, [step], config, trace)
 
 
-def _by_hand(
-    workload: LoopWorkload | ModelWorkload,
-    config: TmuConfig,
-    opt: int | None,
-    coupled: bool,
-    reassociate: bool,
-    batch: int | None,
-) -> Program:
+def _by_hand(workload: LoopWorkload | ModelWorkload, config: TmuConfig) -> Program:
     if isinstance(workload, ModelWorkload) or workload.expression:
         raise WorkloadError("--ref: must be given with the name of an operation")
-    others = {"--opt": opt, "--batch": batch, "--no-reassociate": None if reassociate else True}
-    for name, value in others.items():
-        if value is not None:
-            raise WorkloadError(f"{name}: must not be given with --ref, whose programs are fixed")
     meaning = Meaning(workload.nest, workload.binding.sizes)
     given = [spec.name for spec in meaning.inputs(workload.inputs)]
-    launch = launch_by_hand(workload.name, meaning, given, config, coupled=coupled)
+    launch = launch_by_hand(workload.name, meaning, given, config)
     return _of_launches(workload.name, (launch,), given, config)
 
 

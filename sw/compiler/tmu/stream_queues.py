@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hw.lib.errors import CapacityError
+
 _MORE = 4
 """At most so many times the iterations of the layer around it does a layer hold: indices must be
 read a latency before the rows that they name, offsets not much longer before the indices."""
 
 
 def slots_of_layers(words: int, queued: Sequence[int], trips: Sequence[int | None]) -> list[int]:
-    """Iterations that the queues of each layer hold, the outermost first; 0 where words are too
-    few.
+    """Iterations that the queues of each layer hold, the outermost first.
 
     ``queued``: streams of each layer that have a queue; ``trips``: iterations of each loop, where
     they are known. One half of ``words`` is for the outer layers, the other for the innermost.
+    Raises ``CapacityError`` where words are too few.
     """
     outer = queued[:-1]
+    if words // 2 < sum(outer):
+        raise CapacityError(
+            f"stream_words = {words}: must be at least {2 * sum(outer)}: so many streams of outer "
+            "loops are read"
+        )
     weights: list[int] = []
     for count in trips[:-1]:
         more = _MORE if count is None else min(_MORE, max(1, count))
@@ -27,5 +34,5 @@ def slots_of_layers(words: int, queued: Sequence[int], trips: Sequence[int | Non
     share = words // 2 // needed if needed else 1
     slots = [share * weight for weight in weights]
     taken = sum(each * streams for each, streams in zip(slots, outer, strict=True))
-    last = (words - taken) // queued[-1] if queued[-1] else max(1, share)
+    last = (words - taken) // queued[-1] if queued[-1] else share
     return [*slots, last]

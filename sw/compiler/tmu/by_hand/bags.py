@@ -7,170 +7,148 @@ from __future__ import annotations
 
 from hw.tmu.access_isa import Event
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, WrittenLayer, vector
-from sw.compiler.tmu.by_hand.site import Site, Vectors, vectors_of
+from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
 
-_MOST = 28
-"""Vectors of a row."""
+_ADD = "    fadd.v v{i}, v{i}, deq"
+_COUNT = "    add s1, s1, 1"
 
 
 def sums(site: Site, layers: Layers) -> str:
-    bags = _by_offsets(site, layers, "bags", "offsets")
-    _rows(site, layers, "indices", "table")
-    row = vectors_of(site, "dim", _MOST)
-    bags.on(Event.END, Token("end"))
-    return _sums(site, row)
+    _look_ups(site, layers)
+    row = row_of(site)
+    return _program(site, row, row.each(_ADD))
 
 
 def sums_of_lengths(site: Site, layers: Layers) -> str:
     bags = layers.single(Fiber(0, site.sizes["bags"]))
     length = bags.memory(site.arrays["lengths"], bags.induction, temporal=False)
-    layers.single(Fiber(0, length, ordered=True, accumulates=True))
-    _rows(site, layers, "indices", "table")
-    bags.on(Event.END, Token("end"))
-    return _sums(site, vectors_of(site, "dim", _MOST))
+    look_ups = layers.single(Fiber(0, length, ordered=True, accumulates=True))
+    _rows(site, layers, bags, look_ups, "indices", "table")
+    row = row_of(site)
+    return _program(site, row, row.each(_ADD))
 
 
 def means(site: Site, layers: Layers) -> str:
     """Look-ups are counted in s1."""
-    bags = _by_offsets(site, layers, "bags", "offsets")
-    _rows(site, layers, "indices", "table")
-    bags.on(Event.END, Token("end"))
-    row = vectors_of(site, "dim", _MOST)
-    return f"""
-{_start(site, row)}
-    jump_token
-row:
-{row.each("    fadd.v v{i}, v{i}, deq")}
-    add s1, s1, 1
-    jump_token
-bag:
-{_divide(row)}
-{_store_and_clear(row)}
-    jump_token
-end:
-    halt
-"""
+    _look_ups(site, layers)
+    row = row_of(site)
+    return _program(site, row, f"{row.each(_ADD)}\n{_COUNT}", at_end=_divide(row))
 
 
 def maxima(site: Site, layers: Layers) -> str:
     """s1: whether a row of the bag has been."""
-    bags = _by_offsets(site, layers, "bags", "offsets")
-    _rows(site, layers, "indices", "table")
-    bags.on(Event.END, Token("end"))
-    row = vectors_of(site, "dim", _MOST)
-    return f"""
-{_start(site, row)}
-    jump_token
-row:
+    _look_ups(site, layers)
+    row = row_of(site)
+    take = f"""
     branch_eq s1, zero, first
 {row.each("    fmax.v v{i}, v{i}, deq")}
     jump_token
 first:
 {row.each("    add.v v{i}, deq, zero")}
     add s1, 1, zero
-    jump_token
-bag:
-    add s1, zero, zero
-{_store_and_clear(row)}
-    jump_token
-end:
-    halt
 """
+    return _program(site, row, take, at_end="    add s1, zero, zero")
 
 
 def weighted_sums(site: Site, layers: Layers) -> str:
-    return weighted(site, layers, "bags", "offsets", "indices", "weights", "table")
+    return weighted(site, layers, "bags", "indices", "weights", "table")
 
 
 def weighted_means(site: Site, layers: Layers) -> str:
-    return weighted(site, layers, "bags", "offsets", "indices", "weights", "table", mean=True)
+    return weighted(site, layers, "bags", "indices", "weights", "table", mean=True)
 
 
 def weighted(
     site: Site,
     layers: Layers,
     bags: str,
-    offsets: str,
     indices: str,
     weights: str,
     table: str,
     *,
     mean: bool = False,
 ) -> str:
-    """Arrays and the size by their names in the nest.
+    """The size and arrays by their names in the nest.
 
     A row's weight is taken at the end of the case before, so that no addition waits for it; behind
     a bag's last row, a vector that nobody needs is in its place.
     """
-    outer = _by_offsets(site, layers, bags, offsets)
-    unneeded = outer.memory(site.arrays[offsets], outer.induction, temporal=False)
-    look_ups = layers.all[-1]
+    outer, look_ups = by_offsets(site, layers, bags)
+    unneeded = outer.memory(site.arrays["offsets"], outer.induction, temporal=False)
     weight = look_ups.memory(site.arrays[weights], look_ups.induction, temporal=False)
     look_ups.on(Event.BEGIN, Token("begin"))
     look_ups.on(Event.ITERATION, vector(weight))
     look_ups.on(Event.END, vector(unneeded))
-    _rows(site, layers, indices, table)
-    outer.on(Event.END, Token("end"))
-    row = vectors_of(site, "dim", _MOST)
-    return f"""
-{_start(site, row)}
-    jump_token
-begin:
-    extract.v s2, deq, 0
-    jump_token
-row:
+    _rows(site, layers, outer, look_ups, indices, table)
+    row = row_of(site)
+    take_weight = "    extract.v s2, deq, 0"
+    return _program(
+        site,
+        row,
+        f"""
 {row.each("    fmul_add.v v{i}, s2, deq, v{i}")}
-    extract.v s2, deq, 0
-    {"add s1, s1, 1" if mean else ""}
+{take_weight}
+{_COUNT if mean else ""}
+""",
+        at_begin=f"""
+begin:
+{take_weight}
     jump_token
-bag:
-{_divide(row) if mean else ""}
-{_store_and_clear(row)}
-    jump_token
-end:
-    halt
-"""
+""",
+        at_end=_divide(row) if mean else "",
+    )
 
 
-def _by_offsets(site: Site, layers: Layers, bags: str, offsets: str) -> WrittenLayer:
-    """Layers of bags and of their look-ups."""
-    outer = layers.single(Fiber(0, site.sizes[bags]))
+def by_offsets(site: Site, layers: Layers, size: str) -> tuple[WrittenLayer, WrittenLayer]:
+    """Layers of so many segments, and of what lies between their offsets."""
+    segments = layers.single(Fiber(0, site.sizes[size]))
     first, last = (
-        outer.memory(site.arrays[offsets], outer.induction, first=place, temporal=False)
+        segments.memory(site.arrays["offsets"], segments.induction, first=place, temporal=False)
         for place in (0, 1)
     )
-    layers.single(Fiber(first, last, ordered=True))
-    return outer
+    return segments, layers.single(Fiber(first, last, ordered=True))
 
 
-def _rows(site: Site, layers: Layers, indices: str, table: str) -> None:
-    """Each look-up's row, a token ``row`` behind it, and a token ``bag`` behind those of a bag."""
-    look_ups = layers.all[-1]
+def _look_ups(site: Site, layers: Layers) -> None:
+    _rows(site, layers, *by_offsets(site, layers, "bags"), "indices", "table")
+
+
+def _rows(
+    site: Site,
+    layers: Layers,
+    bags: WrittenLayer,
+    look_ups: WrittenLayer,
+    indices: str,
+    table: str,
+) -> None:
+    """Each look-up's row, and tokens behind it, behind those of a bag, and behind all."""
     index = look_ups.memory(site.arrays[indices], look_ups.induction, temporal=False)
     dim = site.sizes["dim"]
     row = layers.lockstep(dim)
     row.on(Event.ITERATION, vector(row.memory(site.arrays[table], index, row.induction, scale=dim)))
     row.on(Event.END, Token("row"))
     look_ups.on(Event.END, Token("bag"))
+    bags.on(Event.END, Token("end"))
 
 
-def _start(site: Site, row: Vectors) -> str:
+def _program(site: Site, row: Vectors, take: str, *, at_begin: str = "", at_end: str = "") -> str:
+    """``take``: what is done with a row; ``at_begin``: a case of its own; ``at_end``: with a bag's
+    sums, before they are stored."""
+    clear = row.each("    add.v v{i}, zero, zero")
     return f"""
     add s0, {site.arrays["out"].base}, zero
     {row.mask}
-{row.each("    add.v v{i}, zero, zero")}
-"""
-
-
-def _sums(site: Site, row: Vectors) -> str:
-    return f"""
-{_start(site, row)}
+{clear}
     jump_token
+{at_begin}
 row:
-{row.each("    fadd.v v{i}, v{i}, deq")}
+{take}
     jump_token
 bag:
-{_store_and_clear(row)}
+{at_end}
+{row.each("    store.v v{i}, [s0 + {at}]{m}")}
+    add s0, s0, {row.words}
+{clear}
     jump_token
 end:
     halt
@@ -184,12 +162,4 @@ def _divide(row: Vectors) -> str:
     to_float s1, s1
 {row.each("    fdiv.v v{i}, v{i}, s1")}
     add s1, zero, zero
-"""
-
-
-def _store_and_clear(row: Vectors) -> str:
-    return f"""
-{row.each("    store.v v{i}, [s0 + {at}]{m}")}
-    add s0, s0, {row.words}
-{row.each("    add.v v{i}, zero, zero")}
 """

@@ -34,10 +34,10 @@ def token_gather(site: Site, layers: Layers) -> str:
     row = sizes["block"] * sizes["dim"]
     blocks = layers.single(Fiber(0, sizes["queries"]))
     queries = layers.single(Fiber(0, sizes["block"]))
-    number = queries.anywhere(0, blocks.induction, queries.induction, sizes["block"])
+    number = queries.linear(blocks.induction, queries.induction, scale=sizes["block"])
     picks = layers.single(Fiber(0, picked))
     block = picks.memory(site.arrays["blocks"], blocks.induction, picks.induction, scale=picked)
-    place = picks.anywhere(0, number, picks.induction, picked)
+    place = picks.linear(number, picks.induction, scale=picked)
     elements = layers.lockstep(row)
     value = elements.memory(site.arrays["key"], block, elements.induction, scale=row)
     address = elements.address(site.arrays["out"], place, elements.induction, scale=row)

@@ -6,10 +6,7 @@ from hw.tmu.access_isa import Event
 from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.bags import weighted
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
-from sw.compiler.tmu.by_hand.site import Site, vectors_of
-
-_MOST = 28
-"""Vectors of a row."""
+from sw.compiler.tmu.by_hand.site import Site, row_of
 
 _ROWS_AHEAD = 2
 """Of the result, which are fetched: a row may have so few entries that its time does not do."""
@@ -17,7 +14,7 @@ _ROWS_AHEAD = 2
 
 def spmm_csr(site: Site, layers: Layers) -> str:
     """As bags of weighted rows."""
-    return weighted(site, layers, "rows", "offsets", "indices", "values", "dense")
+    return weighted(site, layers, "rows", "indices", "values", "dense")
 
 
 def spmm_coo(site: Site, layers: Layers) -> str:
@@ -34,12 +31,12 @@ def spmm_coo(site: Site, layers: Layers) -> str:
     entries.on(Event.TOGGLE, vector(place), Token("change"))
     entries.on(Event.ITERATION, vector(value))
     entries.on(Event.END, Token("end"))
-    dim = site.sizes["dim"]
+    row = row_of(site)
+    dim = row.words
     elements = layers.lockstep(dim)
     element = elements.memory(site.arrays["dense"], column, elements.induction, scale=dim)
     elements.on(Event.ITERATION, vector(element))
     elements.on(Event.END, Token("entry"))
-    row = vectors_of(site, "dim", _MOST)
     out = site.arrays["out"].base
     store = row.each("    store.v v{i}, [s0 + {at}]{m}")
     ahead = range(_ROWS_AHEAD * dim, (_ROWS_AHEAD + 1) * dim, LINE_WORDS)

@@ -34,7 +34,7 @@ def l2(site: Site, layers: Layers) -> str:
 
 
 def _triples(site: Site, layers: Layers) -> None:
-    dim, pair = site.sizes["dim"], SUMS * site.lanes
+    dim, pair = site.sizes["dim"], SUMS * site.config.lanes
     if dim % pair:
         raise CapacityError(f"dim = {dim}: must be a multiple of {pair} for a program by hand")
     samples = layers.single(Fiber(0, site.sizes["samples"]))
@@ -42,11 +42,11 @@ def _triples(site: Site, layers: Layers) -> None:
         samples.memory(site.arrays[name], samples.induction, temporal=False)
         for name in ("heads", "links", "tails")
     ]
-    pairs = layers.single(Fiber(0, dim), stride=pair)
-    places = [pairs.anywhere(0, row, pairs.induction, dim) for row in rows]
-    elements = layers.lockstep(site.lanes)
+    pairs = layers.single(Fiber(0, dim, stride=pair))
+    places = [pairs.linear(row, pairs.induction, scale=dim) for row in rows]
+    elements = layers.lockstep(site.config.lanes)
     for name, place in zip(("entity", "relation", "entity"), places, strict=True):
-        for first in (0, site.lanes):
+        for first in (0, site.config.lanes):
             value = elements.memory(site.arrays[name], place, elements.induction, first=first)
             elements.on(Event.ITERATION, vector(value))
 
@@ -58,10 +58,19 @@ def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: st
     v10 has sums of the sample before, of which there is none at first: s5 is where its
     score goes, or that of the first sample, which is written again.
     """
-    samples = site.sizes["samples"]
-    steps = site.sizes["dim"] // (SUMS * site.lanes)
+    samples, out = site.sizes["samples"], site.arrays["out"].base
+    steps = site.sizes["dim"] // (SUMS * site.config.lanes)
     again, then = ("\n".join(f"    {line}" for line in lines) for lines in (first, second))
-    lanes = "reduce_add.v s3, v10"
+    add_head_and_link = """
+    fadd.v v2, v0, deq
+    fadd.v v3, v1, deq"""
+    subtract_tail = """
+    fsub.v v4, v2, deq
+    fsub.v v5, v3, deq"""
+    take_head = """
+    add.v v0, deq, zero
+    add.v v1, deq, zero"""
+    add_lanes = "reduce_add.v s3, v10"
     score = f"""
     fadd s3, s3, zero
     {end}"""
@@ -70,23 +79,17 @@ def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: st
     add s8, {steps - 1}, zero
     add.v v10, zero, zero
     loop s9, samples
-    add.v v0, deq, zero
-    add.v v1, deq, zero
+    {take_head}
     add.v v6, zero, zero
-    fadd.v v2, v0, deq
-    fadd.v v3, v1, deq
+    {add_head_and_link}
     add.v v7, zero, zero
-    {lanes}
-    fsub.v v4, v2, deq
-    fsub.v v5, v3, deq
+    {add_lanes}
+    {subtract_tail}
     loop s8, steps
-    add.v v0, deq, zero
-    add.v v1, deq, zero
-    fadd.v v2, v0, deq
-    fadd.v v3, v1, deq
+    {take_head}
+    {add_head_and_link}
 {again}
-    fsub.v v4, v2, deq
-    fsub.v v5, v3, deq
+    {subtract_tail}
 {then}
 steps:
 {again}
@@ -96,10 +99,10 @@ steps:
     add s6, s6, 1
     max s5, s5, 0
     fadd.v v10, v6, v7
-    store s3, [s5 + {site.arrays["out"].base}]
+    store s3, [s5 + {out}]
 samples:
-    {lanes}
+    {add_lanes}
     {score}
-    store s3, [{site.arrays["out"].base + samples - 1}]
+    store s3, [{out + samples - 1}]
     halt
 """

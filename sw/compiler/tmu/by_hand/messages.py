@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hw.tmu.access_isa import Event
+from sw.compiler.tmu.by_hand.bags import by_offsets
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
-from sw.compiler.tmu.by_hand.site import Site, Vectors, vectors_of
+from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
 
 SUMS = 4
 """Vectors of partial sums."""
@@ -26,7 +27,7 @@ _SUM, _LOADED, _KEPT = 16, 20, 24
 def fused_mm(site: Site, layers: Layers) -> str:
     """s0: where the result's row goes; s6: where the vertex's row is."""
     _neighbours(site, layers)
-    row = vectors_of(site, "dim", _MOST)
+    row = row_of(site, _MOST)
     begin = f"""
 {row.each("    add.v v{i}, zero, zero")}
 {_join(_load(row, i) for i in range(min(row.count, 8)))}
@@ -69,8 +70,7 @@ def _register(i: int) -> int:
 
 
 def _load(row: Vectors, i: int) -> str:
-    mask = ", m1" if row.tail and i == row.count - 1 else ""
-    return f"    load.v v{_register(i)}, [s6 + {i * row.lanes}]{mask}"
+    return row.line(f"    load.v v{_register(i)}, [s6 + {{at}}]{{m}}", i)
 
 
 def _products(row: Vectors) -> Iterator[str]:
@@ -88,24 +88,17 @@ def _products(row: Vectors) -> Iterator[str]:
 def _total(sums: int) -> str:
     """s2: of all lanes, by halves; + 0, which the total begins as."""
     lines = []
-    if sums == SUMS:
-        lines.append(f"    fadd.v v{_SUM + 1}, v{_SUM + 1}, v{_SUM + 3}")
-    if sums > 2:
-        lines.append(f"    fadd.v v{_SUM}, v{_SUM}, v{_SUM + 2}")
-    if sums > 1:
-        lines.append(f"    fadd.v v{_SUM}, v{_SUM}, v{_SUM + 1}")
+    for half in (2, 1):
+        for i in range(min(half, sums - half)):
+            first, second = _SUM + i, _SUM + i + half
+            lines.append(f"    fadd.v v{first}, v{first}, v{second}")
     lines += [f"    reduce_add.v s2, v{_SUM}", "    fadd s2, s2, zero"]
     return _join(lines)
 
 
 def _neighbours(site: Site, layers: Layers) -> None:
     dim, arrays = site.sizes["dim"], site.arrays
-    vertices = layers.single(Fiber(0, site.sizes["vertices"]))
-    first, last = (
-        vertices.memory(arrays["offsets"], vertices.induction, first=place, temporal=False)
-        for place in (0, 1)
-    )
-    edges = layers.single(Fiber(first, last, ordered=True))
+    vertices, edges = by_offsets(site, layers, "vertices")
     index, value = (
         edges.memory(arrays[name], edges.induction, temporal=False)
         for name in ("indices", "values")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import VECTOR_REGISTERS
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,6 @@ class Site:
     sizes: Mapping[str, int]
     arrays: Mapping[str, Array]
 
-    @property
-    def lanes(self) -> int:
-        return self.config.lanes
-
 
 @dataclass(frozen=True)
 class Vectors:
@@ -48,35 +43,32 @@ class Vectors:
         return -(-self.words // self.lanes)
 
     @property
-    def tail(self) -> int:
+    def _tail(self) -> int:
         """Lanes of the last one, 0 where it has all."""
         return self.words % self.lanes
 
     def each(self, line: str) -> str:
-        """A line for each; ``{i}`` is its number, ``{at}`` its first word, ``{m}`` its mask as an
+        """``line`` for each."""
+        return "\n".join(self.line(line, number) for number in range(self.count))
+
+    def line(self, line: str, number: int) -> str:
+        """With ``number`` for ``{i}``, its first word for ``{at}``, and for ``{m}`` its mask as an
         operand behind others: m1 of the last one, where it has not all lanes."""
-        return "\n".join(
-            line.format(
-                i=number,
-                at=number * self.lanes,
-                m=", m1" if self.tail and number == self.count - 1 else "",
-            )
-            for number in range(self.count)
-        )
+        is_part = self._tail and number == self.count - 1
+        return line.format(i=number, at=number * self.lanes, m=", m1" if is_part else "")
 
     @property
     def mask(self) -> str:
         """Sets m1."""
-        return f"first_lanes m1, {self.tail}" if self.tail else ""
+        return f"first_lanes m1, {self._tail}" if self._tail else ""
 
 
-def vectors_of(site: Site, name: str, most: int) -> Vectors:
-    """A row of the size ``name``. Raises ``CapacityError`` where it does not fit ``most`` of the
-    vector registers."""
-    found = Vectors(site.sizes[name], site.lanes)
-    assert most <= VECTOR_REGISTERS
-    if found.count > most:
+def row_of(site: Site, most: int = 28) -> Vectors:
+    """A row of the size ``dim``. Raises ``CapacityError`` where it has more than ``most`` vectors,
+    by default those that leave four registers for others."""
+    row = Vectors(site.sizes["dim"], site.config.lanes)
+    if row.count > most:
         raise CapacityError(
-            f"{name} = {found.words}: must be at most {most * site.lanes} for a program by hand"
+            f"dim = {row.words}: must be at most {most * row.lanes} for a program by hand"
         )
-    return found
+    return row

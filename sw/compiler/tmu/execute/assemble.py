@@ -44,9 +44,14 @@ def assemble(
             if window == WINDOWS[-1]:
                 raise CapacityError(f"{name}: {error}") from None
     code, addresses = emit(blocks, registers)
+    check_size(code, config)
+    return code, addresses
+
+
+def check_size(code: Sequence[Instruction], config: TmuConfig) -> None:
+    """Raises ``CapacityError`` where the program's memory does not suffice."""
     if len(code) > config.program_words:
         raise CapacityError(f"program_words = {config.program_words}: must be at least {len(code)}")
-    return code, addresses
 
 
 def _best(block: Block, live: Collection[Register], window: int) -> list[Step]:

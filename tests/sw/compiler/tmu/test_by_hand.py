@@ -78,7 +78,7 @@ def test_what_does_not_fit():
     (
         ({"opt": 4}, "--opt: must not be given with --ref"),
         ({"reassociate": False}, "--no-reassociate: must not be given with --ref"),
-        ({"coupled": True}, "--ref: embedding_bag_sum has no program by hand"),
+        ({"coupled": True}, "--coupled: must not be given with --ref"),
     ),
 )
 def test_options(options: dict[str, Any], error: str):
