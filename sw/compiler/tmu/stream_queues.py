@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from hw.lib.errors import CapacityError
 
-_MORE = 4
-"""At most so many times the iterations of the layer around it does a layer hold: indices must be
-read a latency before the rows that they name, offsets not much longer before the indices."""
+_MORE = 2
+"""So many times the iterations of the layer around it does a layer hold, if it has so many: indices
+must be read a latency before the rows that they name, offsets not much longer before the indices.
+"""
+
+_PART = 6
+"""Part of all words that a queue of an outer layer has at most: with rows read still further ahead,
+what the execute unit loads waits behind them."""
 
 
 def slots_of_layers(words: int, queued: Sequence[int], trips: Sequence[int | None]) -> list[int]:
@@ -32,7 +37,7 @@ def slots_of_layers(words: int, queued: Sequence[int], trips: Sequence[int | Non
     if words // 2 < needed:
         weights, needed = [1] * len(outer), sum(outer)
     share = words // 2 // needed if needed else 1
-    slots = [share * weight for weight in weights]
+    slots = [min(share * weight, words // _PART) for weight in weights]
     taken = sum(each * streams for each, streams in zip(slots, outer, strict=True))
     last = (words - taken) // queued[-1] if queued[-1] else share
     return [*slots, last]
