@@ -93,7 +93,7 @@ async def a_line_that_loses_doubles_and_changes_bytes(dut):
         faults, wait = faults + 1, random.randint(*BETWEEN_FAULTS)
         return random.choice([b"", bytes([byte] * 2), bytes([byte ^ 1 << random.randrange(8)])])
 
-    await runs(FaultyLine(await open_line(dut, CLOCK_HZ, BAUD), fault), *SIZES[:1] * 2)
+    await runs(FaultyLine(await open_line(dut, CLOCK_HZ, BAUD), fault), *SIZES[:1] * 4)
     assert faults > 2
 
 
