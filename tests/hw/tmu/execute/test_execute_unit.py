@@ -472,6 +472,29 @@ def test_an_addend_is_read_before_what_follows_writes_it(machine):
             check(machine, program, pace=Pace(latency=1))
 
 
+@pytest.mark.parametrize("opcode", [Opcode.FMUL_ADD, Opcode.FADD, Opcode.REDUCE_ADD])
+def test_a_sum_that_waits_leaves_the_adders_to_others(machine, opcode):
+    """Its a comes from the adders in a cycle in which they begin another instruction's sum; its b
+    is that sum, so it can't issue yet."""
+    first = Instruction(Opcode.FMUL_ADD, True, 1, 0, register(3), register(3), register(1))
+    other = Instruction(opcode, True, 2, 0, register(5), register(4), register(2))
+    follows = Instruction(Opcode.FADD, True, dst=1, a=register(1), b=register(2))
+    if opcode == Opcode.REDUCE_ADD:
+        other = Instruction(opcode, True, dst=2, a=register(5))
+        follows = replace(follows, b=scalar(2))
+    for distance in range(8):
+        program = [
+            *(set_vector(number, 0x3F80_0000 + (number << 20)) for number in range(1, 6)),
+            first,
+            *(set_vector(6 + n, n) for n in range(distance)),
+            other,
+            follows,
+            Instruction(Opcode.STORE, True, c=register(1)),
+            HALT,
+        ]
+        check(machine, program)
+
+
 def test_masks_are_written_in_order(machine):
     """A comparison is in the lanes when a count behind it is in the stage before."""
     sets = [
