@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hw.tmu.access_isa import Event
+from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.bags import by_offsets
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
@@ -32,6 +33,7 @@ def fused_mm(site: Site, layers: Layers) -> str:
 {row.each("    add.v v{i}, zero, zero")}
 {_join(_load(row, i) for i in range(min(row.count, 8)))}
 {_join(_load(row, i) for i in range(12, row.count))}
+{_join(f"    prefetch [s6 + {word}]" for word in range(row.words, 2 * row.words, LINE_WORDS))}
     jump_token
 """
     return f"""
