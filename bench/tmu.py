@@ -9,24 +9,26 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.lib.command import Benchmark
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging, page, rates
+from bench.tmu_parts import bags, by_hand, coupled, gathers, graphs, merging, page, rates
 
 PARTS = {
     "bags": bags,
     "rates": rates,
     "coupled": coupled,
+    "ref": by_hand,
     "graphs": graphs,
     "gathers": gathers,
     "merging": merging,
 }
 
-main = Benchmark("tmu", PARTS, page.PAGE).command(
+main = Benchmark("tmu", PARTS, page.PAGE, backends=("rtl",)).command(
     """Measure the TMU.
 
     \b
     bags     EmbeddingBag at every level of optimisation, locality and bandwidth
     rates    EmbeddingBag on each unit at every level, with the other unit ideal
     coupled  decoupled programs against the execute unit alone
+    ref      compiled programs against those written by hand
     graphs   SpMM over real graphs, and over power-law graphs of two sizes
     gathers  what L2 keeps from memory of BigBird's reads
     merging  products and sums of a sparse matrix, against SAM and the execute unit alone

@@ -34,7 +34,7 @@ class Benchmark:
     page
         what the page says besides tables.
     backends
-        those that a user chooses from, the first by default; none: there is nothing to choose.
+        those that a user chooses from, the first by default; of one or none, there is no option.
     options
         decorators of ``click`` for options of this benchmark alone; see ``Request.options``.
     """
@@ -85,7 +85,7 @@ class Benchmark:
             json_file: Path | None,
             seed: int,
             quick: bool,
-            backend: str = "",
+            backend: str = self.backends[0] if self.backends else "",
             **options: Any,
         ) -> None:
             if json_file is not None and not json_file.parent.is_dir():
@@ -105,7 +105,7 @@ class Benchmark:
         return main
 
     def _backend_option(self, function: Callable[..., None]) -> Callable[..., None]:
-        if not self.backends:
+        if len(self.backends) < 2:
             return function
         return click.option(
             "--backend",

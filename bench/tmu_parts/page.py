@@ -33,6 +33,11 @@ INTROS = {
         "with results in registers ([tmu.md](../tmu.md#coupled-programs)). Of RM1 also with other "
         "latencies of memory, and other numbers of loads that the execute unit may have under way.",
     ),
+    "ref": Intro(
+        "Compiled over by hand",
+        f"Cycles on `{CONFIG}` of each operation as the program for both units that was written "
+        "by hand (`--ref`, Ember's ref-dae), and as the compiler's of levels 3 and 4.",
+    ),
     "graphs": Intro(
         "Graphs",
         f"Cycles of SpMM on `{CONFIG}` at level 4: citation graphs, and power-law graphs of the "

@@ -7,14 +7,17 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from bench.lib.records import records
 from bench.lib.request import Request
-from bench.tmu_parts import bags, coupled, gathers, graphs, merging, merging_cells, rates
+from bench.tmu import main
+from bench.tmu_parts import bags, by_hand, coupled, gathers, graphs, merging, merging_cells, rates
 from bench.tmu_parts.bags import Job
+from sw.compiler.tmu.by_hand.written import PROGRAMS
 from sw.runtime.device import Device
-from sw.workloads.loops.sources import named_workload
+from sw.workloads.loops.sources import OPERATIONS, named_workload
 
 
 def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: float = 1.0):
@@ -159,6 +162,50 @@ def test_all_comparisons_are_different(tmp_path: Path):
     labels = [tuple(job.labels.items()) for job in coupled.jobs(request)]
     assert len(set(labels)) == len(labels)
     assert {job.workload for job in coupled.jobs(request)} == set(coupled.WORKLOADS)
+
+
+def made_ref(workload: str, program: str, cycles: int):
+    values = {"cycles": cycles, "instructions": 7, "share": 0.5, "bit_exact": True}
+    job = by_hand.Job(workload, program, "rtl", 0)
+    return records(by_hand.BENCH, job.labels, values, by_hand.METRICS, job.setting())
+
+
+def test_compiled_over_by_hand(tmp_path: Path):
+    found = []
+    for workload, counts in (("embedding_bag:rm1", (98, 196, 100)), ("spmm:arxiv", (100, 800, 98))):
+        for program, cycles in zip(by_hand.PROGRAMS, counts, strict=True):
+            found += made_ref(workload, program, cycles)
+    found += made_ref("fused_mm:arxiv", by_hand.BY_HAND, 3)  # nothing to compare it with yet
+    assert by_hand.verdict(found) == (
+        "level 3, share of the speed of programs by hand, geometric mean of 2 operations: 25.0%\n"
+        "level 4, share of the speed of programs by hand, geometric mean of 2 operations: 100.0%, "
+        "at least 99% ✔"
+    )
+    slower = made_ref("spmm:arxiv", by_hand.BY_HAND, 98) + made_ref("spmm:arxiv", "level 4", 100)
+    assert by_hand.verdict(slower).endswith("98.0%, at least 99% ✘")
+    runs, speeds = by_hand.tables(found).values()
+    assert runs.body[0] == ["embedding_bag:rm1", "by hand", "98", "0.500", "7"]
+    assert speeds.body == [
+        ["embedding_bag:rm1", "0.500", "0.980"],
+        ["spmm:arxiv", "0.125", "1.020"],
+    ]
+    by_hand.draw(found, tmp_path / "ref.png")
+    assert (tmp_path / "ref.png").stat().st_size > 1000
+
+
+def test_every_program_by_hand_is_compared(tmp_path: Path):
+    request = Request(tmp_path, tmp_path, "rtl", 0, False, Console(file=StringIO()), {})
+    found = by_hand.jobs(request)
+    assert len({(job.workload, job.program) for job in found}) == len(found)
+    nests = {OPERATIONS[job.workload.partition(":")[0]].nest.name for job in found}
+    assert nests == set(PROGRAMS)
+    assert {job.program for job in found} == set(by_hand.PROGRAMS)
+
+
+def test_the_model_which_has_no_cycles_is_refused():
+    done = CliRunner().invoke(main, ["bags", "--quick", "--backend", "model"])
+    assert done.exit_code == 2
+    assert "No such option" in done.output and "--backend" in done.output
 
 
 def test_merging_over_others(tmp_path: Path):
