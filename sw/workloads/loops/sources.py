@@ -62,6 +62,10 @@ OPERATIONS: dict[str, Operation] = {
     "matrix_elementwise_product": Operation(sparse_matrices.matrix_elementwise_product, Matrices()),
     "matrix_sum": Operation(sparse_matrices.matrix_sum, Matrices()),
     "matrix_product": Operation(sparse_matrices.matrix_product, Matrices()),
+    "compressed_matrix_elementwise_product": Operation(
+        sparse_matrices.compressed_matrix_elementwise_product, Matrices()
+    ),
+    "compressed_matrix_sum": Operation(sparse_matrices.compressed_matrix_sum, Matrices()),
 }
 
 

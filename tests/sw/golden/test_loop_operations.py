@@ -34,6 +34,8 @@ from sw.workloads.loops.operations.embedding_bag import (
 from sw.workloads.loops.operations.fused_mm import fused_mm
 from sw.workloads.loops.operations.knowledge_graph import knowledge_graph_l1, knowledge_graph_l2
 from sw.workloads.loops.operations.sparse_matrices import (
+    compressed_matrix_elementwise_product,
+    compressed_matrix_sum,
     matrix_elementwise_product,
     matrix_product,
     matrix_sum,
@@ -269,6 +271,24 @@ def compressed(left: Any, right: Any) -> dict[str, np.ndarray]:
             ("_values", matrix.data),
         )
     }
+
+
+@pytest.mark.parametrize("density", (0, 0.15, 1))
+@pytest.mark.parametrize("nest", (compressed_matrix_elementwise_product, compressed_matrix_sum))
+def test_compressed_matrix_product_and_sum(nest: Nest, density: float) -> None:
+    """An entry where both operands, or one of them, have one; rows 0 and 3 are empty."""
+    random = np.random.default_rng(4)
+    dense = normal(random, 2, 6, 9) * (random.random((2, 6, 9)) < density)
+    dense[:, [0, 3]] = 0
+    left, right = dense
+    product = nest is compressed_matrix_elementwise_product
+    there = (left != 0) & (right != 0) if product else (left != 0) | (right != 0)
+    found = run(nest, compressed(*(scipy.sparse.csr_array(each) for each in dense)))
+    offsets = np.concatenate([[0], there.sum(axis=1).cumsum()])
+    same(found["offsets"], offsets.astype(np.int32))
+    same(found["out"][: offsets[-1]], np.nonzero(there)[1].astype(np.int32))
+    same(found["out_values"][: offsets[-1]], (left * right if product else left + right)[there])
+    assert not found["out"][offsets[-1] :].any() and not found["out_values"][offsets[-1] :].any()
 
 
 def test_matrix_elementwise_product() -> None:

@@ -1,4 +1,8 @@
-"""Products and sums of two sparse matrices by merging their fibers; results dense, from zeros."""
+"""Products and sums of two sparse matrices by merging their fibers; results dense or compressed.
+
+Dense results begin as zeros. Compressed ones have rows as their operands: row i has the entries
+``offsets[i]`` to ``offsets[i + 1]``; what lies behind the last stays as it was.
+"""
 
 from sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
 
@@ -66,3 +70,58 @@ def matrix_product(
             ):
                 total += left_values[p] * right_values[q]
             out[i, j] = total
+
+
+@nest
+def compressed_matrix_elementwise_product(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[rows + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    offsets: int32[rows + 1],
+    out: int32[lefts],
+    out_values: float32[lefts],
+):
+    """Of compressed rows."""
+    n = 0
+    offsets[0] = n
+    for i in range(rows):
+        for j, (p, q) in intersect(
+            left[left_offsets[i] : left_offsets[i + 1]],
+            right[right_offsets[i] : right_offsets[i + 1]],
+        ):
+            out[n] = j
+            out_values[n] = left_values[p] * right_values[q]
+            n += 1
+        offsets[i + 1] = n
+
+
+@nest
+def compressed_matrix_sum(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[rows + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    offsets: int32[rows + 1],
+    out: int32[lefts + rights],
+    out_values: float32[lefts + rights],
+):
+    """Of compressed rows."""
+    n = 0
+    offsets[0] = n
+    for i in range(rows):
+        for j, (p, q), (in_left, in_right) in union(
+            left[left_offsets[i] : left_offsets[i + 1]],
+            right[right_offsets[i] : right_offsets[i + 1]],
+        ):
+            out[n] = j
+            if in_left and in_right:
+                out_values[n] = left_values[p] + right_values[q]
+            else:
+                out_values[n] = left_values[p] if in_left else right_values[q]
+            n += 1
+        offsets[i + 1] = n

@@ -37,6 +37,8 @@ MATRICES = {
         sparse_matrices.matrix_elementwise_product,
         sparse_matrices.matrix_sum,
         sparse_matrices.matrix_product,
+        sparse_matrices.compressed_matrix_elementwise_product,
+        sparse_matrices.compressed_matrix_sum,
     )
 }
 
@@ -94,7 +96,7 @@ def test_random_vectors(
     check_vectors(name, pair, program, seed)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(sorted(MATRICES)),
     st.lists(pairs, max_size=4),
@@ -103,8 +105,9 @@ def test_random_vectors(
 )
 def test_random_matrices(name: str, rows: list, program: dict[str, Any], seed: int):
     values = matrices([left for left, _ in rows], [right for _, right in rows], seed)
-    columns = len(rows) if name == "matrix_product" else LENGTH
-    values["out"] = np.zeros((len(rows), columns), np.float32)
+    if not name.startswith("compressed"):
+        columns = len(rows) if name == "matrix_product" else LENGTH
+        values["out"] = np.zeros((len(rows), columns), np.float32)
     check(MATRICES[name], values, CONFIG, **program)
 
 

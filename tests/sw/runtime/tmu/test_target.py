@@ -60,7 +60,14 @@ def test_further_operations_on_rtl(device: Device, name: str, opt: int):
 
 
 @pytest.mark.parametrize(
-    "name", ("compressed_vector_sum:tiny", "matrix_sum:tiny", "matrix_product:tiny")
+    "name",
+    (
+        "compressed_vector_sum:tiny",
+        "matrix_sum:tiny",
+        "matrix_product:tiny",
+        "compressed_matrix_elementwise_product:tiny",
+        "compressed_matrix_sum:tiny",
+    ),
 )
 def test_merging_on_rtl(device: Device, name: str):
     """Levels differ where there are vectors."""
