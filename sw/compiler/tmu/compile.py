@@ -74,7 +74,8 @@ def compile(
     batch
         samples that are synthesised, with ``seed``, to be looked up in a model.
     ref
-        the program for both units that was written by hand for an operation, which has no passes.
+        the program that was written by hand for an operation, which has no passes: for both units,
+        or the execute unit alone where ``coupled``.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
@@ -93,13 +94,13 @@ def compile(
         with as_passes_leave(workload):
             return _program(workload.name, workload.steps, config, trace)
     if ref:
-        others = {"--opt": opt, "--coupled": coupled or None, "--batch": batch}
+        others = {"--opt": opt, "--batch": batch}
         for name, value in (others | {"--no-reassociate": None if reassociate else True}).items():
             if value is not None:
                 raise WorkloadError(
                     f"{name}: must not be given with --ref, whose programs are fixed"
                 )
-        return _by_hand(workload, config)
+        return _by_hand(workload, config, coupled)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
@@ -119,12 +120,12 @@ def compile(
     return _program(workload.name, [step], config, trace)
 
 
-def _by_hand(workload: LoopWorkload | ModelWorkload, config: TmuConfig) -> Program:
+def _by_hand(workload: LoopWorkload | ModelWorkload, config: TmuConfig, coupled: bool) -> Program:
     if isinstance(workload, ModelWorkload) or workload.expression:
         raise WorkloadError("--ref: must be given with the name of an operation")
     meaning = Meaning(workload.nest, workload.binding.sizes)
     given = [spec.name for spec in meaning.inputs(workload.inputs)]
-    launch = launch_by_hand(workload.name, meaning, given, config)
+    launch = launch_by_hand(workload.name, meaning, given, config, coupled)
     return _of_launches(workload.name, (launch,), given, config)
 
 

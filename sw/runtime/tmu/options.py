@@ -26,8 +26,8 @@ OPTIONS = (
         "--ref",
         commands=("compile",),
         is_flag=True,
-        help="The program for both units that was written by hand for a named operation, instead "
-        "of a compiled one.",
+        help="The program that was written by hand for a named operation, instead of a compiled "
+        "one; with --coupled for the execute unit alone.",
     ),
     TargetOption(
         "--no-reassociate",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
+from hw.tmu.config import LINE_WORDS, TmuConfig
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,13 @@ class Vectors:
         operand behind others: m1 of the last one, where it has not all lanes."""
         is_part = self._tail and number == self.count - 1
         return line.format(i=number, at=number * self.lanes, m=", m1" if is_part else "")
+
+    @property
+    def lines(self) -> list[int]:
+        """Words, one at least in each of its lines, of a row of a table that begins a line."""
+        found = [*range(0, self.words, LINE_WORDS)]
+        is_apart = self.words % LINE_WORDS == 0 or LINE_WORDS % self.words == 0
+        return found if is_apart else [*found, self.words - 1]
 
     @property
     def mask(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hw.lib.errors import WorkloadError
+from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
-from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, messages
+from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, look_ups, messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
 from sw.compiler.tmu.execute.assemble import check_size
@@ -23,6 +25,9 @@ from sw.workloads.loops.sources import OPERATIONS
 Writer = Callable[[Site, Layers], str]
 """Writes layers, and gives the text of the execute unit's program, whose labels are their tokens.
 """
+
+CoupledWriter = Callable[[Site], str]
+"""Gives the text of a program for the execute unit alone."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +57,28 @@ PROGRAMS: Mapping[str, ByHand] = {
 }
 """By the name of the nest."""
 
+COUPLED: Mapping[str, CoupledWriter] = {
+    "embedding_bag_sum": partial(look_ups.program, bags=look_ups.SUMS),
+    "embedding_bag_weighted": partial(look_ups.program, bags=look_ups.WEIGHTED_SUMS),
+    "embedding_bag_mean": partial(look_ups.program, bags=look_ups.MEANS),
+    "embedding_bag_weighted_mean": partial(look_ups.program, bags=look_ups.WEIGHTED_MEANS),
+    "embedding_bag_max": partial(look_ups.program, bags=look_ups.MAXIMA),
+    "embedding_bag_lengths": partial(look_ups.program, bags=look_ups.LENGTHS),
+    "spmm_csr": partial(look_ups.program, bags=look_ups.CSR),
+}
+"""Those for the execute unit alone, by the name of the nest, which all have others, too."""
+
 
 def launch_by_hand(
-    launch: str, meaning: Meaning, given: Collection[str], config: TmuConfig
+    launch: str, meaning: Meaning, given: Collection[str], config: TmuConfig, coupled: bool
 ) -> Launch:
     """A launch of the program by hand for the nest of ``meaning``.
 
-    ``launch``: its name; ``given``: names of the program's inputs. Raises ``WorkloadError`` where
-    there is none, and ``CapacityError``.
+    ``launch``: its name; ``given``: names of the program's inputs; ``coupled``: for the execute
+    unit alone. Raises ``WorkloadError`` where there is none, and ``CapacityError``.
     """
     nest = meaning.nest
-    program = _program(nest)
+    program = _program(nest, coupled)
     results = [name for name in meaning.results if name in given]
     if results and not program.adds:
         raise WorkloadError(
@@ -74,27 +90,31 @@ def launch_by_hand(
         for name, spec in meaning.specs.items()
     }
     layers = Layers(config)
-    text = program.writer(Site(config, meaning.sizes, arrays), layers)
+    site = Site(config, meaning.sizes, arrays)
+    text = COUPLED[nest.name](site) if coupled else program.writer(site, layers)
     assembly = assemble(text, f"{nest.name} by hand")
     instructions = [*assembly.instructions]
     check_size(instructions, config)
     in_order = sum_by_lanes(nest, meaning.sizes, loops_of_sums(nest), config.lanes * program.sums)
     found = replace(meaning, nest=in_order)
+    access = AccessProgram(()) if coupled else layers.program(assembly.labels)
     return Launch(
         launch,
         found.inputs(given),
         found.outputs,
-        {"by_hand": 1, "program_words": len(instructions)},
-        encode(found, bases, layers.program(assembly.labels), instructions, config),
+        {"by_hand": 1, **({"coupled": 1} if coupled else {}), "program_words": len(instructions)},
+        encode(found, bases, access, instructions, config),
         config.to_dict(),
         config.digest,
     )
 
 
-def _program(nest: Nest) -> ByHand:
-    names = {name: each.nest for name, each in OPERATIONS.items() if each.nest.name in PROGRAMS}
+def _program(nest: Nest, coupled: bool) -> ByHand:
+    written = COUPLED if coupled else PROGRAMS
+    names = {name: each.nest for name, each in OPERATIONS.items() if each.nest.name in written}
     if nest not in names.values():
+        options = "--ref --coupled" if coupled else "--ref"
         raise WorkloadError(
-            f"--ref: {nest.name} has no program by hand: must be one of {', '.join(names)}"
+            f"{options}: {nest.name} has no program by hand: must be one of {', '.join(names)}"
         )
     return PROGRAMS[nest.name]

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.cli import main
-from sw.compiler.tmu.by_hand.written import PROGRAMS
+from sw.compiler.tmu.by_hand.written import COUPLED, PROGRAMS
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.workloads.loops.sources import OPERATIONS
@@ -20,6 +22,7 @@ from sw.workloads.loops.workload import LoopWorkload
 from tests.sw.compiler.tmu.test_operations import LENGTHS, inputs
 
 NAMES = [name for name, each in OPERATIONS.items() if each.nest.name in PROGRAMS]
+COUPLED_NAMES = [name for name in NAMES if OPERATIONS[name].nest.name in COUPLED]
 
 
 def workload(name: str, dim: int, **changes: np.ndarray) -> LoopWorkload:
@@ -31,15 +34,39 @@ def workload(name: str, dim: int, **changes: np.ndarray) -> LoopWorkload:
     return LoopWorkload(name, nest, found)
 
 
-def is_exact(made: LoopWorkload) -> bool:
-    device = Device(load_configuration("tmu_l8", ("lanes=4",)), "model")
-    program = device.compile(made, ref=True)
+def is_exact(made: LoopWorkload, lanes: int = 4, **options: bool) -> bool:
+    device = Device(load_configuration("tmu_l8", (f"lanes={lanes}",)), "model")
+    program = device.compile(made, ref=True, **options)
     return device.verify(device.run(program, made.inputs)).bit_exact
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if not each.startswith("knowledge_graph")])
 def test_rows_whose_last_vector_is_not_whole(name: str):
     assert is_exact(workload(name, 38))
+
+
+@settings(max_examples=40)
+@given(
+    name=st.sampled_from(COUPLED_NAMES),
+    lanes=st.sampled_from((2, 4, 8)),
+    dim=st.sampled_from((6, 30, 38, 48)),
+    lengths=st.lists(st.integers(0, 20), min_size=1, max_size=12),
+    first=st.integers(0, 3),
+)
+def test_coupled(name: str, lanes: int, dim: int, lengths: list[int], first: int):
+    """Bags of any length; look-ups may begin behind the first index."""
+    random = np.random.default_rng(0)
+    offsets = np.cumsum([0 if name == "embedding_bag_lengths" else first, *lengths])
+    entries = int(offsets[-1])
+    values = {
+        "offsets": offsets.astype(np.int32),
+        "lengths": np.array(lengths, np.int32),
+        "indices": random.integers(0, 20, entries).astype(np.int32),
+        "table": random.standard_normal((20, dim)).astype(np.float32),
+        "weights": random.standard_normal(entries).astype(np.float32),
+    }
+    values |= {"dense": values["table"], "values": values["weights"]}
+    assert is_exact(workload(name, dim, **values), lanes, coupled=True)
 
 
 @pytest.mark.parametrize("dim", (8, 32))
@@ -54,10 +81,17 @@ def test_rows_in_any_order():
 
 
 @pytest.mark.parametrize(
-    "name", ("embedding_bag_weighted_mean", "spmm_coo", "fused_mm", "token_gather")
+    "options",
+    (
+        ["embedding_bag_weighted_mean:tiny"],
+        ["spmm_coo:tiny"],
+        ["fused_mm:tiny"],
+        ["token_gather:tiny"],
+        ["embedding_bag_weighted_mean:tiny", "--coupled"],
+    ),
 )
-def test_rtl(name: str):
-    result = CliRunner().invoke(main, ["run", "tmu_l2", f"{name}:tiny", "--ref", "--json"])
+def test_rtl(options: list[str]):
+    result = CliRunner().invoke(main, ["run", "tmu_l2", *options, "--ref", "--json"])
     assert result.exit_code == 0, result.stderr
     report: dict[str, Any] = json.loads(result.stdout)
     assert report["bit_exact"]
@@ -78,13 +112,19 @@ def test_what_does_not_fit():
     (
         ({"opt": 4}, "--opt: must not be given with --ref"),
         ({"reassociate": False}, "--no-reassociate: must not be given with --ref"),
-        ({"coupled": True}, "--coupled: must not be given with --ref"),
     ),
 )
 def test_options(options: dict[str, Any], error: str):
     device = Device(load_configuration("tmu_l8", ("lanes=4",)), "model")
     with pytest.raises(WorkloadError, match=error):
         device.compile(workload("embedding_bag", 6), ref=True, **options)
+
+
+def test_operations_without_a_program():
+    device = Device(load_configuration("tmu_l8", ("lanes=4",)), "model")
+    error = "--ref --coupled: fused_mm has no program by hand: must be one of embedding_bag, "
+    with pytest.raises(WorkloadError, match=error):
+        device.compile(workload("fused_mm", 8), ref=True, coupled=True)
 
 
 def test_results_must_begin_as_zeros():
