@@ -162,16 +162,22 @@ def test_integer_operations(operation: AluOperation, number: int, wanted: list[i
     assert appended([loop(made, 3)]) == wanted
 
 
-def test_lengths_become_bounds():
+def test_lengths_become_bounds_anew_in_each_run_of_the_loop_around():
+    outermost = Layer(
+        Mode.SINGLE,
+        (Unit(upper_immediate=2, streams=(INDUCTION,)),),
+        1,
+        events={Event.END: (LAST,)},
+    )
     elements = Stream(StreamKind.MEMORY, a=own(0), length=3)
-    unit = Unit(upper_immediate=3, streams=(INDUCTION, elements))
-    lengths = Layer(Mode.SINGLE, (unit,), 1, events={Event.END: (LAST,)})
+    lengths = Layer(Mode.SINGLE, (Unit(upper_immediate=3, streams=(INDUCTION, elements)),), 1)
     unit = Unit(upper=parent(1), accumulates=True, ordered=True, streams=(INDUCTION,))
-    word = EventStep(EventKind.WORD, layer=1)
+    word = EventStep(EventKind.WORD, layer=2)
     inner = Layer(Mode.SINGLE, (unit,), 1, events={Event.ITERATION: (word, VALUE)})
-    assert appended([lengths, inner], [2, 0, 3]) == [0, 1, 2, 3, 4]
-    with pytest.raises(InterpretationError, match="layer 1, unit 0: from 0 to -1: must not decr"):
-        appended([lengths, inner], [2, -1, 3])
+    layers = [outermost, lengths, inner]
+    assert appended(layers, [2, 0, 1]) == [0, 1, 2, 0, 1, 2]
+    with pytest.raises(InterpretationError, match="layer 2, unit 0: from 0 to -1: must not decr"):
+        appended(layers, [2, -1, 3])
 
 
 def test_an_index_beyond_its_array():
