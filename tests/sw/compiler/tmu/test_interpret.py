@@ -1,37 +1,55 @@
-"""Modules of every level but DLC in xDSL's interpreter: the golden model's bits."""
+"""Modules of every level in xDSL's interpreter: the golden model's bits."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.interpret import interpret
-from sw.compiler.tmu.pipeline import pipeline
-from sw.compiler.tmu.record import DumpedWorkload, read_dump
+from sw.compiler.tmu.interpreting.interpret import interpret
+from sw.compiler.tmu.meaning import Meaning
+from sw.compiler.tmu.pipeline import LEVELS
+from sw.compiler.tmu.steps import PASSES_OF, Manner, Step, first_step, steps
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import (
-    embedding_bag_lengths,
-    embedding_bag_max,
-    embedding_bag_mean,
-)
+from sw.workloads.loops.operation_families import Graphs, Matrices, Vectors
+from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
 from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.sources import named_workload
+from sw.workloads.loops.sources import OPERATIONS
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tmu_programs import bags
+from tests.support.sparse_fibers import LENGTH, PAIRS, matrices, vectors
+from tests.support.tmu_operations import operation_inputs
 
 CONFIG = TmuConfig(lanes=4)
-BAGS = bags(np.random.default_rng(0), [3, 0, 2], 9)
+BAGS = [3, 0, 2]
+ROWS_OF_MATRICES = ("left empty", "the last ones meet", "disjoint")
 
 
-def bag(nest: Nest) -> LoopWorkload:
-    inputs = {each: array for each, array in BAGS.items() if each in nest.arrays}
-    return LoopWorkload(nest.name, nest, inputs)
+def workload(nest: Nest, arrays: dict[str, np.ndarray], **sizes: int) -> LoopWorkload:
+    """``arrays`` and ``sizes`` of all operations: those of the nest are taken."""
+    names = {size.name for size in nest.sizes}
+    return LoopWorkload(
+        nest.name,
+        nest,
+        {name: array for name, array in arrays.items() if name in nest.arrays},
+        {name: size for name, size in sizes.items() if name in names},
+    )
+
+
+def named(name: str) -> LoopWorkload:
+    nest, family = OPERATIONS[name].nest, OPERATIONS[name].family
+    if isinstance(family, Vectors):
+        return workload(nest, vectors([0, 2, 4, 5, 11], [1, 2, 5, 7]), length=LENGTH)
+    if isinstance(family, Matrices):
+        left, right = zip(*(PAIRS[each] for each in ROWS_OF_MATRICES), strict=True)
+        return workload(nest, matrices(left, right), rows=len(left), columns=LENGTH)
+    sizes = {"rows": len(BAGS)} if isinstance(family, Graphs) else {}
+    return workload(nest, operation_inputs(8, lengths=BAGS), **sizes)
 
 
 def squares(columns: int) -> LoopWorkload:
@@ -50,35 +68,43 @@ def squares(columns: int) -> LoopWorkload:
 
 
 WORKLOADS = {
-    "two loops": bag(embedding_bag_mean),
-    "running sums": bag(embedding_bag_lengths),
-    "comparisons": bag(embedding_bag_max),
-    "stores of streams": named_workload("block_gather:tiny"),
-    "sums by lanes": named_workload("knowledge_graph_l2:tiny"),
+    **{name: named(name) for name in OPERATIONS},
+    "parts of vectors": workload(embedding_bag_mean, operation_inputs(9, lengths=BAGS)),
     "sums by some lanes": squares(11),
 }
 
 
-def modules(given: LoopWorkload, opt: int) -> list[DumpedWorkload]:
-    found: list[DumpedWorkload] = []
-    trace = Trace(write=lambda name, texts: found.append(read_dump(texts["mlir"], name)))
-    compile(given, CONFIG, trace=trace, opt=opt)
-    return found
+def dumped(given: LoopWorkload) -> Iterator[Step]:
+    """What is dumped of all levels and of the coupled program; what levels share comes once."""
+    meaning = Meaning(given.nest, given.binding.sizes)
+    inputs = [spec.name for spec in meaning.inputs(given.inputs)]
+    *common, decoupled, lowered = steps(first_step(given.name, meaning, inputs, Manner(0)), CONFIG)
+    yield from (*common, decoupled, lowered)
+    for level in LEVELS[1:]:
+        _, *found = steps(replace(decoupled, manner=Manner(level)), CONFIG)
+        yield from found
+    _, *found = steps(first_step(given.name, meaning, inputs, Manner(0, coupled=True)), CONFIG)
+    yield from found
 
 
-@pytest.mark.parametrize("opt", (0, 1, 4))
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_every_level(name: str, opt: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_level(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
     given = WORKLOADS[name]
-    *dumps, lowered = modules(given, opt)
-    passes = ("scf", *pipeline(CONFIG, (), opt))
-    assert (*(each.file for each in dumps), lowered.file) == passes
-    for dump in dumps:
-        (step,) = dump.steps
-        binding = bind(step.meaning.nest, given.inputs, step.meaning.sizes)
-        golden = GoldenLoops(step.meaning.nest).run(binding)
+    passes: dict[bool, set[str]] = {False: set(), True: {"scf"}}
+    golden: dict[Nest, dict[str, np.ndarray]] = {}
+    seen: set[str] = set()
+    for step in dumped(given):
+        passes[step.manner.coupled].add(step.name)
+        if str(step.module) in seen:
+            continue
+        seen.add(str(step.module))
+        nest = step.meaning.nest
+        binding = bind(nest, given.inputs, step.meaning.sizes)
+        if nest not in golden:
+            golden[nest] = GoldenLoops(nest).run(binding)
         arrays = {each: array.copy() for each, array in binding.arrays.items()}
-        interpret(step.module, arrays)
-        for each, wanted in golden.items():
-            assert arrays[each].tobytes() == wanted.tobytes(), dump.file
+        interpret(step.module, arrays, CONFIG.lanes)
+        for each, wanted in golden[nest].items():
+            assert arrays[each].tobytes() == wanted.tobytes(), (step.name, step.manner, each)
+    assert {manner: {*PASSES_OF[manner]} for manner in passes} == passes

@@ -17,39 +17,10 @@ from sw.workloads.loops.operations import (
     knowledge_graph,
     spmm,
 )
-from tests.support.tmu_programs import bags, check
+from tests.support.tmu_operations import LENGTHS, operation_inputs
+from tests.support.tmu_programs import check
 
 CONFIG = TmuConfig(lanes=4)
-LENGTHS = [3, 0, 5, 1, 4]
-
-
-def inputs(dim: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """Of all operations, by the names of their arrays."""
-    rng = np.random.default_rng(seed)
-    entries = sum(LENGTHS)
-
-    def real(*shape: int) -> np.ndarray:
-        return rng.standard_normal(shape).astype(np.float32)
-
-    def index(limit: int, *shape: int) -> np.ndarray:
-        return rng.integers(0, limit, shape).astype(np.int32)
-
-    return bags(rng, LENGTHS, dim) | {
-        "values": real(entries),
-        "dense": real(16, dim),
-        "row": np.repeat(np.arange(len(LENGTHS)), LENGTHS).astype(np.int32),
-        "column": index(16, entries),
-        "key": real(5, 2, dim),
-        "blocks": index(5, 3, 2),
-        "vertex": real(len(LENGTHS), dim),
-        "neighbour": real(16, dim),
-        "entity": real(9, dim),
-        "relation": real(4, dim),
-        "heads": index(9, 5),
-        "links": index(4, 5),
-        "tails": index(9, 5),
-    }
-
 
 NESTS: Mapping[str, Nest] = {
     nest.name: nest
@@ -71,7 +42,7 @@ NESTS: Mapping[str, Nest] = {
 @pytest.mark.parametrize("opt", LEVELS)
 @pytest.mark.parametrize("name", NESTS)
 def test_operations(name: str, opt: int, dim: int):
-    values = inputs(dim)
+    values = operation_inputs(dim)
     if name == "spmm_coo":
         values["out"] = np.zeros((len(LENGTHS), dim), np.float32)
     check(NESTS[name], values, CONFIG, opt)
@@ -79,13 +50,13 @@ def test_operations(name: str, opt: int, dim: int):
 
 def test_lengths_are_bounds_of_the_access_unit():
     """The execute unit takes no words but the rows."""
-    run = check(NESTS["embedding_bag_lengths"], inputs(8), CONFIG, 4)
+    run = check(NESTS["embedding_bag_lengths"], operation_inputs(8), CONFIG, 4)
     assert run.counters["words_queued"] == 8 * sum(LENGTHS)
 
 
 def test_a_maximum_takes_an_instruction_a_vector():
     """A branch, a variable and a jump beside; nothing but rows goes through the queue."""
-    run = check(NESTS["embedding_bag_max"], inputs(8), CONFIG, 4)
+    run = check(NESTS["embedding_bag_max"], operation_inputs(8), CONFIG, 4)
     vectors = 8 // CONFIG.lanes
     assert run.counters["words_queued"] == 8 * sum(LENGTHS)
     segment = 2 * vectors + 4

@@ -1,0 +1,1 @@
+"""Modules of all levels in xDSL's interpreter."""
