@@ -19,7 +19,7 @@ from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.workloads.loops.sources import OPERATIONS
 from sw.workloads.loops.workload import LoopWorkload
-from tests.sw.compiler.tmu.test_operations import LENGTHS, inputs
+from tests.support.tmu_operations import LENGTHS, operation_inputs
 
 NAMES = [name for name, each in OPERATIONS.items() if each.nest.name in PROGRAMS]
 COUPLED_NAMES = [name for name in NAMES if OPERATIONS[name].nest.name in COUPLED]
@@ -27,7 +27,7 @@ COUPLED_NAMES = [name for name in NAMES if OPERATIONS[name].nest.name in COUPLED
 
 def workload(name: str, dim: int, **changes: np.ndarray) -> LoopWorkload:
     nest = OPERATIONS[name].nest
-    values = inputs(dim) | changes
+    values = operation_inputs(dim) | changes
     if name == "spmm_coo":
         values["out"] = np.ones((len(LENGTHS), dim), np.float32)
     found = {each: array for each, array in values.items() if each in nest.arrays}
@@ -76,7 +76,7 @@ def test_knowledge_graphs(name: str, dim: int):
 
 
 def test_rows_in_any_order():
-    rows = np.random.default_rng(0).permutation(inputs(6)["row"])
+    rows = np.random.default_rng(0).permutation(operation_inputs(6)["row"])
     assert is_exact(workload("spmm_coo", 6, row=rows))
 
 
