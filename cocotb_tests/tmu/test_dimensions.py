@@ -20,14 +20,15 @@ from sw.runtime.tmu import image as contents
 from sw.runtime.tmu.model.execute import MOST_INSTRUCTIONS
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum, embedding_bag_weighted
 from sw.workloads.loops.workload import LoopWorkload
-from tests.sw.compiler.tmu.test_operations import LENGTHS, NESTS, inputs
+from tests.support.tmu_operations import LENGTHS, operation_inputs
+from tests.sw.compiler.tmu.test_operations import NESTS
 
 _ALL = {**NESTS, "sum": embedding_bag_sum, "weighted": embedding_bag_weighted}
 
 
 def compiled(config: TmuConfig, name: str, dim: int, opt: int) -> Image:
     nest = _ALL[name]
-    values = {key: value for key, value in inputs(dim).items() if key in nest.arrays}
+    values = {key: value for key, value in operation_inputs(dim).items() if key in nest.arrays}
     if name == "spmm_coo":
         values["out"] = np.zeros((len(LENGTHS), dim), np.float32)
     program = compile(LoopWorkload(name, nest, values), config, trace=Trace(), opt=opt)
