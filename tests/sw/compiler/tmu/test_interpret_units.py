@@ -232,6 +232,15 @@ def test_an_index_beyond_its_array():
         appended([loop(elements, 7)])
 
 
+def test_a_store_of_lanes_beyond_their_array():
+    address = Stream(StreamKind.ADDRESS, length=3)
+    unit = Unit(upper_immediate=4, streams=(INDUCTION, address))
+    store = EventStep(EventKind.STORE, layer=0, stream=0, address=1)
+    layer = Layer(Mode.LOCKSTEP, (unit,), 1, events={Event.ITERATION: (store,)})
+    with pytest.raises(InterpretationError, match="layer 0, stream 1: index 3: must be below 3"):
+        appended([layer])
+
+
 def test_queues_that_do_not_end_up_empty():
     layer = loop(Stream(StreamKind.FORWARD), 2)
     with pytest.raises(InterpretationError, match="2 words and 0 tokens behind the end: must be"):
