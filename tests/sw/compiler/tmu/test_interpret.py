@@ -18,6 +18,7 @@ from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operation_families import Graphs, Matrices, Vectors
+from sw.workloads.loops.operations.block_gather import block_gather
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import OPERATIONS
@@ -67,10 +68,25 @@ def squares(columns: int) -> LoopWorkload:
     return LoopWorkload("f", nest, {"x": x})
 
 
+def rows_of_common_coordinates(columns: int) -> LoopWorkload:
+    nest = read_source(
+        "n, m, rows, dim = sizes('n', 'm', 'rows', 'dim')\n\n\n@nest\n"
+        "def f(left: int32[n], right: int32[m], dense: float32[rows, dim], out: float32[dim]):\n"
+        "    for k, (p, q) in intersect(left, right):\n"
+        "        for e in range(dim):\n"
+        "            out[e] += dense[k, e]\n",
+        "file.py",
+    )
+    dense = np.random.default_rng(0).standard_normal((LENGTH, columns)).astype(np.float32)
+    return workload(nest, vectors(*PAIRS["equal"]) | {"dense": dense})
+
+
 WORKLOADS = {
     **{name: named(name) for name in OPERATIONS},
     "parts of vectors": workload(embedding_bag_mean, operation_inputs(9, lengths=BAGS)),
     "sums by some lanes": squares(11),
+    "stores of streams": workload(block_gather, operation_inputs(9)),
+    "parts of vectors inside of merges": rows_of_common_coordinates(6),
 }
 
 

@@ -78,6 +78,52 @@ def test_merges_of_parts_of_three_fibers(
     assert arrays["out"].tolist() == wanted
 
 
+LACKING = """\
+func.func @f(%x: memref<3xi32>, %y: memref<2xi32>, %out: memref<4x9xi32>)
+    attributes {names = "x,y,out"} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %three = arith.constant 3 : i32
+  "slc.merge"(%x, %y, %zero, %zero, %three, %two)
+      <{kind = "disjunctive", operandSegmentSizes = array<i32: 2, 2, 2>}> ({
+  ^bb0(%k: !slc.stream<i32>, %p: !slc.stream<i32>, %q: !slc.stream<i32>, %m: !slc.stream<i32>):
+    %next = "slc.alu_str"(%q, %one) <{operation = "add"}>
+        : (!slc.stream<i32>, i32) -> !slc.stream<i32>
+    %value = "slc.mem_str"(%x, %next) : (memref<3xi32>, !slc.stream<i32>) -> !slc.stream<i32>
+    "slc.callback"(%k, %q, %next, %value, %m) ({
+    ^bb0(%k_value: i32, %q_value: i32, %next_value: i32, %loaded: i32, %mask: i32):
+      %rows = arith.constant 0 : index
+      %at = arith.index_cast %k_value : i32 to index
+      %1 = arith.constant 1 : index
+      %2 = arith.constant 2 : index
+      %3 = arith.constant 3 : index
+      memref.store %q_value, %out[%rows, %at] : memref<4x9xi32>
+      memref.store %next_value, %out[%1, %at] : memref<4x9xi32>
+      memref.store %loaded, %out[%2, %at] : memref<4x9xi32>
+      memref.store %mask, %out[%3, %at] : memref<4x9xi32>
+    }) : (!slc.stream<i32>, !slc.stream<i32>, !slc.stream<i32>, !slc.stream<i32>,
+        !slc.stream<i32>) -> ()
+  }) : (memref<3xi32>, memref<2xi32>, i32, i32, i32, i32) -> ()
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("passes", ([], ["lower"]), ids=str)
+def test_streams_of_a_fiber_without_the_coordinate_are_0(passes: list[str]) -> None:
+    text = optimise(LACKING, "f.mlir", passes, TmuConfig(lanes=LANES))
+    x, y = np.array([1, 5, 8], np.int32), np.array([3, 8], np.int32)
+    out = np.zeros((4, 9), np.int32)
+    interpret(from_text(text), {"x": x, "y": y, "out": out}, LANES)
+    assert out[:, [1, 3, 5, 8]].T.tolist() == [
+        [0, 0, 0, 1],
+        [0, 1, 5, 2],
+        [0, 0, 0, 1],
+        [1, 2, 8, 3],
+    ]
+
+
 def by_hand(layers: Sequence[Layer], cases: str, arrays: dict[str, np.ndarray]) -> ModuleOp:
     """Streams read the array ``x``; ``cases`` are the text of the execute unit's."""
     types = [f"memref<{'x'.join(map(str, each.shape))}xi32>" for each in arrays.values()]
@@ -184,6 +230,15 @@ def test_an_index_beyond_its_array():
     elements = Stream(StreamKind.MEMORY, a=own(0), length=6)
     with pytest.raises(InterpretationError, match="layer 0, stream 1: index 6: must be below 6"):
         appended([loop(elements, 7)])
+
+
+def test_a_store_of_lanes_beyond_their_array():
+    address = Stream(StreamKind.ADDRESS, length=3)
+    unit = Unit(upper_immediate=4, streams=(INDUCTION, address))
+    store = EventStep(EventKind.STORE, layer=0, stream=0, address=1)
+    layer = Layer(Mode.LOCKSTEP, (unit,), 1, events={Event.ITERATION: (store,)})
+    with pytest.raises(InterpretationError, match="layer 0, stream 1: index 3: must be below 3"):
+        appended([layer])
 
 
 def test_queues_that_do_not_end_up_empty():
