@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
 from sw.compiler.tmu.execute.unroll import write_iteration
