@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,10 +23,12 @@ COLUMNS = 16
 ROWS = 32
 ITERATIONS = 3
 
-PLAIN = """
+GET = """
   {row} = "slc.get"() <{{variable = "row"}}> : () -> i32
+"""
+PLACE = """
   {row}_by = arith.constant {by} : i32
-  {row}_sum = arith.addi {row}, {row}_by : i32
+  {row}_sum = arith.addi {of}, {row}_by : i32
   {row}_at = arith.index_cast {row}_sum : i32 to index
   {row}_column = arith.constant {column} : index
 """
@@ -59,7 +62,7 @@ STORES = {
 """,
 }
 IF = """
-  {row}_is = arith.cmpi eq, {row}, {row}_by : i32
+  {row}_is = arith.cmpi sle, {row}, {row}_by : i32
   scf.if {row}_is {{ {inside} }}
 """
 LOOP = """
@@ -81,14 +84,16 @@ STEP = """
   "slc.set"({row}_next) <{{variable = "row"}}> : (i32) -> ()
 """
 
-Part = tuple[str, int, int, int]
-"""What is done, how many rows on, in which column, with how many words."""
+Part = tuple[str, bool, int, int, int]
+"""What is done, whether by the row of the callback's begin, how many rows on, in which column, with
+how many words."""
 
 PARTS = st.lists(
     st.tuples(
-        st.sampled_from(("load", "load", "store", "store", "if", "loop", "step")),
+        st.sampled_from(("load", "store", "if load", "if store", "loop", "step")),
+        st.booleans(),
         st.integers(0, 1),
-        st.sampled_from((0, 2, 4)),
+        st.sampled_from((0, 0, 2)),
         st.sampled_from((1, 4, 4)),
     ),
     min_size=1,
@@ -102,16 +107,20 @@ def text(first: Sequence[Part], second: Sequence[Part]) -> str:
 
     def body(parts: Sequence[Part]) -> str:
         nonlocal number
-        found = ""
-        for kind, by, column, width in parts:
+        number += 1
+        begin = f"%begin{number}"
+        found = GET.format(row=begin)
+        for kind, is_of_begin, by, column, width in parts:
             number += 1
             names = {"row": f"%r{number}", "by": by, "column": column, "number": number}
+            load = (LOADS[width] + LOAD).format(**names)
             store = (VALUE + STORES[width]).format(**names)
-            found += PLAIN.format(**names)
+            found += (GET + PLACE).format(of=begin if is_of_begin else names["row"], **names)
             found += {
-                "load": (LOADS[width] + LOAD).format(**names),
+                "load": load,
                 "store": store,
-                "if": IF.format(inside=store, **names),
+                "if load": IF.format(inside=load, **names),
+                "if store": IF.format(inside=store, **names),
                 "loop": LOOP.format(**names),
                 "step": STEP.format(**names),
             }[kind]
@@ -144,6 +153,10 @@ def memory_after(module) -> np.ndarray:
     return out
 
 
+def part(kind: str, by: int = 0, *, is_of_begin: bool = False, column: int = 0) -> Part:
+    return kind, is_of_begin, by, column, 4
+
+
 @settings(max_examples=40, deadline=None)
 @given(PARTS, PARTS)
 def test_memory_is_the_same(first: list[Part], second: list[Part]):
@@ -153,12 +166,43 @@ def test_memory_is_the_same(first: list[Part], second: list[Part]):
     np.testing.assert_array_equal(memory_after(made), memory_after(module))
 
 
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        # A store in between to other words of it, to the same words by another row, if a condition
+        # holds; what is stored again is loaded in between, or if a condition holds.
+        ([part("store")], [part("store", column=2), part("load")]),
+        ([part("store", 1), part("step")], [part("store"), part("load")]),
+        (
+            [],
+            [
+                part("store", 1, is_of_begin=True),
+                part("step"),
+                part("store"),
+                part("load", 1, is_of_begin=True),
+                part("load"),
+            ],
+        ),
+        ([part("store")], [part("load"), part("if store"), part("load")]),
+        ([part("store")], [part("load"), part("if load"), part("store")]),
+        (
+            [part("store"), part("store", 1)],
+            [part("load"), part("store", column=2), part("load", 1), part("load"), part("store")],
+        ),
+    ],
+)
+def test_what_must_be_stored_and_loaded(first: list[Part], second: list[Part]):
+    module = from_text(text(first, second), "a.mlir")
+    np.testing.assert_array_equal(memory_after(forward_stores(module)), memory_after(module))
+
+
 def test_callbacks_stay_apart_where_no_load_takes_anything():
     """What the second one loads lies in another row, or a step further."""
-    for parts in ([("load", 1, 0, 4)], [("step", 0, 0, 4), ("load", 0, 0, 4)]):
-        module = from_text(text([("store", 0, 0, 4)], parts), "a.mlir")
+    store, load, step = (part(kind) for kind in ("store", "load", "step"))
+    for parts in ([part("load", by=1)], [step, load]):
+        module = from_text(text([store], parts), "a.mlir")
         assert to_text(forward_stores(module)) == to_text(module)
-    module = from_text(text([("store", 0, 0, 4)], [("load", 0, 0, 4)]), "a.mlir")
+    module = from_text(text([store], [load]), "a.mlir")
     assert to_text(forward_stores(module)).count("slc.callback") == 1
 
 
