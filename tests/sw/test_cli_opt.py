@@ -18,6 +18,7 @@ PASSES = (
     "bufferize",
     "align_queues",
     "keep_sums",
+    "forward_stores",
     "lower",
 )
 

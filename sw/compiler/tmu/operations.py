@@ -58,6 +58,13 @@ def array_of(access: Operation) -> SSAValue:
     raise AssertionError(access.name)
 
 
+def stored_value(store: Operation) -> SSAValue:
+    """Of one of ``STORES``."""
+    if isinstance(store, vector.MaskedStoreOp):
+        return store.value_to_store
+    return store.operands[0]
+
+
 def written_arrays(root: Operation) -> set[SSAValue]:
     """That ``STORES`` inside of an operation write."""
     return {array_of(each) for each in root.walk() if isinstance(each, STORES)}

@@ -11,6 +11,7 @@ from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.first_iterations import first_iterations
+from sw.compiler.tmu.forward_stores import forward_stores
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
@@ -48,6 +49,7 @@ def pipeline(
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),
+        "forward_stores": (4, forward_stores),
         "lower": (0, lambda module: lower_access(module, config)),
     }
     return {name: run for name, (level, run) in passes.items() if opt >= level}

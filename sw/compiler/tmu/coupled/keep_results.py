@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sw.compiler.tmu.dialects.slc import GetOp, SetOp
 from sw.compiler.tmu.execute.affine import Affine, affine_of
 from sw.compiler.tmu.functions import arrays_of, function_of
-from sw.compiler.tmu.operations import LOADS, STORES
+from sw.compiler.tmu.operations import LOADS, STORES, stored_value
 from sw.compiler.tmu.values import copy, is_defined_inside, source_of
 
 MOST_VECTORS = 16
@@ -234,7 +234,7 @@ def _transfers(
     name: str,
 ) -> tuple[list[Operation], GetOp, Operation]:
     """A load, a reading of the variable, and the store of that."""
-    type = (access.results[0] if access.results else _stored(access)).type
+    type = (access.results[0] if access.results else stored_value(access)).type
     get = GetOp(name, type)
     if not isinstance(type, VectorType):
         store: Operation = memref.StoreOp.get(get.value, array, indices)
@@ -252,16 +252,10 @@ def _zero(
     store: Operation,
 ) -> DenseIntOrFPElementsAttr | FloatAttr[Float32Type] | IntegerAttr[IntegerType]:
     """Of the type of what is stored."""
-    type = _stored(store).type
+    type = stored_value(store).type
     if isinstance(type, VectorType):
         return DenseIntOrFPElementsAttr.from_list(type, [0] * int(type.get_shape()[0]))
     return FloatAttr(0.0, f32) if type == f32 else IntegerAttr(0, i32)
-
-
-def _stored(access: Operation) -> SSAValue:
-    if isinstance(access, vector.MaskedStoreOp):
-        return access.value_to_store
-    return access.operands[0]
 
 
 def _replace(access: Operation, name: str) -> None:
@@ -271,7 +265,7 @@ def _replace(access: Operation, name: str) -> None:
         made: Operation = GetOp(name, access.results[0].type)
         access.results[0].replace_all_uses_with(made.results[0])
     else:
-        made = SetOp(name, _stored(access))
+        made = SetOp(name, stored_value(access))
     block.insert_op_before(made, access)
     access.detach()
     access.erase()

@@ -58,7 +58,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
         body = cost(loop.body.block.ops)
         if body * len(iterations) <= budget and not _has_loops(loop):
             for number in iterations:
-                _write(loop, number)
+                write_iteration(loop, number)
             loop.detach()
             loop.erase()
         elif not _has_loops(loop):
@@ -67,7 +67,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
             if count > 1:
                 whole = len(iterations) // count * count
                 for number in reversed(iterations[whole:]):
-                    _write(loop, number, behind=True)
+                    write_iteration(loop, number, behind=True)
                 _several(loop, step, count, lower + whole * step)
     return module
 
@@ -134,7 +134,7 @@ def _power(number: int) -> int:
     return 1 << number.bit_length() - 1 if number > 0 else 0
 
 
-def _write(loop: scf.ForOp, number: int, behind: bool = False) -> None:
+def write_iteration(loop: scf.ForOp, number: int, behind: bool = False) -> None:
     """An iteration, before the loop or right ``behind`` it."""
     block = loop.parent_block()
     assert block is not None

@@ -15,6 +15,7 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
+    embedding_bag_weighted_mean,
 )
 from sw.workloads.loops.python_source import read_source
 from tests.support.tmu_programs import bags, check
@@ -23,7 +24,13 @@ CONFIG = TmuConfig(lanes=4)
 RAGGED = [3, 0, 5, 1, 0]
 
 NESTS = {
-    nest.name: nest for nest in (embedding_bag_sum, embedding_bag_weighted, embedding_bag_mean)
+    nest.name: nest
+    for nest in (
+        embedding_bag_sum,
+        embedding_bag_weighted,
+        embedding_bag_mean,
+        embedding_bag_weighted_mean,
+    )
 }
 
 

@@ -1,0 +1,144 @@
+"""Keeps in registers what is stored and loaded again at once: beyond Ember's table II."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
+from sw.compiler.tmu.execute.unroll import write_iteration
+from sw.compiler.tmu.kept_vectors import MOST_REGISTERS
+from sw.compiler.tmu.operations import LOADS, STORES, array_of, stored_value, written_arrays
+from sw.compiler.tmu.values import constant_of
+from sw.compiler.tmu.words import Words, words_of
+
+_MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
+
+
+def forward_stores(module: ModuleOp) -> ModuleOp:
+    """A load takes what was stored to the same words in its callback, or in the one before it with
+    nothing but words that are queued in between; of stores to the same words without a load between
+    them, the last one stays.
+
+    For that, two such callbacks become one, behind those words, and loops are written out; where no
+    load takes anything, all stays as it is. O(operations), and pairs of accesses of a callback.
+    """
+    module = module.clone()
+    for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
+        alone = _replaced([callback])
+        before = _callback_before(alone)
+        if before is not None:
+            _replaced([before, alone])
+    return module
+
+
+def _callback_before(callback: CallbackOp) -> CallbackOp | None:
+    found = callback.prev_op
+    while isinstance(found, PushOp | arith.ConstantOp):
+        found = found.prev_op
+    if not isinstance(found, CallbackOp) or found.streams or found.masked or callback.streams:
+        return None
+    return None if callback.masked else found
+
+
+def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:
+    """One callback in the place of the last one, or that if no load of it takes anything."""
+    *others, last = callbacks
+    made = last.clone()
+    block = made.body.block
+    first = block.first_op
+    for other in others:
+        values: dict[SSAValue, SSAValue] = {}
+        copies = [each.clone(values) for each in other.body.block.ops]
+        if first is None:
+            block.add_ops(copies)
+        else:
+            block.insert_ops_before(copies, first)
+    _write_out_loops(block)
+    if not _forward(block):
+        made.erase()
+        return last
+    _drop_overwritten(block)
+    _set_last(block)
+    around = last.parent_block()
+    assert around is not None
+    around.insert_op_before(made, last)
+    for each in callbacks:
+        each.detach()
+        each.erase()
+    return made
+
+
+def _write_out_loops(block: Block) -> None:
+    """Loops that store or load vectors of arrays that are both stored and loaded."""
+    loaded = {array_of(each) for each in block.walk() if isinstance(each, LOADS)}
+    arrays = loaded & {array for each in block.ops for array in written_arrays(each)}
+    for loop in [each for each in block.ops if isinstance(each, scf.ForOp)]:
+        bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
+        touched = {array_of(each) for each in loop.walk() if isinstance(each, (*LOADS, *STORES))}
+        lower, upper, step = bounds
+        if lower is None or upper is None or step is None or not touched & arrays:
+            continue
+        iterations = range(lower, upper, step)
+        if len(iterations) <= MOST_REGISTERS and not any(each.regions for each in loop.body.ops):
+            for number in iterations:
+                write_iteration(loop, number)
+            loop.detach()
+            loop.erase()
+
+
+def _forward(block: Block) -> bool:
+    """Whether a load took what was stored."""
+    words = words_of(block)
+    known: dict[Words, SSAValue] = {}
+    found = False
+    for operation in list(block.ops):
+        if operation.regions:
+            gone = written_arrays(operation)
+            known = {each: value for each, value in known.items() if each.array not in gone}
+        if operation not in words:
+            continue
+        place = words[operation]
+        if isinstance(operation, STORES):
+            known = {each: value for each, value in known.items() if not each.may_meet(place)}
+            if not isinstance(operation, _MASKED):
+                known[place] = stored_value(operation)
+        elif place in known and not isinstance(operation, _MASKED):
+            operation.results[0].replace_all_uses_with(known[place])
+            operation.detach()
+            operation.erase()
+            found = True
+    return found
+
+
+def _drop_overwritten(block: Block) -> None:
+    words = words_of(block)
+    later: set[Words] = set()
+    for operation in reversed(list(block.ops)):
+        if operation.regions:
+            read = {array_of(each) for each in operation.walk() if isinstance(each, LOADS)}
+            later = {each for each in later if each.array not in read}
+        if operation not in words:
+            continue
+        place = words[operation]
+        if isinstance(operation, LOADS):
+            later = {each for each in later if not each.may_meet(place)}
+        elif place in later:
+            operation.detach()
+            operation.erase()
+        elif not isinstance(operation, _MASKED):
+            later.add(place)
+
+
+def _set_last(block: Block) -> None:
+    """Variables get new values when the old ones are no longer needed."""
+    operations = list(block.ops)
+    for number, operation in enumerate(operations):
+        if not isinstance(operation, SetOp):
+            continue
+        behind = [each for later in operations[number + 1 :] for each in later.walk()]
+        uses = [each for each in behind if isinstance(each, GetOp | SetOp)]
+        if all(each.variable != operation.variable for each in uses):
+            operation.detach()
+            block.add_op(operation)
