@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.forward_stores import forward_stores
-from sw.compiler.tmu.interpret import interpret
+from sw.compiler.tmu.interpreting.interpret import interpret
 from sw.compiler.tmu.text import from_text, to_text
 from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
@@ -22,6 +22,7 @@ from tests.support.tmu_programs import bags, check
 COLUMNS = 16
 ROWS = 32
 ITERATIONS = 3
+LANES = 4
 
 GET = """
   {row} = "slc.get"() <{{variable = "row"}}> : () -> i32
@@ -149,7 +150,7 @@ func.func @f(%n: memref<{ITERATIONS}xi32>, %out: memref<{ROWS}x{COLUMNS}xf32>)
 
 def memory_after(module) -> np.ndarray:
     out = np.arange(ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS)
-    interpret(module, {"n": np.zeros(ITERATIONS, np.int32), "out": out})
+    interpret(module, {"n": np.zeros(ITERATIONS, np.int32), "out": out}, LANES)
     return out
 
 
