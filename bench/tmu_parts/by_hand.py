@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.lib.plots import PALETTE, save, subplots
-from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.records import Metric, Record, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, cells, geometric_mean, mark
 from bench.lib.tables import Cells
-from bench.tmu_parts.coupled import WORKLOADS
-from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from bench.tmu_parts.coupled import WORKLOADS, Job
+from bench.tmu_parts.runs import run_jobs, run_named
 
 BENCH = "tmu.ref"
 
@@ -41,32 +39,9 @@ METRICS = {
 _HEADER = {"cycles": "cycles", "share": "share of bound", "instructions": "instructions"}
 
 
-@dataclass(frozen=True)
-class Job:
-    """A workload as one of ``PROGRAMS``."""
-
-    workload: str
-    program: str
-    backend: str
-    seed: int
-
-    @property
-    def labels(self) -> dict[str, Any]:
-        return {"workload": self.workload, "program": self.program, "backend": self.backend}
-
-    def configuration(self) -> NamedConfiguration:
-        return load_configuration(CONFIG)
-
-    def setting(self) -> Setting:
-        return Setting.of(self.configuration(), self.seed)
-
-    def __str__(self) -> str:
-        return f"{self.workload} {self.program}"
-
-
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
-    run = run_named(job.workload, (), job.backend, job.seed, **PROGRAMS[job.program])
+    run = run_named(job.workload, job.changes, job.backend, job.seed, **PROGRAMS[job.program])
     return {
         "cycles": run.cycles,
         "instructions": run.instructions,

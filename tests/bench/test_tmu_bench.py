@@ -166,7 +166,7 @@ def test_all_comparisons_are_different(tmp_path: Path):
 
 def made_ref(workload: str, program: str, cycles: int):
     values = {"cycles": cycles, "instructions": 7, "share": 0.5, "bit_exact": True}
-    job = by_hand.Job(workload, program, "rtl", 0)
+    job = coupled.Job(workload, program, "rtl", 0)
     return records(by_hand.BENCH, job.labels, values, by_hand.METRICS, job.setting())
 
 

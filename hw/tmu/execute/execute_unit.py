@@ -276,7 +276,7 @@ class ExecuteUnit(wiring.Component):
         takes_sum = Signal()
         m.d.sync += [
             lanes.mask.eq(masks.mask),
-            takes_sum.eq(self._issue.issues & self._issue.takes_sum),
+            takes_sum.eq(self._issue.takes_sum),
             lanes.sums.eq(takes_sum),
         ]
         m.d.comb += [

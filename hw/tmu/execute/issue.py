@@ -115,16 +115,17 @@ class Issue(wiring.Component):
             ]
         # A sum that goes into its own addend comes behind what the addend waits for.
         reads_late, excused = Signal(), Signal(len(_REGISTERS))
+        sum_comes = Signal()
         addend_comes = reads_late & self.addend_comes
         m.d.comb += [
             reads_late.eq((i.opcode == Opcode.FMUL_ADD) & i.c.vector),
-            self.takes_sum.eq((i.path == Path.ADD) & i.a.vector & self.sum_comes),
+            sum_comes.eq((i.path == Path.ADD) & i.a.vector & self.sum_comes),
             excused.eq(
                 Cat(
-                    self.takes_sum,
+                    sum_comes,
                     0,
                     addend_comes,
-                    (addend_comes & (i.dst == i.c.index)) | (self.takes_sum & (i.dst == i.a.index)),
+                    (addend_comes & (i.dst == i.c.index)) | (sum_comes & (i.dst == i.a.index)),
                 )
             ),
         ]
@@ -154,6 +155,7 @@ class Issue(wiring.Component):
         waits_memory = has_no_place | from_memory
         m.d.comb += [
             self.issues.eq(waits & ~waits_queue & ~waits_others),
+            self.takes_sum.eq(self.issues & sum_comes),
             self.waits_data.eq(waits & waits_queue),
             self.waits_memory.eq(waits & ~waits_queue & waits_memory),
             self.waits_registers.eq(waits & ~waits_queue & ~waits_memory & waits_others),
