@@ -14,21 +14,36 @@ from filecheck.parser import Parser, pattern_for_opts
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.coupled.pipeline import SHARES, coupled_passes
-from sw.compiler.tmu.pipeline import pipeline
+from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
+from sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
 from sw.compiler.tmu.text import from_text, to_text
 
 CONFIG = TmuConfig(lanes=4)
-FOLDER = Path(__file__).parent / "filecheck"
+FILES = sorted((Path(__file__).parent / "filecheck").glob("*.mlir"))
+
+PASSES: dict[str, ModulePass] = {
+    **coupled_passes(CONFIG, ["out"], defaultdict(lambda: 1024), SHARES[0]),
+    **pipeline(CONFIG, ["out"], max(LEVELS)),
+    # Of cases, before instructions are selected.
+    **{each.__name__: each for each in (share_reads, split_choices, simplify)},
+}
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.mlir")), ids=lambda file: file.stem)
+def pass_of(file: Path) -> str:
+    """The file's name up to a dot."""
+    return file.stem.split(".")[0]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_pass(file: Path):
-    """The file's name is the pass's, up to a dot."""
     source = file.read_text()
-    coupled = coupled_passes(CONFIG, ["out"], defaultdict(lambda: 1024), SHARES[0])
-    run = {**coupled, **pipeline(CONFIG, ["out"], 4)}[file.stem.split(".")[0]]
-    result = to_text(run(from_text(source, file.name)))
+    result = to_text(PASSES[pass_of(file)](from_text(source, file.name)))
     assert check(source, result), result
+
+
+def test_every_pass_has_a_file():
+    assert {pass_of(file) for file in FILES} == set(PASSES)
 
 
 def test_checks_can_fail():
