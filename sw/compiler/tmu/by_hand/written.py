@@ -10,7 +10,11 @@ from hw.lib.errors import WorkloadError
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
-from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, look_ups, messages
+from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, messages
+from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
+from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
+from sw.compiler.tmu.by_hand.coupled import look_ups
+from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
 from sw.compiler.tmu.execute.assemble import check_size
@@ -65,6 +69,11 @@ COUPLED: Mapping[str, CoupledWriter] = {
     "embedding_bag_max": partial(look_ups.program, bags=look_ups.MAXIMA),
     "embedding_bag_lengths": partial(look_ups.program, bags=look_ups.LENGTHS),
     "spmm_csr": partial(look_ups.program, bags=look_ups.CSR),
+    "fused_mm": coupled_messages.fused_mm,
+    "block_gather": coupled_gathers.block_gather,
+    "token_gather": coupled_gathers.token_gather,
+    "knowledge_graph_l1": coupled_knowledge_graphs.l1,
+    "knowledge_graph_l2": coupled_knowledge_graphs.l2,
 }
 """Those for the execute unit alone, by the name of the nest, which all have others, too."""
 

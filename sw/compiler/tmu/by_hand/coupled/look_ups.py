@@ -28,12 +28,13 @@ lanes; m2: ``U`` lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_isa import VECTOR_REGISTERS
+from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
 
 _MOST = 26
@@ -231,7 +232,7 @@ class _Written:
         others = self._fetch_row(j)
         if after == 0:
             others += self._find_places()
-        yield from _spread(slots[turn:], others)
+        yield from spread(slots[turn:], others)
 
     def _begin_group(self) -> Iterator[str]:
         group = self._group
@@ -271,13 +272,3 @@ class _Written:
 
 def _weight(j: int) -> str:
     return f"s{25 + j % 2}"
-
-
-def _spread(slots: Sequence[Sequence[str]], others: Sequence[str]) -> Iterator[str]:
-    """``others`` evenly between ``slots``."""
-    done = 0
-    for number, slot in enumerate(slots, 1):
-        yield from slot
-        until = len(others) * number // len(slots)
-        yield from others[done:until]
-        done = until
