@@ -10,10 +10,10 @@ from hw.lib.errors import WorkloadError
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
-from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, messages
+from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
 from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
 from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
-from sw.compiler.tmu.by_hand.coupled import look_ups
+from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
 from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
@@ -58,6 +58,15 @@ PROGRAMS: Mapping[str, ByHand] = {
     "knowledge_graph_l2": ByHand(knowledge_graphs.l2, sums=knowledge_graphs.SUMS),
     "block_gather": ByHand(gathers.block_gather),
     "token_gather": ByHand(gathers.token_gather),
+    "vector_product": ByHand(merging.products, adds=True),
+    "vector_sum": ByHand(merging.sums, adds=True),
+    "compressed_vector_product": ByHand(merging.compressed_products, adds=True),
+    "compressed_vector_sum": ByHand(merging.compressed_sums, adds=True),
+    "matrix_elementwise_product": ByHand(merging.products, adds=True),
+    "matrix_sum": ByHand(merging.sums, adds=True),
+    "matrix_product": ByHand(merging.matrix_product, adds=True),
+    "compressed_matrix_elementwise_product": ByHand(merging.compressed_products, adds=True),
+    "compressed_matrix_sum": ByHand(merging.compressed_sums, adds=True),
 }
 """By the name of the nest."""
 
@@ -69,6 +78,7 @@ COUPLED: Mapping[str, CoupledWriter] = {
     "embedding_bag_max": partial(look_ups.program, bags=look_ups.MAXIMA),
     "embedding_bag_lengths": partial(look_ups.program, bags=look_ups.LENGTHS),
     "spmm_csr": partial(look_ups.program, bags=look_ups.CSR),
+    "spmm_coo": coordinates.spmm_coo,
     "fused_mm": coupled_messages.fused_mm,
     "block_gather": coupled_gathers.block_gather,
     "token_gather": coupled_gathers.token_gather,

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Site, Vectors
 
@@ -69,6 +70,7 @@ def _lines(site: Site, picked: int, copies: int) -> Iterator[str]:
     yield "loop s7, rows"
     yield "load s4, [s0]"
     yield f"load s5, [s0 + {ahead}], s0 += 1"
+    yield f"prefetch [s0 + {ahead + LINE_WORDS}]"
     yield from _copy(site, row, [copy * picked * words for copy in range(copies)])
     yield "rows:"
     if copies > 1:

@@ -170,6 +170,7 @@ class _Messages:
         yield f"min s9, s9, {self._last}"
         yield f"load s6, [s9 + {indices}]"
         yield f"load s7, [s9 + {indices + _AHEAD}]"
+        yield f"prefetch [s9 + {indices + _AHEAD + LINE_WORDS}]"
         yield from self._fetches()
 
     def _fetches(self) -> Iterator[str]:
