@@ -14,6 +14,7 @@ from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, mer
 from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
 from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
 from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
+from sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
 from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
@@ -84,6 +85,15 @@ COUPLED: Mapping[str, CoupledWriter] = {
     "token_gather": coupled_gathers.token_gather,
     "knowledge_graph_l1": coupled_knowledge_graphs.l1,
     "knowledge_graph_l2": coupled_knowledge_graphs.l2,
+    "vector_product": coupled_merging.products,
+    "vector_sum": coupled_merging.sums,
+    "compressed_vector_product": coupled_merging.products,
+    "compressed_vector_sum": coupled_merging.sums,
+    "matrix_elementwise_product": coupled_merging.products,
+    "matrix_sum": coupled_merging.sums,
+    "matrix_product": coupled_merging.matrix_product,
+    "compressed_matrix_elementwise_product": coupled_merging.products,
+    "compressed_matrix_sum": coupled_merging.sums,
 }
 """Those for the execute unit alone, by the name of the nest, which all have others, too."""
 

@@ -74,7 +74,6 @@ class _Coordinates(LookUps):
         count = self._indices.count
         for n in range(count):
             target = self._targets + n
-            yield "max s16, s16, 0"
             yield "first_lanes m3, s16"
             yield f"select.v v{target}, v{target + count}, -1, m3"
             yield f"mul.v v{target}, v{target}, {self._row.words}"
