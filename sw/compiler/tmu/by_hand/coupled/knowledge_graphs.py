@@ -79,12 +79,14 @@ class _Scores:
             yield "steps:"
         advanced = self._site.sizes["dim"] - self._words
         yield from (f"sub s{n}, s{n + 3}, {advanced}" for n in range(3))
-        yield from self._step(self._end_sums() if self._steps == 1 else ())
+        behind = self._end_sums() if self._steps == 1 else ()
+        yield from self._step([*behind, *self._score()])
         yield "store s7, [s14]"
         yield from self._places(3)
         yield "samples:"
         yield from (self._sum(i) for i in self._vectors)
         yield from self._end_sums()
+        yield from self._score()
         yield f"store s7, [{self._out + self._last}]"
         yield "halt"
 
@@ -122,6 +124,8 @@ class _Scores:
 
     def _step(self, behind: Iterable[str] = ()) -> Iterator[str]:
         """``behind``: the additions of what the step before has made."""
+        fetches = [*self._fetches()]
+        first = len(fetches) // 2
         for i in self._vectors:
             yield self._sum(i)
             yield f"fadd.v {_made(i)}, {_loaded(0, i)}, {_loaded(1, i)}"
@@ -131,17 +135,20 @@ class _Scores:
             for i in self._vectors
         ]
         makes = [[line.format(made=_made(i)) for line in self._make] for i in self._vectors]
-        yield from spread([*differences, *makes], [*behind, *self._fetches()])
+        yield from spread([*differences, *makes], [*behind, *fetches[:first]])
+        yield from fetches[first:]
 
     def _sum(self, i: int) -> str:
         return self._add.format(sum=f"v{24 + i % SUMS}", made=_made(i))
 
     def _end_sums(self) -> Iterator[str]:
-        """Adds them up to a score, and clears them."""
+        """Adds them up, and clears them."""
         yield "fadd.v v26, v24, v25"
         yield "add.v v24, zero, zero"
         yield "add.v v25, zero, zero"
         yield "reduce_add.v s7, v26"
+
+    def _score(self) -> Iterator[str]:
         yield "fadd s7, s7, zero"
         yield from self._end
 

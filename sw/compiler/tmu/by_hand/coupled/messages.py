@@ -34,7 +34,6 @@ from itertools import islice
 
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_isa import VECTOR_REGISTERS
-from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.messages import MOST, SUMS
 from sw.compiler.tmu.by_hand.site import Site, row_of
 
@@ -47,6 +46,9 @@ _BUFFERS = VECTOR_REGISTERS - _LOADED
 
 _UNDER_WAY = 8
 """Vectors that are loaded before they are needed."""
+
+_TOTAL = (4, 5, 8, 11)
+"""Behind which of the result's vectors sums are added to each other, so that nothing waits."""
 
 _FIRST, _THEN = "fmul_add.v v{i}, s1, {row}, zero", "fmul_add.v v{i}, s1, {row}, v{i}"
 """What makes results of a vertex's first edge, and what adds another one."""
@@ -139,9 +141,12 @@ class _Messages:
         yield from self._find_edges()
         yield from (line for slot in islice(ordered, turn) for line in slot)
         results = [*ordered]
-        loading = sum(len(slot) > 1 for slot in results) + bool(add)
-        yield from spread([*results[:loading], []], _total(min(self._row.count, SUMS)))
-        yield from spread([*results[loading:], []], self._move())
+        results.insert(sum(len(slot) > 1 for slot in results), self._move())
+        total, end = _total(min(self._row.count, SUMS)), len(results)
+        for place, line in reversed([*zip(_TOTAL[-len(total) :], total, strict=True)]):
+            results.insert(min(place, end), [line])
+        for slot in results:
+            yield from slot
 
     def _products(self) -> tuple[list[str], list[tuple[str, int]]]:
         """Loads; and what is done with them, each behind so many loads."""
@@ -164,6 +169,7 @@ class _Messages:
     def _find_edges(self) -> Iterator[str]:
         """The scale of the edge before, the value of this one, numbers of neighbours to come."""
         yield "fadd s2, s2, zero"
+        yield from self._fetches()
         yield "fmul s1, s2, s3"
         indices = self._bases["indices"]
         yield f"load s3, [s9 + {self._bases['values']}], s9 += 1"
@@ -171,7 +177,6 @@ class _Messages:
         yield f"load s6, [s9 + {indices}]"
         yield f"load s7, [s9 + {indices + _AHEAD}]"
         yield f"prefetch [s9 + {indices + _AHEAD + LINE_WORDS}]"
-        yield from self._fetches()
 
     def _fetches(self) -> Iterator[str]:
         return (f"prefetch [s8 + {self._bases['neighbour'] + word}]" for word in self._row.lines)
