@@ -8,7 +8,7 @@ from sw.compiler.tmu.by_hand.bags import weighted
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, row_of
 
-_ROWS_AHEAD = 2
+ROWS_AHEAD = 2
 """Of the result, which are fetched: a row may have so few entries that its time does not do."""
 
 
@@ -39,7 +39,7 @@ def spmm_coo(site: Site, layers: Layers) -> str:
     elements.on(Event.END, Token("entry"))
     out = site.arrays["out"].base
     store = row.each("    store.v v{i}, [s0 + {at}]{m}")
-    ahead = range(_ROWS_AHEAD * dim, (_ROWS_AHEAD + 1) * dim, LINE_WORDS)
+    ahead = range(ROWS_AHEAD * dim, (ROWS_AHEAD + 1) * dim, LINE_WORDS)
     fetch = "\n".join(f"    prefetch [s0 + {word}]" for word in ahead)
     return f"""
     {row.mask}

@@ -33,17 +33,24 @@ def l2(site: Site, layers: Layers) -> str:
     return _scores(site, squares, (), "fsqrt s3, s3")
 
 
-def _triples(site: Site, layers: Layers) -> None:
+def pairs(site: Site) -> int:
+    """Pairs of vectors of a row. Raises ``CapacityError`` where these are not whole."""
     dim, pair = site.sizes["dim"], SUMS * site.config.lanes
     if dim % pair:
         raise CapacityError(f"dim = {dim}: must be a multiple of {pair} for a program by hand")
+    return dim // pair
+
+
+def _triples(site: Site, layers: Layers) -> None:
+    dim = site.sizes["dim"]
     samples = layers.single(Fiber(0, site.sizes["samples"]))
     rows = [
         samples.memory(site.arrays[name], samples.induction, temporal=False)
         for name in ("heads", "links", "tails")
     ]
-    pairs = layers.single(Fiber(0, dim, stride=pair))
-    places = [pairs.linear(row, pairs.induction, scale=dim) for row in rows]
+    step = SUMS * site.config.lanes
+    steps = layers.single(Fiber(0, pairs(site) * step, stride=step))
+    places = [steps.linear(row, steps.induction, scale=dim) for row in rows]
     elements = layers.lockstep(site.config.lanes)
     for name, place in zip(("entity", "relation", "entity"), places, strict=True):
         for first in (0, site.config.lanes):
@@ -59,7 +66,7 @@ def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: st
     score goes, or that of the first sample, which is written again.
     """
     samples, out = site.sizes["samples"], site.arrays["out"].base
-    steps = site.sizes["dim"] // (SUMS * site.config.lanes)
+    steps = pairs(site)
     again, then = ("\n".join(f"    {line}" for line in lines) for lines in (first, second))
     add_head_and_link = """
     fadd.v v2, v0, deq

@@ -18,7 +18,7 @@ from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
 SUMS = 4
 """Vectors of partial sums."""
 
-_MOST = 16
+MOST = 16
 """Vectors of a row."""
 
 _SUM, _LOADED, _KEPT = 16, 20, 24
@@ -28,7 +28,7 @@ _SUM, _LOADED, _KEPT = 16, 20, 24
 def fused_mm(site: Site, layers: Layers) -> str:
     """s0: where the result's row goes; s6: where the vertex's row is."""
     _neighbours(site, layers)
-    row = row_of(site, _MOST)
+    row = row_of(site, MOST)
     begin = f"""
 {row.each("    add.v v{i}, zero, zero")}
 {_join(_load(row, i) for i in range(min(row.count, 8)))}

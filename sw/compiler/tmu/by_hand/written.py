@@ -10,7 +10,12 @@ from hw.lib.errors import WorkloadError
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
-from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, look_ups, messages
+from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
+from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
+from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
+from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
+from sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
+from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
 from sw.compiler.tmu.execute.assemble import check_size
@@ -54,6 +59,15 @@ PROGRAMS: Mapping[str, ByHand] = {
     "knowledge_graph_l2": ByHand(knowledge_graphs.l2, sums=knowledge_graphs.SUMS),
     "block_gather": ByHand(gathers.block_gather),
     "token_gather": ByHand(gathers.token_gather),
+    "vector_product": ByHand(merging.products, adds=True),
+    "vector_sum": ByHand(merging.sums, adds=True),
+    "compressed_vector_product": ByHand(merging.compressed_products, adds=True),
+    "compressed_vector_sum": ByHand(merging.compressed_sums, adds=True),
+    "matrix_elementwise_product": ByHand(merging.products, adds=True),
+    "matrix_sum": ByHand(merging.sums, adds=True),
+    "matrix_product": ByHand(merging.matrix_product, adds=True),
+    "compressed_matrix_elementwise_product": ByHand(merging.compressed_products, adds=True),
+    "compressed_matrix_sum": ByHand(merging.compressed_sums, adds=True),
 }
 """By the name of the nest."""
 
@@ -65,6 +79,21 @@ COUPLED: Mapping[str, CoupledWriter] = {
     "embedding_bag_max": partial(look_ups.program, bags=look_ups.MAXIMA),
     "embedding_bag_lengths": partial(look_ups.program, bags=look_ups.LENGTHS),
     "spmm_csr": partial(look_ups.program, bags=look_ups.CSR),
+    "spmm_coo": coordinates.spmm_coo,
+    "fused_mm": coupled_messages.fused_mm,
+    "block_gather": coupled_gathers.block_gather,
+    "token_gather": coupled_gathers.token_gather,
+    "knowledge_graph_l1": coupled_knowledge_graphs.l1,
+    "knowledge_graph_l2": coupled_knowledge_graphs.l2,
+    "vector_product": coupled_merging.products,
+    "vector_sum": coupled_merging.sums,
+    "compressed_vector_product": coupled_merging.products,
+    "compressed_vector_sum": coupled_merging.sums,
+    "matrix_elementwise_product": coupled_merging.products,
+    "matrix_sum": coupled_merging.sums,
+    "matrix_product": coupled_merging.matrix_product,
+    "compressed_matrix_elementwise_product": coupled_merging.products,
+    "compressed_matrix_sum": coupled_merging.sums,
 }
 """Those for the execute unit alone, by the name of the nest, which all have others, too."""
 

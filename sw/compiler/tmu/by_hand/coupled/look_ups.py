@@ -28,12 +28,13 @@ lanes; m2: ``U`` lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_isa import VECTOR_REGISTERS
+from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
 
 _MOST = 26
@@ -85,21 +86,30 @@ CSR = Bags(size="rows", table="dense", weights="values").weighted
 
 def program(site: Site, bags: Bags) -> str:
     """Text for ``bags``. Raises ``CapacityError`` where not even the smallest group fits."""
-    row = row_of(site, _MOST)
     if not site.arrays[bags.indices].words or not site.sizes[bags.size]:
-        return "    halt"
+        return "halt"
+    return largest_group(site, bags, LookUps)
+
+
+def largest_group(site: Site, bags: Bags, made: type[LookUps]) -> str:
+    """Text of ``made`` with the largest group that fits. Raises ``CapacityError``."""
+    row = row_of(site, _MOST)
     for group in _GROUPS:
         indices = Vectors(group, site.config.lanes)
-        if row.count + 2 + 2 * indices.count <= VECTOR_REGISTERS:
-            lines = [*_Written(site, bags, row, indices).lines()]
+        if row.count + 2 + made.vectors * indices.count <= VECTOR_REGISTERS:
+            lines = [*made(site, bags, row, indices).lines()]
             if sum(not line.endswith(":") for line in lines) <= site.config.program_words:
-                return "\n".join(line if line.endswith(":") else f"    {line}" for line in lines)
+                return "\n".join(lines)
     raise CapacityError(
         f"program_words = {site.config.program_words}: must be more for rows of {row.words} words"
     )
 
 
-class _Written:
+class LookUps:
+    """A program, line after line. ``vectors``: registers for each vector of a group's indices."""
+
+    vectors = 2
+
     def __init__(self, site: Site, bags: Bags, row: Vectors, indices: Vectors) -> None:
         self._site = site
         self._bags = bags
@@ -107,8 +117,8 @@ class _Written:
         self._indices = indices
         self._group = indices.words
         self._table = site.arrays[bags.table]
-        self._places = VECTOR_REGISTERS - 2 * indices.count
-        self._raw = VECTOR_REGISTERS - indices.count
+        self._places = VECTOR_REGISTERS - self.vectors * indices.count
+        self._raw = self._places + indices.count
         vectors = row.count
         times = -(-vectors // (self._places - vectors))
         self._buffers = -(-vectors // times)
@@ -142,24 +152,14 @@ class _Written:
     def _begin(self) -> Iterator[str]:
         """Behind a group, of which there is none, a bag begins."""
         bags, group = self._bags, self._group
-        for j in range(group - 1):
-            yield f"add {self._behind(j)}, {j + 1 - group}, zero"
         yield from [self._row.mask] * bool(self._row.mask)
         if group < self._indices.lanes:
             yield f"first_lanes m2, {group}"
-        out, ends = self._array("out"), self._array(bags.ends)
-        yield f"add s19, {out.base}, zero"
-        yield f"add s23, {out.base + out.words}, zero"
-        first = ends.base
-        if not bags.has_lengths:
-            yield f"load s15, [{first}]"
-            yield "add s21, s15, zero"
-            first += 1
-        yield f"load s17, [{first}]"
-        yield f"add s18, {first + 1}, zero"
+        yield from self._begin_bags()
         yield from self._load_indices(0)
         yield from self._find_places()
-        yield from map(self._take_place, range(group))
+        for j in range(group):
+            yield from self._take_places(j)
         for j in range(group):
             yield from self._fetch_row(j)
         yield from self._load_indices(group)
@@ -170,15 +170,34 @@ class _Written:
             yield self._load_vector(i, 0)
         yield f"jump next{group - 1}"
 
+    def _begin_bags(self) -> Iterator[str]:
+        bags = self._bags
+        for j in range(self._group - 1):
+            yield f"add {self._behind(j)}, {j + 1 - self._group}, zero"
+        out, ends = self._array("out"), self._array(bags.ends)
+        yield f"add s19, {out.base}, zero"
+        yield f"add s23, {out.base + out.words}, zero"
+        first = ends.base
+        if not bags.has_lengths:
+            yield f"load s15, [{first}]"
+            yield "add s21, s15, zero"
+            first += 1
+        yield f"load s17, [{first}]"
+        yield f"add s18, {first + 1}, zero"
+
     def _load_indices(self, ahead: int, step: str = "") -> Iterator[str]:
         """So many from s15 on; behind the last one, what lies behind the array: the table."""
+        yield from self._load_group(self._bags.indices, self._raw, ahead, step)
+
+    def _load_group(self, name: str, first: int, ahead: int, step: str) -> Iterator[str]:
+        """Of an array, into the registers from ``first`` on."""
         lanes = self._indices.lanes
-        base = self._array(self._bags.indices).base + ahead
+        base = self._array(name).base + ahead
         mask = ", m2" if self._group < lanes else ""
         last = self._indices.count - 1
         for n in range(self._indices.count):
             place = f"[s15 + {base + n * lanes}]{mask}"
-            yield f"load.v v{self._raw + n}, {place}{step if n == last else ''}"
+            yield f"load.v v{first + n}, {place}{step if n == last else ''}"
 
     def _find_places(self) -> Iterator[str]:
         """Of rows, from indices; behind the last look-up these may be anything."""
@@ -188,9 +207,13 @@ class _Written:
             yield f"max.v v{place}, v{place}, zero"
             yield f"mul.v v{place}, v{place}, {self._row.words}"
 
-    def _take_place(self, j: int) -> str:
+    def _take_places(self, j: int) -> Iterator[str]:
+        yield self._extract(f"s{j}", self._places, j)
+
+    def _extract(self, register: str, first: int, j: int) -> str:
+        """Number ``j`` of the vectors from ``first`` on."""
         lanes = self._indices.lanes
-        return f"extract.v s{j}, v{self._places + j // lanes}, {j % lanes}"
+        return f"extract.v {register}, v{first + j // lanes}, {j % lanes}"
 
     def _fetch_row(self, j: int) -> list[str]:
         return [f"prefetch [s{j} + {self._table.base + word}]" for word in self._row.lines]
@@ -227,18 +250,21 @@ class _Written:
             yield self._load_weight(after, j + 1 - self._group)
         for slot in slots[:turn]:
             yield from slot
-        yield self._take_place(j)
+        yield from self._take_places(j)
         others = self._fetch_row(j)
         if after == 0:
             others += self._find_places()
-        yield from _spread(slots[turn:], others)
+        yield from spread(slots[turn:], others)
 
     def _begin_group(self) -> Iterator[str]:
         group = self._group
         yield from self._load_indices(2 * group, f", s15 += {group}")
         yield f"sub s16, s16, {group}"
-        for name in filter(None, (self._bags.indices, self._bags.weights)):
-            yield f"prefetch [s15 + {self._array(name).base + 2 * group + LINE_WORDS}]"
+        yield from self._fetch_indices((self._bags.indices, self._bags.weights))
+
+    def _fetch_indices(self, names: Iterable[str]) -> Iterator[str]:
+        for name in filter(None, names):
+            yield f"prefetch [s15 + {self._array(name).base + 2 * self._group + LINE_WORDS}]"
 
     def _end_of_bag(self, j: int) -> Iterator[str]:
         if self._bags.divides:
@@ -271,13 +297,3 @@ class _Written:
 
 def _weight(j: int) -> str:
     return f"s{25 + j % 2}"
-
-
-def _spread(slots: Sequence[Sequence[str]], others: Sequence[str]) -> Iterator[str]:
-    """``others`` evenly between ``slots``."""
-    done = 0
-    for number, slot in enumerate(slots, 1):
-        yield from slot
-        until = len(others) * number // len(slots)
-        yield from others[done:until]
-        done = until
