@@ -62,6 +62,7 @@ CASES = {
             "bufferize": IR,
             "align_queues": IR,
             "keep_sums": IR,
+            "fetch_rows": IR,
             "forward_stores": IR,
             "lower": IR,
         },

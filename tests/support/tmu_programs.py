@@ -30,11 +30,13 @@ def check(
     values: Mapping[str, np.ndarray],
     config: TmuConfig,
     opt: int | None = None,
+    sizes: Mapping[str, int] | None = None,
     **options: object,
 ) -> Run:
-    """The model's results have the golden model's bits, whatever memory held before."""
+    """The model's results have the golden model's bits, whatever memory held before. ``sizes``:
+    those that no array of ``values`` has."""
     inputs = {name: value for name, value in values.items() if name in nest.arrays}
-    workload = LoopWorkload(nest.name, nest, inputs)
+    workload = LoopWorkload(nest.name, nest, inputs, sizes or {})
     program = compile(workload, config, trace=Trace(), opt=opt, **options)
     program.check()
     (launch,) = program.launches

@@ -18,6 +18,7 @@ PASSES = (
     "bufferize",
     "align_queues",
     "keep_sums",
+    "fetch_rows",
     "forward_stores",
     "lower",
 )

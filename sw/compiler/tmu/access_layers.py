@@ -59,6 +59,8 @@ class LayerInProgress:
         of the values that streams have, by unit.
     queued
         streams that somebody reads.
+    toggle
+        the stream whose changes are an event.
     """
 
     loop: ForOp | MergeOp
@@ -69,6 +71,7 @@ class LayerInProgress:
     queued: set[Place] = field(default_factory=set)
     events: dict[Event, list[EventStep]] = field(default_factory=dict)
     slots: int = 1
+    toggle: int = 0
 
     def step(self, event: Event, step: EventStep) -> None:
         self.events.setdefault(event, []).append(step)
@@ -92,7 +95,7 @@ class LayerInProgress:
             for unit, streams in zip(self.units, self.streams, strict=True)
         )
         events = {event: tuple(steps) for event, steps in self.events.items()}
-        return Layer(self.mode, units, self.slots, 0, events)
+        return Layer(self.mode, units, self.slots, self.toggle, events)
 
 
 class AccessLayers:

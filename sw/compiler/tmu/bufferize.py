@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import arith, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i1, i32
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
@@ -17,6 +17,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.tmu.masks import drop_whole_masks, first_lanes
 from sw.compiler.tmu.values import constant_of, integer
 
 
@@ -70,9 +71,7 @@ def _bufferize(loop: ForOp, callback: CallbackOp) -> None:
     for first, last, used in parts:
         inner = dict(values)
         if mask is not None:
-            type = VectorType(i1, [lanes])
-            count = vector.CreateMaskOp.build(operands=[[_index(block, used)]], result_types=[type])
-            inner[mask] = _add(block, count)
+            inner[mask] = first_lanes(block, lanes, used)
         start, end, step = (_add(block, integer(each)) for each in (first, last, lanes))
         body = Block(arg_types=[i32])
         if index is not None:
@@ -83,13 +82,10 @@ def _bufferize(loop: ForOp, callback: CallbackOp) -> None:
         body.add_op(scf.YieldOp())
         block.add_op(scf.ForOp(start, end, step, [], Region(body)))
     made = CallbackOp([], region)
+    drop_whole_masks(made)
     around.insert_op_after(made, loop)
     callback.detach()
     callback.erase()
-
-
-def _index(block: Block, value: int) -> SSAValue:
-    return _add(block, arith.ConstantOp(IntegerAttr(value, IndexType())))
 
 
 def _add(block: Block, operation: Operation) -> SSAValue:

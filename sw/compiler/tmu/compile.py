@@ -35,6 +35,7 @@ PASSES = (
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
     Pass("align_queues", "no words between vectors (level 3)"),
     Pass("keep_sums", "sums in registers (level 4)"),
+    Pass("fetch_rows", "rows of results that come soon are fetched (level 4)"),
     Pass("forward_stores", "what was just stored is not loaded (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
 from sw.compiler.tmu.execute.unroll import write_iteration
 from sw.compiler.tmu.kept_vectors import MOST_REGISTERS
+from sw.compiler.tmu.masks import lanes_of, only_lanes_matter
 from sw.compiler.tmu.operations import LOADS, STORES, array_of, stored_value, written_arrays
 from sw.compiler.tmu.values import constant_of
 from sw.compiler.tmu.words import Words, words_of
 
-_MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
+_ALL, _UNKNOWN = None, -1
+"""Of an access without a mask, and with one that is not known before the run; else lanes."""
 
 
 def forward_stores(module: ModuleOp) -> ModuleOp:
     """A load takes what was stored to the same words in its callback, or in the one before it with
     nothing but words that are queued in between; of stores to the same words without a load between
-    them, the last one stays.
+    them, the last one stays. Under a mask, words are those of so many first lanes; a load takes
+    them where no other of its lanes matters.
 
     For that, two such callbacks become one, behind those words, and loops are written out; where no
     load takes anything, all stays as it is. O(operations), and pairs of accesses of a callback.
@@ -91,21 +94,20 @@ def _write_out_loops(block: Block) -> None:
 def _forward(block: Block) -> bool:
     """Whether a load took what was stored."""
     words = words_of(block)
-    known: dict[Words, SSAValue] = {}
+    known: dict[tuple[Words, int | None], SSAValue] = {}
     found = False
     for operation in list(block.ops):
         if operation.regions:
             gone = written_arrays(operation)
-            known = {each: value for each, value in known.items() if each.array not in gone}
+            known = {each: value for each, value in known.items() if each[0].array not in gone}
         if operation not in words:
             continue
-        place = words[operation]
+        place, lanes = words[operation], _lanes(operation)
         if isinstance(operation, STORES):
-            known = {each: value for each, value in known.items() if not each.may_meet(place)}
-            if not isinstance(operation, _MASKED):
-                known[place] = stored_value(operation)
-        elif place in known and not isinstance(operation, _MASKED):
-            operation.results[0].replace_all_uses_with(known[place])
+            known = {each: value for each, value in known.items() if not each[0].may_meet(place)}
+            known[place, lanes] = stored_value(operation)
+        elif (place, lanes) in known and _may_take(operation, lanes):
+            operation.results[0].replace_all_uses_with(known[place, lanes])
             operation.detach()
             operation.erase()
             found = True
@@ -114,21 +116,35 @@ def _forward(block: Block) -> bool:
 
 def _drop_overwritten(block: Block) -> None:
     words = words_of(block)
-    later: set[Words] = set()
+    later: set[tuple[Words, int | None]] = set()
     for operation in reversed(list(block.ops)):
         if operation.regions:
             read = {array_of(each) for each in operation.walk() if isinstance(each, LOADS)}
-            later = {each for each in later if each.array not in read}
+            later = {each for each in later if each[0].array not in read}
         if operation not in words:
             continue
-        place = words[operation]
+        place, lanes = words[operation], _lanes(operation)
         if isinstance(operation, LOADS):
-            later = {each for each in later if not each.may_meet(place)}
-        elif place in later:
+            later = {each for each in later if not each[0].may_meet(place)}
+        elif lanes != _UNKNOWN and not later.isdisjoint({(place, lanes), (place, _ALL)}):
             operation.detach()
             operation.erase()
-        elif not isinstance(operation, _MASKED):
-            later.add(place)
+        else:
+            later.add((place, lanes))
+
+
+def _lanes(access: Operation) -> int | None:
+    if not isinstance(access, vector.MaskedLoadOp | vector.MaskedStoreOp):
+        return _ALL
+    found = lanes_of(access.mask)
+    return _UNKNOWN if found is None else found
+
+
+def _may_take(load: Operation, lanes: int | None) -> bool:
+    """Whether a load may be what was stored in the same lanes of the same words."""
+    if lanes is _ALL:
+        return True
+    return lanes != _UNKNOWN and only_lanes_matter(load.results[0], lanes)
 
 
 def _set_last(block: Block) -> None:

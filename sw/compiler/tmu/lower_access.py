@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp, VectorType
@@ -12,7 +12,7 @@ from hw.lib.errors import CapacityError
 from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
 from hw.tmu.access_program import EventStep
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.access_layers import AccessLayers
+from sw.compiler.tmu.access_layers import AccessLayers, LayerInProgress
 from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
 from sw.compiler.tmu.dialects.slc import (
     LOOPS,
@@ -25,6 +25,7 @@ from sw.compiler.tmu.dialects.slc import (
     PushOp,
     StoreStrOp,
     StreamType,
+    ToggleOp,
 )
 from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.functions import arrays_of, function_of
@@ -49,7 +50,7 @@ class _Lowering:
         self._config = config
         self._access = AccessLayers(config, arrays_of(function))
         self._tokens: list[str] = []
-        self._cases: list[tuple[str, CallbackOp]] = []
+        self._cases: list[tuple[str, CallbackOp | ToggleOp]] = []
         self._starts: list[CallbackOp] = []
         self._ends: list[CallbackOp] = []
 
@@ -99,9 +100,17 @@ class _Lowering:
                         layer.step(event, step)
                 if operation.masked:
                     layer.step(event, EventStep(EventKind.MASK, layer=depth))
-                name = f"case_{len(self._cases)}"
-                self._cases.append((name, operation))
-                layer.step(event, EventStep(EventKind.TOKEN, token=self._token(name)))
+                self._case(layer, event, operation)
+            elif isinstance(operation, ToggleOp):
+                (watched,) = self._push(operation.stream, bool(operation.aligned))
+                layer.toggle = watched.stream
+                layer.step(Event.TOGGLE, watched)
+                self._case(layer, Event.TOGGLE, operation)
+
+    def _case(self, layer: LayerInProgress, event: Event, operation: CallbackOp | ToggleOp) -> None:
+        name = f"case_{len(self._cases)}"
+        self._cases.append((name, operation))
+        layer.step(event, EventStep(EventKind.TOKEN, token=self._token(name)))
 
     def _push(self, stream: SSAValue, aligned: bool = False) -> Iterator[EventStep]:
         for depth, layer in enumerate(self._access.layers):
@@ -161,7 +170,7 @@ class _Lowering:
         for argument, old in zip(body.block.args, arguments, strict=True):
             argument.name_hint = old.name_hint
         arrays: dict[SSAValue, SSAValue] = dict(zip(arguments, body.block.args, strict=True))
-        cases: list[tuple[str, list[CallbackOp]]] = [
+        cases: list[tuple[str, Sequence[CallbackOp | ToggleOp]]] = [
             (START, self._starts),
             *((name, [callback]) for name, callback in self._cases),
             (END, self._ends),
@@ -177,7 +186,9 @@ class _Lowering:
         return ModuleOp([AccessOp(Region(layers)), execute])
 
 
-def _pop_arguments(callback: CallbackOp, block: Block, arrays: dict[SSAValue, SSAValue]) -> None:
+def _pop_arguments(
+    callback: CallbackOp | ToggleOp, block: Block, arrays: dict[SSAValue, SSAValue]
+) -> None:
     """Copies a callback's body into a case, with its arguments taken from the data queue."""
     values = dict(arrays)
     for number, argument in enumerate(callback.body.block.args):

@@ -10,6 +10,7 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
+from sw.compiler.tmu.fetch_rows import fetch_rows
 from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.forward_stores import forward_stores
 from sw.compiler.tmu.hoist import hoist
@@ -49,6 +50,7 @@ def pipeline(
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),
+        "fetch_rows": (4, fetch_rows),
         "forward_stores": (4, forward_stores),
         "lower": (0, lambda module: lower_access(module, config)),
     }

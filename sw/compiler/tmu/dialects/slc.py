@@ -2,7 +2,8 @@
 
 A loop's streams have a value in each of its iterations. Its body is a chain: streams, words that
 are queued, and callbacks before the one loop inside of it happen in each iteration before that loop
-begins; those behind it when it has ended. In the vector form (SLCV) a loop steps over so many
+begins; those behind it when it has ended. Before all of them a toggle may watch a stream. In the
+vector form (SLCV) a loop steps over so many
 iterations at once, and its streams have vectors.
 """
 
@@ -232,6 +233,61 @@ class CallbackOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ToggleOp(IRDLOperation):
+    """In an iteration in which ``stream`` differs from what it was an iteration of the loop before,
+    and in each first one of the loop: queues the stream's value and a token, before all else of the
+    iteration, at which the execute unit runs the body, whose argument is that value. ``aligned``:
+    the value is the first of a row of the queue, a vector whose other lanes are 0.
+
+    The stream is of the loop around, which steps over one iteration at once and has no other
+    toggle."""
+
+    name = "slc.toggle"
+
+    stream = operand_def(StreamType(i32))
+    aligned = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+
+    def __init__(self, stream: SSAValue, body: Region, aligned: bool = False) -> None:
+        properties = {"aligned": UnitAttr()} if aligned else {}
+        super().__init__(operands=[stream], properties=properties, regions=[body])
+
+    @property
+    def streams(self) -> Sequence[SSAValue]:
+        """As callbacks have them."""
+        return (self.stream,)
+
+    @property
+    def value(self) -> SSAValue:
+        """Of the stream, in the body: i32, or a vector."""
+        return self.body.block.args[0]
+
+    def verify_(self) -> None:
+        arguments = [each.type for each in self.body.block.args]
+        if self.aligned is None and arguments != [i32]:
+            raise VerifyException("the body must have one argument, of i32")
+        if self.aligned is not None and not (
+            len(arguments) == 1
+            and isinstance(arguments[0], VectorType)
+            and arguments[0].element_type == i32
+        ):
+            raise VerifyException("the body must have one argument, a vector of i32")
+        loop = self.parent_op()
+        if not isinstance(loop, ForOp) or loop.vector is not None:
+            raise VerifyException("must be in a slc.for that steps over one iteration at once")
+        owner = self.stream.owner
+        if (owner if isinstance(owner, Block) else owner.parent_block()) is not loop.body.block:
+            raise VerifyException("must be of a stream of the loop around it")
+        before = self.prev_op
+        while before is not None:
+            if isinstance(before, PushOp | CallbackOp | ToggleOp | ForOp | MergeOp):
+                raise VerifyException(f"must come before {before.name} in its loop")
+            before = before.prev_op
+
+
+@irdl_op_definition
 class PopOp(IRDLOperation):
     """Takes a value from the data queue: i32, f32, or a vector."""
 
@@ -294,6 +350,7 @@ SLC = Dialect(
         StoreStrOp,
         PushOp,
         CallbackOp,
+        ToggleOp,
         PopOp,
         GetOp,
         SetOp,

@@ -23,6 +23,7 @@ from sw.compiler.tmu.dialects.slc import (
     SetOp,
     StoreStrOp,
     StreamType,
+    ToggleOp,
 )
 from sw.compiler.tmu.interpreting.merging import fibers_of, merged
 from sw.compiler.tmu.interpreting.values import typed
@@ -60,6 +61,7 @@ class Streams(InterpreterFunctions):
     def __init__(self) -> None:
         self._queue: deque[Any] = deque()
         self._ends: dict[Operation, int] = {}
+        self._watched: dict[Operation, int] = {}  # in the iteration before
         self._used: Any = True  # lanes of the innermost loop
         self._lacking: set[SSAValue] = set()  # streams of fibers that lack the coordinate
 
@@ -73,6 +75,7 @@ class Streams(InterpreterFunctions):
         lower, upper = map(int, args)
         for each in operation.body.block.ops:
             self._ends.pop(each, None)
+            self._watched.pop(each, None)
         if operation.accumulates is not None:
             end = self._ends.get(operation, 0)
             lower, upper = lower + end, upper + end
@@ -152,6 +155,16 @@ class Streams(InterpreterFunctions):
             self._queue.append(self._used)
         values = [typed(self._queue.popleft(), each.type) for each in operation.body.block.args]
         interpreter.run_ssacfg_region(operation.body, tuple(values))
+        return ()
+
+    @impl(ToggleOp)
+    def toggle(self, interpreter: Interpreter, operation: ToggleOp, args: Any) -> Any:
+        value = int(args[0])
+        if self._watched.get(operation) != value:
+            self._queue.append(value)
+            taken = typed(self._queue.popleft(), operation.value.type)
+            interpreter.run_ssacfg_region(operation.body, (taken,))
+        self._watched[operation] = value
         return ()
 
     @impl(PopOp)

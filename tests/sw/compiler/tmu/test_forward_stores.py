@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -62,6 +63,20 @@ STORES = {
   memref.store {row}_element, %out[{row}_at, {row}_column] : memref<32x16xf32>
 """,
 }
+MASK = """
+  {row}_lanes = arith.constant {lanes} : index
+  {row}_mask = vector.create_mask {row}_lanes : vector<4xi1>
+"""
+STORE_PART = """
+  vector.maskedstore %out[{row}_at, {row}_column], {row}_mask, {row}_value
+      : memref<32x16xf32>, vector<4xi1>, vector<4xf32>
+"""
+UPDATE_PART = """
+  {row}_rest = arith.constant dense<0.0> : vector<4xf32>
+  {row}_v = vector.maskedload %out[{row}_at, {row}_column], {row}_mask, {row}_rest
+      : memref<32x16xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+  {row}_value = arith.addf {row}_v, {row}_v : vector<4xf32>
+"""
 IF = """
   {row}_is = arith.cmpi sle, {row}, {row}_by : i32
   scf.if {row}_is {{ {inside} }}
@@ -89,9 +104,12 @@ Part = tuple[str, bool, int, int, int]
 """What is done, whether by the row of the callback's begin, how many rows on, in which column, with
 how many words."""
 
+MASKED = {"store 3": 3, "update 3": 3, "update 2": 2}
+"""Lanes of a store, and of a load whose sum with itself is stored."""
+
 PARTS = st.lists(
     st.tuples(
-        st.sampled_from(("load", "store", "if load", "if store", "loop", "step")),
+        st.sampled_from(("load", "store", "if load", "if store", "loop", "step", *MASKED)),
         st.booleans(),
         st.integers(0, 1),
         st.sampled_from((0, 0, 2)),
@@ -100,6 +118,12 @@ PARTS = st.lists(
     min_size=1,
     max_size=6,
 )
+
+
+def part_of(kind: str, names: dict[str, object]) -> str:
+    """One of ``MASKED``."""
+    value = VALUE if kind.startswith("store") else UPDATE_PART
+    return (MASK + value + STORE_PART).format(lanes=MASKED[kind], **names)
 
 
 def text(first: Sequence[Part], second: Sequence[Part]) -> str:
@@ -124,6 +148,7 @@ def text(first: Sequence[Part], second: Sequence[Part]) -> str:
                 "if store": IF.format(inside=store, **names),
                 "loop": LOOP.format(**names),
                 "step": STEP.format(**names),
+                **{name: part_of(name, names) for name in MASKED},
             }[kind]
         return found
 
@@ -205,6 +230,21 @@ def test_callbacks_stay_apart_where_no_load_takes_anything():
         assert to_text(forward_stores(module)) == to_text(module)
     module = from_text(text([store], [load]), "a.mlir")
     assert to_text(forward_stores(module)).count("slc.callback") == 1
+
+
+def test_parts_of_vectors_are_taken():
+    """Where no other lane matters; not by a part of fewer lanes, nor by a whole vector."""
+    for first, second, loads in (
+        ("store 3", "update 3", 0),
+        ("store 3", "update 2", 1),
+        ("store", "update 3", 1),
+        ("store 3", "load", 1),
+    ):
+        module = from_text(text([part(first)], [part(second)]), "a.mlir")
+        found = to_text(forward_stores(module))
+        assert len(re.findall(r"vector\.(?:masked)?load", found)) == loads
+    updated = from_text(text([part("store 3")], [part("update 3")]), "a.mlir")
+    assert to_text(forward_stores(updated)).count("vector.maskedstore") == 1
 
 
 def test_a_mean_stores_its_sums_once_and_loads_nothing():

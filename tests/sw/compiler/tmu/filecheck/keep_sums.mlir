@@ -1,13 +1,17 @@
-// Vectors of the row that a word names stay in variables until another row comes.
+// Vectors of the row that a stream names stay in variables until it toggles; the row is not queued in
+// each iteration.
 
-// CHECK: "slc.callback"() ({
-// CHECK: %[[ROW:.*]] = vector.extract
-// CHECK: %[[LAST:.*]] = "slc.get"() <{variable = "out_row"}> : () -> i32
-// CHECK-NEXT: %[[OTHER:.*]] = arith.cmpi ne, %[[ROW]], %[[LAST]]
-// CHECK-NEXT: scf.if %[[OTHER]] {
+// CHECK: %[[STREAM:.*]] = "slc.mem_str"(%row
+// CHECK-NEXT: "slc.toggle"(%[[STREAM]]) <{aligned}> ({
+// CHECK-NEXT: ^{{.*}}(%[[WORDS:.*]]: vector<4xi32>):
+// CHECK-NEXT: %[[ROW:.*]] = vector.extract %[[WORDS]][0]
+// CHECK-NEXT: "slc.get"() <{variable = "out_row"}> : () -> i32
 // CHECK: vector.store {{.*}} %out
 // CHECK: vector.load %out
 // CHECK: "slc.set"(%[[ROW]]) <{variable = "out_row"}>
+// CHECK-NEXT: })
+// CHECK-NOT: aligned
+// CHECK: "slc.callback"() ({
 // CHECK: %[[SUM:.*]] = arith.addf
 // CHECK-NEXT: "slc.set"(%[[SUM]]) <{variable = "out_0"}>
 // CHECK-NOT: %out
