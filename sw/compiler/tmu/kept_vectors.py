@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref, scf, vector
-from xdsl.dialects.builtin import AnyFloat, IndexType, VectorType
+from xdsl.dialects import arith, func, scf, vector
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, SetOp
+from sw.compiler.tmu.operations import LOADS, STORES, array_of, written_arrays
 from sw.compiler.tmu.values import constant_of, integer, is_inside, source_of
 
 MOST_REGISTERS = 24
@@ -18,7 +20,7 @@ MOST_REGISTERS = 24
 
 @dataclass(frozen=True)
 class KeptVectors:
-    """A callback's ``loop`` that updates vectors of an array: at ``rows``, and from each of
+    """A ``loop`` of a callback that updates vectors of an array: at ``rows``, and from each of
     ``starts`` on in its last dimension."""
 
     callback: CallbackOp
@@ -88,19 +90,28 @@ class KeptVectors:
 
 
 def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
-    """Of a callback with one loop of known bounds, which loads and stores vectors at one place
-    only. O(operations)."""
-    loops = [each for each in callback.body.block.ops if isinstance(each, scf.ForOp)]
+    """Of a callback with one loop of known bounds that stores, which loads and stores vectors of
+    its array at one place only. O(operations)."""
+    loops = [
+        each
+        for each in callback.body.block.ops
+        if isinstance(each, scf.ForOp) and written_arrays(each)
+    ]
     if len(loops) != 1 or callback.streams:
         return None
     (loop,) = loops
     operations = list(loop.body.block.ops)
-    loads = [each for each in operations if isinstance(each, vector.LoadOp)]
-    stores = [each for each in operations if isinstance(each, vector.StoreOp)]
-    others = (memref.LoadOp, memref.StoreOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
-    if len(loads) != 1 or len(stores) != 1 or any(isinstance(each, others) for each in operations):
+    stores = [each for each in operations if isinstance(each, STORES)]
+    loads = [
+        each
+        for each in operations
+        if isinstance(each, LOADS) and array_of(each) in written_arrays(loop)
+    ]
+    if len(loads) != 1 or len(stores) != 1:
         return None
     load, store = loads[0], stores[0]
+    if not isinstance(load, vector.LoadOp) or not isinstance(store, vector.StoreOp):
+        return None
     places = [[source_of(each) for each in op.indices] for op in (load, store)]
     bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
     type = load.result.type
@@ -133,3 +144,11 @@ def as_index(value: SSAValue, block: Block) -> SSAValue:
     cast = arith.IndexCastOp(value, IndexType())
     block.add_op(cast)
     return cast.result
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether it is a vector of +0."""
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return isinstance(constant, DenseIntOrFPElementsAttr) and all(
+        each == 0 and math.copysign(1, each) > 0 for each in constant.get_values()
+    )

@@ -87,6 +87,10 @@ class Memory(InterpreterFunctions):
         array[(*outer, first + lanes)] = value[lanes]
         return ()
 
+    @impl(flat.FetchOp)
+    def fetch(self, interpreter: Interpreter, operation: flat.FetchOp, args: Any) -> Any:
+        return ()
+
 
 @register_impls
 class Words(InterpreterFunctions):
@@ -121,10 +125,6 @@ class Words(InterpreterFunctions):
 
     @impl(flat.PrefetchOp)
     def prefetch(self, interpreter: Interpreter, operation: flat.PrefetchOp, args: Any) -> Any:
-        return ()
-
-    @impl(flat.FetchOp)
-    def fetch(self, interpreter: Interpreter, operation: flat.FetchOp, args: Any) -> Any:
         return ()
 
 

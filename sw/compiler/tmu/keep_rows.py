@@ -1,0 +1,205 @@
+"""Keeps a row in registers that all iterations of a loop read: beyond Ember's table II."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    i1,
+)
+from xdsl.ir import Block, Operation, SSAValue
+
+from hw.tmu.execute_isa import VECTOR_REGISTERS
+from sw.compiler.tmu.dialects.slc import (
+    CallbackOp,
+    ForOp,
+    GetOp,
+    MemStrOp,
+    PopOp,
+    PushOp,
+    SetOp,
+    StreamType,
+    body_of,
+)
+from sw.compiler.tmu.join_callbacks import join_callbacks
+from sw.compiler.tmu.kept_vectors import as_index
+from sw.compiler.tmu.queued_fiber import (
+    QueuedFiber,
+    counted_value,
+    kept_variables,
+    queued_fiber,
+    write_out_loops,
+)
+from sw.compiler.tmu.values import constant_of, integer, is_inside
+
+TEMPORARIES = 8
+"""Vector registers for what a callback computes."""
+
+
+def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) -> ModuleOp:
+    """Where the innermost loop queues a row that is the same in all iterations of the loop around
+    it, the execute unit loads the row before that loop, and keeps it in variables.
+
+    Its other indices are numbers, or count loops further out, inside of the array. Where kept
+    vectors leave fewer than ``TEMPORARIES`` registers to
+    what the callback computes, the first vectors have none while that is under way: at its end,
+    they are loaded again. Where vectors are more than registers, and where a module does not
+    ``fits`` what the hardware has, all stays as it is. O(operations).
+    """
+    made = module.clone()
+    found = queued_fiber(made)
+    if found is None:
+        return module
+    rows = [push for push in found.pushes if _is_of_outer_loops(push, found)]
+    kept, count = len(kept_variables(made)), len(rows) * len(found.starts)
+    if not rows or kept + count > VECTOR_REGISTERS:
+        return module
+    write_out_loops(found.callback.body.block)
+    taken = found.taken()
+    if taken is None:
+        return module
+    again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
+    begin = CallbackOp([], body_of([]))
+    around = found.around.parent_block()
+    assert around is not None
+    around.insert_op_before(begin, found.around)
+    names = {each.variable.data for each in made.walk() if isinstance(each, GetOp | SetOp)}
+    places = {push: _Row(push, found, lanes, begin, names) for push in rows}
+    end = found.callback.body.block
+    for number, (pop, (push, at)) in enumerate(
+        (pop, place) for pop, place in taken.items() if place[0] in places
+    ):
+        row = places[push]
+        name = row.keep(at)
+        get = GetOp(name, pop.value.type)
+        end.insert_op_before(get, pop)
+        pop.value.replace_all_uses_with(get.value)
+        pop.detach()
+        pop.erase()
+        if number < again:
+            end.add_op(SetOp(name, row.load(at, end, row.variables(end))))
+    for push in rows:
+        push.detach()
+        push.erase()
+    _drop_unused_streams(found.loop)
+    join_callbacks(made)
+    return made if fits(made) else module
+
+
+def _is_of_outer_loops(push: PushOp, found: QueuedFiber) -> bool:
+    """Whether all iterations of the loop around the fiber's queue the same row; and there is one
+    where that loop has none."""
+    load = push.stream.owner
+    if not isinstance(load, MemStrOp) or load.indices[-1] is not found.loop.induction:
+        return False
+    assert isinstance(load.array.type, MemRefType)
+    *outer, _ = zip(load.indices, load.array.type.get_shape(), strict=True)
+    return all(_is_known(index, size, found.around) for index, size in outer)
+
+
+def _is_known(index: SSAValue, size: int, around: ForOp) -> bool:
+    """Whether an index below ``size`` is a number, or counts a loop outside of ``around``."""
+    if (number := constant_of(index)) is not None:
+        return 0 <= number < size
+    loop = index.owner.parent_op() if isinstance(index.owner, Block) else None
+    if not isinstance(loop, ForOp) or loop is around or not is_inside(around, loop):
+        return False
+    lower, upper = constant_of(loop.lower), constant_of(loop.upper)
+    return lower is not None and upper is not None and 0 <= lower and upper <= size
+
+
+class _Row:
+    """Of what ``push`` queues in the innermost loop; ``begin``: the callback that loads it."""
+
+    def __init__(
+        self, push: PushOp, found: QueuedFiber, lanes: int, begin: CallbackOp, names: set[str]
+    ) -> None:
+        load = push.stream.owner
+        assert isinstance(load, MemStrOp)
+        self._array = load.array
+        self._found = found
+        self._lanes = lanes
+        self._block = begin.body.block
+        self._name = _new(load.array.name_hint or "array", names)
+        self._indices = [self._index(each, begin) for each in load.indices[:-1]]
+        self._variables: list[tuple[str, SSAValue] | int] = []
+        for number, index in enumerate(self._indices):
+            if (constant := constant_of(index)) is not None:
+                self._variables.append(constant)
+                continue
+            name = f"{self._name}_at_{number}"
+            self._block.add_op(SetOp(name, index))
+            self._variables.append((name, index))
+
+    def _index(self, stream: SSAValue, begin: CallbackOp) -> SSAValue:
+        """In the callback: a number, a counter, or a word that is queued for it."""
+        if (number := constant_of(stream)) is not None:
+            return _add(self._block, integer(number))
+        loop = stream.owner.parent_op() if isinstance(stream.owner, Block) else None
+        assert isinstance(loop, ForOp)
+        if (counted := counted_value(self._block, loop)) is not None:
+            return counted
+        around = begin.parent_block()
+        assert around is not None and isinstance(stream.type, StreamType)
+        around.insert_op_before(PushOp(stream, aligned=True), begin)
+        row = _add(self._block, PopOp(VectorType(stream.type.element, [self._lanes])))
+        return _add(self._block, vector.ExtractOp(row, [0], stream.type.element))
+
+    def keep(self, at: int) -> str:
+        """The variable that has vector ``at`` from the callback on."""
+        name = f"{self._name}_{at}"
+        self._block.add_op(SetOp(name, self.load(at, self._block, self._indices)))
+        return name
+
+    def variables(self, block: Block) -> list[SSAValue]:
+        """Indices, at the end of another callback's body."""
+        found = []
+        for each in self._variables:
+            if isinstance(each, int):
+                found.append(_add(block, integer(each)))
+            else:
+                name, index = each
+                found.append(_add(block, GetOp(name, index.type)))
+        return found
+
+    def load(self, at: int, block: Block, rows: Sequence[SSAValue]) -> SSAValue:
+        """Of vector ``at``; lanes beyond the row's end are 0."""
+        array, first = self._array, self._found.starts[at]
+        assert isinstance(array.type, MemRefType)
+        type = VectorType(array.type.element_type, [self._lanes])
+        indices = [as_index(each, block) for each in (*rows, _add(block, integer(first)))]
+        used = self._found.end - first
+        if used >= self._lanes:
+            return _add(block, vector.LoadOp(array, indices, type))
+        count = _add(block, arith.ConstantOp(IntegerAttr(used, IndexType())))
+        mask = _add(block, vector.CreateMaskOp([count], VectorType(i1, [self._lanes])))
+        zero = DenseIntOrFPElementsAttr.from_list(type, [0])
+        rest = _add(block, arith.ConstantOp(zero))
+        return _add(block, vector.MaskedLoadOp(array, indices, mask, rest, type))
+
+
+def _drop_unused_streams(loop: ForOp) -> None:
+    for operation in reversed(list(loop.body.block.ops)):
+        if operation.results and not any(each.uses.get_length() for each in operation.results):
+            operation.detach()
+            operation.erase()
+
+
+def _new(name: str, names: set[str]) -> str:
+    """A name that no variable's begins with."""
+    while any(each.startswith(f"{name}_kept") for each in names):
+        name += "_"
+    names.add(f"{name}_kept")
+    return f"{name}_kept"
+
+
+def _add(block: Block, operation: Operation) -> SSAValue:
+    block.add_op(operation)
+    return operation.results[0]
