@@ -47,11 +47,11 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     """Where the innermost loop queues a row that is the same in all iterations of the loop around
     it, the execute unit loads the row before that loop, and keeps it in variables.
 
-    Its other indices are numbers, or count loops further out, inside of the array. Where kept
-    vectors leave fewer than ``TEMPORARIES`` registers to
-    what the callback computes, the first vectors have none while that is under way: at its end,
-    they are loaded again. Where vectors are more than registers, and where a module does not
-    ``fits`` what the hardware has, all stays as it is. O(operations).
+    Its other indices are numbers, or count loops further out, and are inside of the array. Where
+    kept vectors leave fewer than ``TEMPORARIES`` registers to what the callback computes, the first
+    ones of the row are loaded again at its end: until then, their registers have what is computed
+    from them. Where vectors are more than registers, or the result has no room in the hardware,
+    ``fits``, all stays as it is. O(operations).
     """
     made = module.clone()
     found = queued_fiber(made)
@@ -65,32 +65,36 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     taken = found.taken()
     if taken is None:
         return module
-    again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
     begin = CallbackOp([], body_of([]))
-    around = found.around.parent_block()
-    assert around is not None
-    around.insert_op_before(begin, found.around)
+    outer = found.around.parent_block()
+    assert outer is not None
+    outer.insert_op_before(begin, found.around)
     names = {each.variable.data for each in made.walk() if isinstance(each, GetOp | SetOp)}
     places = {push: _Row(push, found, lanes, begin, names) for push in rows}
-    end = found.callback.body.block
-    for number, (pop, (push, at)) in enumerate(
-        (pop, place) for pop, place in taken.items() if place[0] in places
-    ):
-        row = places[push]
-        name = row.keep(at)
-        get = GetOp(name, pop.value.type)
-        end.insert_op_before(get, pop)
-        pop.value.replace_all_uses_with(get.value)
-        pop.detach()
-        pop.erase()
-        if number < again:
-            end.add_op(SetOp(name, row.load(at, end, row.variables(end))))
+    vectors = [(pop, places[push], at) for pop, (push, at) in taken.items() if push in places]
+    again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
+    for number, (pop, row, at) in enumerate(vectors):
+        _keep(pop, row, at, is_loaded_again=number < again)
     for push in rows:
         push.detach()
         push.erase()
     _drop_unused_streams(found.loop)
     join_callbacks(made)
     return made if fits(made) else module
+
+
+def _keep(pop: PopOp, row: _Row, at: int, *, is_loaded_again: bool) -> None:
+    """Vector ``at`` of a row instead of what is taken from the queue."""
+    block = pop.parent_block()
+    assert block is not None
+    name = row.keep(at)
+    get = GetOp(name, pop.value.type)
+    block.insert_op_before(get, pop)
+    pop.value.replace_all_uses_with(get.value)
+    pop.detach()
+    pop.erase()
+    if is_loaded_again:
+        block.add_op(SetOp(name, row.load(at, block, row.variables(block))))
 
 
 def _is_of_outer_loops(push: PushOp, found: QueuedFiber) -> bool:

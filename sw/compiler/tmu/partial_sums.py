@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, VectorType, i64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    IntegerAttr,
+    ModuleOp,
+    VectorType,
+    i64,
+)
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.tmu.config import FLOAT_STAGES
@@ -108,9 +115,9 @@ class _Chain:
         _erase(self.total, self.end)
 
     @property
-    def _type(self) -> VectorType:
+    def _type(self) -> VectorType[Float32Type]:
         type = self.total.value.type
-        assert isinstance(type, VectorType)
+        assert isinstance(type, VectorType) and isinstance(type.element_type, Float32Type)
         return type
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
 from hw.tmu.config import LINE_WORDS
@@ -62,7 +62,9 @@ def _lines(load: _Load, starts: Sequence[int]) -> list[int]:
     columns = load.base.type.get_shape()[-1]
     if columns % LINE_WORDS == 0 or LINE_WORDS % columns == 0:
         return sorted({each // LINE_WORDS * LINE_WORDS for each in starts})
-    (lanes,) = load.results[0].type.get_shape()
+    type = load.results[0].type
+    assert isinstance(type, VectorType)
+    (lanes,) = type.get_shape()
     last = min(max(starts) + lanes, columns) - 1
     return [*range(min(starts), last, LINE_WORDS), last]
 

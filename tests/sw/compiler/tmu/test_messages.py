@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.tmu.config import TmuConfig
+from hw.tmu.execute_isa import Opcode
+from sw.compiler.tmu.execute.code import execute_code
+from sw.compiler.tmu.functions import arrays_of, function_of
 from tests.support.tmu_messages import Messages
 
 CONFIG = TmuConfig(lanes=4)
@@ -39,7 +44,7 @@ MESSAGES = st.builds(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(MESSAGES)
 def test_every_pass(messages: Messages):
     for step in messages.steps(CONFIG):
@@ -52,3 +57,23 @@ def test_all_passes_apply():
     for dim in (8, 10):
         made = {step.name: str(step.module) for step in Messages(dim=dim).steps(CONFIG)}
         assert len({made[name] for name in ("forward_stores", *PASSES)}) == 1 + len(PASSES)
+
+
+def test_instructions_of_an_edge():
+    """16 vectors of the vertex's row, the neighbour's and the result's fill all registers: products
+    are added where a vector of the row was, which is then loaded again, and operands come from the
+    queue."""
+    module = Messages(dim=64).after("lower", CONFIG)
+    bases = dict.fromkeys(arrays_of(function_of(module)).values(), 0)
+    code = execute_code(module, CONFIG, bases)
+    address = code.tokens["case_1"]
+    edge = code.instructions[address:]
+    edge = edge[: [each.opcode for each in edge].index(Opcode.JUMP_TOKEN)]
+    found = Counter(each.opcode for each in edge if each.vector)
+    assert found == {
+        Opcode.EXTRACT: 2,
+        Opcode.FMUL_ADD: 2 * 16,
+        Opcode.FADD: 3,
+        Opcode.REDUCE_ADD: 1,
+        Opcode.LOAD: 8,
+    }
