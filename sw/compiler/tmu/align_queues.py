@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType, i32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Block, BlockArgument, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
@@ -20,6 +20,9 @@ from sw.compiler.tmu.dialects.slc import (
 )
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.values import constant_of, integer
+
+COUNTER = "counter"
+"""The attribute of a loop that has the variable which counts its iterations, from 0."""
 
 
 def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
@@ -52,6 +55,7 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
         else:
             _align(push, pop, lanes)
     for loop, name in counters.items():
+        loop.attributes[COUNTER] = StringAttr(name)
         loop.body.block.add_op(_step(name, loop.step.value.data))
         if isinstance(loop.parent_op(), LOOPS):
             block = loop.parent_block()

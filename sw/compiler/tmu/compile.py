@@ -37,6 +37,10 @@ PASSES = (
     Pass("keep_sums", "sums in registers (level 4)"),
     Pass("fetch_rows", "rows of results that come soon are fetched (level 4)"),
     Pass("forward_stores", "what was just stored is not loaded (level 4)"),
+    Pass("keep_rows", "a row that all iterations read in registers (level 4)"),
+    Pass("partial_sums", "sums side by side (level 4)"),
+    Pass("repeat_fibers", "what is read twice is queued twice (level 4)"),
+    Pass("prefetch_rows", "the next iteration's row is fetched (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 

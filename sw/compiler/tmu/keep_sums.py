@@ -12,15 +12,15 @@ from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_o
 from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.join_callbacks import join_callbacks
-from sw.compiler.tmu.keep_rows import keep_row
 from sw.compiler.tmu.kept_vectors import KeptVectors, kept_vectors
+from sw.compiler.tmu.named_row import keep_named_row
 
 
 def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     """A callback that reads and writes the same vectors of an array in all iterations of the loop
     around it keeps them in variables, which are written to the array when that loop has ended; of
     a last vector with fewer lanes, those. Where an index says which row they are of, see
-    ``keep_row``.
+    ``keep_named_row``.
 
     ``zeros``: arrays that are 0 before the run. Variables begin as 0; so the array must be of
     ``zeros``. O(operations).
@@ -35,7 +35,7 @@ def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
         if _is_of_one_iteration(found, around):
             _keep_in_loop(found, around)
         elif len(found.rows) == 1 and found.is_alone(function):
-            keep_row(found, function)
+            keep_named_row(found, function)
     join_callbacks(module)
     return module
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, SetOp
 from sw.compiler.tmu.masks import first_lanes, lanes_of, only_lanes_matter
-from sw.compiler.tmu.operations import ADDRESSES, LOADS, STORES, stored_value
+from sw.compiler.tmu.operations import (
+    ADDRESSES,
+    LOADS,
+    STORES,
+    array_of,
+    stored_value,
+    written_arrays,
+)
 from sw.compiler.tmu.values import constant_of, integer, is_defined_inside, is_inside, source_of
 
 MOST_REGISTERS = 24
@@ -151,10 +159,15 @@ class KeptVectors:
 
 
 def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
-    """Of a callback whose loops have known bounds, and load and store vectors of one array at one
-    place each, of rows that are known before, no word in two of them. A mask is of so many first
-    lanes, the same in both accesses, and no other lane of what is loaded matters. O(operations)."""
-    loops = [each for each in callback.body.block.ops if isinstance(each, scf.ForOp)]
+    """Of a callback whose loops that store have known bounds, and load and store vectors of one
+    array at one place each, of rows that are known before, no word in two of them. A mask is of so
+    many first lanes, the same in both accesses, and no other lane of what is loaded matters.
+    O(operations)."""
+    loops = [
+        each
+        for each in callback.body.block.ops
+        if isinstance(each, scf.ForOp) and written_arrays(each)
+    ]
     updates = [found for each in loops if (found := _update(each)) is not None]
     if not loops or len(updates) != len(loops) or callback.streams:
         return None
@@ -186,7 +199,12 @@ def _places(updates: Sequence[Update]) -> Iterator[tuple[int, int | None]]:
 
 
 def _update(loop: scf.ForOp) -> Update | None:
-    accesses = [each for each in loop.body.block.ops if isinstance(each, (*LOADS, *STORES))]
+    written = written_arrays(loop)
+    accesses = [
+        each
+        for each in loop.body.block.ops
+        if isinstance(each, (*LOADS, *STORES)) and array_of(each) in written
+    ]
     if len(accesses) != 2:
         return None
     load, store = accesses
@@ -238,3 +256,11 @@ def as_index(value: SSAValue, block: Block) -> SSAValue:
     cast = arith.IndexCastOp(value, IndexType())
     block.add_op(cast)
     return cast.result
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether it is a vector of +0."""
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return isinstance(constant, DenseIntOrFPElementsAttr) and all(
+        each == 0 and math.copysign(1, each) > 0 for each in constant.get_values()
+    )

@@ -13,14 +13,18 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
     f32,
+    i64,
 )
 from xdsl.ir import Operation, Region
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
 from sw.compiler.tmu.scf import STATEMENT
+from sw.workloads.loops.nest import For, Nest, statements
 
 SUMS = "sums_by_lanes"
 """The attribute of a vector loop behind which its lanes' sums are added."""
+
+_BY_LANES = "_by_lanes"
 
 _ADD = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
 
@@ -40,7 +44,12 @@ class LaneSum:
     @property
     def of_lanes(self) -> str:
         """The variable with a sum for each lane."""
-        return f"{self.variable}_by_lanes"
+        return f"{self.variable}{_BY_LANES}"
+
+
+def is_of_lanes(variable: str) -> bool:
+    """Whether a variable has a sum for each lane."""
+    return variable.endswith(_BY_LANES)
 
 
 def lane_sums(body: Region) -> dict[str, LaneSum]:
@@ -136,3 +145,22 @@ def summed_loops(module: ModuleOp) -> set[int]:
             assert isinstance(number, IntegerAttr)
             found.add(number.value.data)
     return found
+
+
+def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
+    """Its loops have the numbers of statements that they have in the nest ``after`` their sums are
+    rewritten there."""
+    module = module.clone()
+    pairs = zip(_loops(before), _loops(after), strict=True)
+    numbers = {number: IntegerAttr(made, i64) for number, made in pairs}
+    for loop in module.walk():
+        if STATEMENT in loop.attributes:
+            number = loop.attributes[STATEMENT]
+            assert isinstance(number, IntegerAttr)
+            loop.attributes[STATEMENT] = numbers[number.value.data]
+    return module
+
+
+def _loops(nest: Nest) -> list[int]:
+    found = enumerate(statements(nest.body))
+    return [number for number, statement in found if isinstance(statement, For)]

@@ -12,10 +12,15 @@ from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.fetch_rows import fetch_rows
 from sw.compiler.tmu.first_iterations import first_iterations
+from sw.compiler.tmu.fits import fits
 from sw.compiler.tmu.forward_stores import forward_stores
 from sw.compiler.tmu.hoist import hoist
+from sw.compiler.tmu.keep_rows import keep_rows
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.partial_sums import partial_sums
+from sw.compiler.tmu.prefetch_rows import prefetch_rows
+from sw.compiler.tmu.repeat_fibers import repeat_fibers
 from sw.compiler.tmu.select_stores import select_stores
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
@@ -35,6 +40,13 @@ def pipeline(
 ) -> dict[str, ModulePass]:
     """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run;
     ``reassociate``: whether lanes may have sums of their own."""
+
+    def has_room(module: ModuleOp) -> bool:
+        return fits(module, config)
+
+    def repeat(module: ModuleOp) -> ModuleOp:
+        return repeat_fibers(module, config, has_room)
+
     passes: dict[str, tuple[int, ModulePass]] = {
         "select": (0, select_stores),
         "hoist": (0, hoist),
@@ -52,6 +64,15 @@ def pipeline(
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),
         "fetch_rows": (4, fetch_rows),
         "forward_stores": (4, forward_stores),
+        "keep_rows": (
+            4,
+            lambda module: keep_rows(
+                module, config.lanes, lambda made: has_room(repeat(partial_sums(made)))
+            ),
+        ),
+        "partial_sums": (4, partial_sums),
+        "repeat_fibers": (4, repeat),
+        "prefetch_rows": (4, prefetch_rows),
         "lower": (0, lambda module: lower_access(module, config)),
     }
     return {name: run for name, (level, run) in passes.items() if opt >= level}

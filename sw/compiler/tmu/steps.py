@@ -14,9 +14,10 @@ from sw.compiler.tmu.coupled.pipeline import STEPS, couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.execute.unroll import SHARES
-from sw.compiler.tmu.lane_sums import summed_loops
+from sw.compiler.tmu.lane_sums import renumbered, summed_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
+from sw.compiler.tmu.partial_sums import loops_of_partial_sums
 from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
 from sw.compiler.tmu.scf import to_scf
 from sw.compiler.tmu.sections import encode
@@ -76,6 +77,12 @@ class Step:
         meaning = self.meaning
         if name == "vectorize":
             nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
+            module = renumbered(module, meaning.nest, nest)
+            meaning = replace(meaning, nest=nest)
+        elif name == "partial_sums":
+            nest = meaning.nest
+            for number, count in loops_of_partial_sums(module).items():
+                nest = sum_by_lanes(nest, meaning.sizes, [number], count)
             meaning = replace(meaning, nest=nest)
         return replace(self, name=name, module=module, meaning=meaning)
 

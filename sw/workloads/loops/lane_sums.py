@@ -31,7 +31,8 @@ def sum_by_lanes(nest: Nest, sizes: Mapping[str, int], loops: Collection[int], l
 
     ``loops``: numbers of loops as ``statements`` gives them. Lane l sums the iterations l,
     l + lanes, and so on, from 0. Then lane i is added to lane i + lanes / 2, and so on by halves;
-    what the local was comes last. O(size of the nest x lanes).
+    what the local was comes last. The lanes' own sums that this has made of a loop may be split
+    again: vector i of them belongs to sum i modulo ``lanes``. O(size of the nest x lanes).
     """
     wanted = {
         id(statement)
@@ -73,7 +74,7 @@ class _Rewriting:
             first, last = (dimension(each, self.sizes) for each in (loop.lower, loop.upper))
         except (KeyError, TypeError):  # not of sizes alone
             return False
-        return (last - first) % self.lanes == 0
+        return (last - first) % (self.lanes * loop.step) == 0
 
 
 def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statement, ...]:
@@ -94,7 +95,7 @@ def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statemen
 
 def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
     lanes, place = rewriting.lanes, loop.place
-    names = [each.name for each in loop.body if isinstance(each, Assign) and _adds_up(each)]
+    names = _sums(loop.body)
     zero = Constant(0.0, FLOAT32, place)
     begin: list[Statement] = [
         Assign(rewriting.lane(name, number), zero, place)
@@ -106,7 +107,8 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
     for number in range(lanes):
         index: Expression = Variable(loop.variable, INT32, place)
         if number:
-            index = Binary(BinaryOperator.ADD, index, Constant(number, INT32, place), place)
+            by = Constant(number * loop.step, INT32, place)
+            index = Binary(BinaryOperator.ADD, index, by, place)
         renamed = {name: rewriting.lane(name, number) for name in names}
         body = tuple(_with(each, loop.variable, index, renamed) for each in loop.body)
         if number and not whole:
@@ -123,7 +125,18 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
                 end.append(_sum(first, second, place))
             half //= 2
         end.append(_sum(name, rewriting.lane(name, 0), place))
-    return [*begin, replace(loop, step=lanes, body=tuple(steps)), *end]
+    return [*begin, replace(loop, step=lanes * loop.step, body=tuple(steps)), *end]
+
+
+def _sums(body: tuple[Statement, ...]) -> list[str]:
+    """Locals that a body adds up, those of lanes that may be left out too."""
+    found = []
+    for statement in body:
+        if isinstance(statement, If):
+            found += _sums(statement.then)
+        elif isinstance(statement, Assign) and _adds_up(statement):
+            found.append(statement.name)
+    return found
 
 
 def _sum(name: str, other: str, place: Place) -> Assign:

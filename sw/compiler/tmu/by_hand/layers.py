@@ -190,9 +190,7 @@ class WrittenLayer:
         for at, number in enumerate(self.queued):
             for unit, streams in enumerate(self._streams):
                 if (unit, number) in self._queued:
-                    streams[number] = replace(
-                        streams[number], queued=True, queue=row + at * slots
-                    )
+                    streams[number] = replace(streams[number], queued=True, queue=row + at * slots)
         events = {
             event: tuple(
                 EventStep(EventKind.TOKEN, token=tokens[step.label])

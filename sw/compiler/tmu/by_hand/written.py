@@ -11,9 +11,9 @@ from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_assembly import assemble
 from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
+from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
 from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
 from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
-from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
 from sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
 from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers

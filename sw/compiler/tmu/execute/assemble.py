@@ -8,7 +8,7 @@ from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.tmu.execute.allocate import RegistersError, allocate
-from sw.compiler.tmu.execute.copies import copy, remove_copies
+from sw.compiler.tmu.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.tmu.execute.emit import emit
 from sw.compiler.tmu.execute.fuse import fuse_products
 from sw.compiler.tmu.execute.latency import cycles
@@ -34,6 +34,7 @@ def assemble(
         _jump_at_once(blocks)
         remove_copies(blocks)
         fuse_products(blocks)
+        fill_gaps(blocks)
         _begin_variables(blocks)
         for block, live in zip(blocks, live_out(blocks), strict=True):
             block.steps = _best(block, live, window)

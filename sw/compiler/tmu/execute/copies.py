@@ -24,6 +24,13 @@ def remove_copies(blocks: Sequence[Block]) -> None:
     _drop_all_unused(blocks)
     for block, live in zip(blocks, live_out(blocks), strict=True):
         _compute_in_place(block, live)
+
+
+def fill_gaps(blocks: Sequence[Block]) -> None:
+    """A register that has no value for a while takes what is computed from its last one, in place.
+
+    O(steps x length of a block).
+    """
     for block, live in zip(blocks, live_out(blocks), strict=True):
         _fill_gaps(block, live)
 

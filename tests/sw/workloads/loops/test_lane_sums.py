@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.workloads.loops.binding import bind
-from sw.workloads.loops.lane_sums import sum_by_lanes
+from sw.workloads.loops.lane_sums import loops_of_sums, sum_by_lanes
 from sw.workloads.loops.python_source import read_source
 from tests.support.loop_interpreter import interpret
 
@@ -39,6 +39,19 @@ def test_partial_sums_and_a_tree(columns: int, lanes: int, seed: int):
         while len(sums) > 1:
             sums = sums[: len(sums) // 2] + sums[len(sums) // 2 :]
         assert np.float32(1) + sums[0] == result
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 40), st.sampled_from((2, 4)), st.sampled_from((2, 4)), st.integers(0, 99))
+def test_sums_of_lanes_in_vectors_side_by_side(columns: int, lanes: int, count: int, seed: int):
+    """As with so many times the lanes."""
+    x = np.random.default_rng(seed).standard_normal((2, columns)).astype(np.float32)
+    sizes = {"n": 2, "m": columns}
+    wide, narrow = (sum_by_lanes(NEST, sizes, [INNER], each) for each in (lanes * count, lanes))
+    (loop,) = loops_of_sums(narrow)
+    split = sum_by_lanes(narrow, sizes, [loop], count)
+    found, wanted = (interpret(nest, bind(nest, {"x": x}, sizes))["y"] for nest in (split, wide))
+    assert found.tobytes() == wanted.tobytes()
 
 
 def test_other_loops_keep_their_order():

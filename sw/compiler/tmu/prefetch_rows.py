@@ -1,0 +1,87 @@
+"""Brings the row of a loop's next iteration into the cache: beyond Ember's table II."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
+from xdsl.ir import Block, SSAValue
+
+from hw.tmu.config import LINE_WORDS
+from sw.compiler.tmu.dialects.flat import FetchOp
+from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp
+from sw.compiler.tmu.execute.affine import affine_of
+from sw.compiler.tmu.operations import written_arrays
+from sw.compiler.tmu.queued_fiber import counter_of
+from sw.compiler.tmu.values import constant_of, integer, source_of
+
+_Load = vector.LoadOp | vector.MaskedLoadOp
+
+
+def prefetch_rows(module: ModuleOp) -> ModuleOp:
+    """A callback of a loop whose iterations are counted fetches, of the vectors that it loads at a
+    row which follows from the counter, the lines of the next iteration's row.
+
+    Nothing may write the array. Behind the last row it does not matter what is fetched.
+    O(operations).
+    """
+    made = module.clone()
+    written = written_arrays(made)
+    for callback in [each for each in made.walk() if isinstance(each, CallbackOp)]:
+        loop = callback.parent_op()
+        counter = counter_of(loop) if isinstance(loop, ForOp) else None
+        if not isinstance(loop, ForOp) or counter is None:
+            continue
+        rows: dict[tuple[SSAValue, ...], list[_Load]] = {}
+        for load in callback.body.block.ops:
+            if isinstance(load, _Load) and load.base not in written:
+                key = (load.base, *map(source_of, load.indices[:-1]))
+                rows.setdefault(key, []).append(load)
+        for (array, *indices), loads in rows.items():
+            steps = [_factor(each, counter) * loop.step.value.data for each in indices]
+            starts = [constant_of(each.indices[-1]) for each in loads]
+            if any(steps) and None not in starts:
+                words = [each for each in starts if each is not None]
+                _fetch(callback.body.block, array, indices, steps, _lines(loads[0], words))
+    return made
+
+
+def _factor(index: SSAValue, counter: str) -> int:
+    """Of a loop's counter in an index."""
+    return sum(
+        factor
+        for value, factor in affine_of(index).terms.items()
+        if isinstance(value.owner, GetOp) and value.owner.variable.data == counter
+    )
+
+
+def _lines(load: _Load, starts: Sequence[int]) -> list[int]:
+    """A word, at least, of each line that has vectors from ``starts`` on."""
+    assert isinstance(load.base.type, MemRefType)
+    columns = load.base.type.get_shape()[-1]
+    if columns % LINE_WORDS == 0 or LINE_WORDS % columns == 0:
+        return sorted({each // LINE_WORDS * LINE_WORDS for each in starts})
+    type = load.results[0].type
+    assert isinstance(type, VectorType)
+    (lanes,) = type.get_shape()
+    last = min(max(starts) + lanes, columns) - 1
+    return [*range(min(starts), last, LINE_WORDS), last]
+
+
+def _fetch(
+    block: Block,
+    array: SSAValue,
+    indices: Sequence[SSAValue],
+    steps: Sequence[int],
+    words: Sequence[int],
+) -> None:
+    following = []
+    for index, step in zip(indices, steps, strict=True):
+        by = integer(step)
+        total = arith.AddiOp(index, by.result)
+        block.add_ops([by, total] if step else [])
+        following.append(total.result if step else index)
+    for word in words:
+        at = integer(word)
+        block.add_ops([at, FetchOp(array, [*following, at.result])])
