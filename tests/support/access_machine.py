@@ -48,13 +48,18 @@ class Memory:
 @dataclass
 class Result:
     """What came out, in how many cycles, of which so many had each of ``WAITS``; or the layer and
-    stream of a fault, or the layer of bounds that decrease."""
+    stream of a fault, or the layer of bounds that decrease; or it waits for ever."""
 
     output: Output
     cycles: int
     fault: tuple[int, int] | None = None
     disorder: int | None = None
+    is_stuck: bool = False
     waits: Counter[str] = field(default_factory=Counter)
+
+
+_PATIENCE = 400
+"""Cycles in which nothing moves behind which nothing will."""
 
 
 def run(
@@ -74,7 +79,7 @@ def run(
 
     async def process(ctx: Any, unit: AccessUnit) -> None:
         await _configure(ctx, unit, program, config)
-        held = tokens_held = 0
+        held = tokens_held = quiet = 0
         while result.cycles < limit:
             ctx.set(unit.room, room - held)
             ctx.set(unit.token_room, room - tokens_held)
@@ -105,6 +110,11 @@ def run(
                 held = max(0, held - config.lanes)
                 tokens_held = max(0, tokens_held - 1)
             answered = ctx.get(unit.answer.valid) and ctx.get(unit.answer.ready)
+            moves = (unit.put, unit.token.valid, unit.request.valid, unit.store.valid)
+            quiet = 0 if answered or any(map(ctx.get, moves)) else quiet + 1
+            if quiet > _PATIENCE:
+                result.is_stuck = True
+                return
             await ctx.tick()
             if answered:
                 ctx.set(unit.answer.valid, 0)

@@ -34,7 +34,8 @@ class Marshaller(wiring.Component):
     No cycle of their own have an ``END`` of the innermost layer that is empty, or a token behind
     a word or vector, for which there is room; and all but the first of a loop's ``ITERATION`` that
     are empty, with nothing at the begin of the loop inside either. So a vector takes a cycle in
-    loops of any length. What is put into a queue has been read a cycle before.
+    loops of any length. What is put into a queue has been read a cycle before. A step that names a
+    layer which is not in an iteration is never done.
 
     Members
     -------
@@ -140,10 +141,14 @@ class Marshaller(wiring.Component):
         ]
         is_empty = steps.count == 0
         is_last = step_number + 1 == steps.count
-        ends_loop, event_ends = Signal(), Signal()
+        ends_loop, event_ends, has_value = Signal(), Signal(), Signal()
         m.d.comb += [
             ends_loop.eq((event == Event.ITERATION) & is_innermost & head.is_end),
-            unit.asks.eq(looks | (happens & ~is_empty)),
+            has_value.eq(
+                (step.kind == EventKind.TOKEN)
+                | (step.layer < place + event.matches(Event.TOGGLE, Event.ITERATION))
+            ),
+            unit.asks.eq(looks | (happens & ~is_empty & has_value)),
             unit.looks.eq(looks),
             unit.step.eq(step),
             unit.has_tail.eq(ends_loop & (is_empty | is_last)),

@@ -50,11 +50,17 @@ class Output:
     ``requests`` are the lines that it reads: of layers that step one unit, by layer, stream and
     line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
     They make no difference between outputs, and are those of a unit only in runs without a fault.
+    ``stuck``: the event at which it waits for ever, behind all that is queued, and why.
     """
 
     tokens: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
+    stuck: str = field(default="", compare=False)
+
+
+class _Stuck(Exception):
+    """A step of an event names a layer that is not in an iteration."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,8 @@ class _Iteration:
 def run(program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> Output:
     """Runs ``program`` on ``memory`` (uint32 [words]), which ``STORE`` events write.
 
-    Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease.
+    Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease;
+    behind an event at which it is stuck they are not found, as far ahead as a unit may be.
     """
     return _Traversal(program, memory, lanes).run()
 
@@ -88,7 +95,10 @@ class _Traversal:
         }
 
     def run(self) -> Output:
-        self._loop(0)
+        try:
+            self._loop(0)
+        except _Stuck as stuck:
+            self._output.stuck = str(stuck)
         return self._output
 
     def _loop(self, place: int) -> None:
@@ -107,6 +117,7 @@ class _Traversal:
             self._happens(place, Event.ITERATION)
             if place + 1 < len(self._program.layers):
                 self._loop(place + 1)
+        self._current[place] = None
         self._happens(place, Event.END)
 
     def _happens(self, place: int, event: Event) -> None:
@@ -114,8 +125,11 @@ class _Traversal:
             if step.kind == EventKind.TOKEN:
                 self._output.tokens.append(step.token)
                 continue
-            at = self._current[step.layer]
-            assert at is not None, f"event of layer {place}: layer {step.layer} has not begun"
+            at = self._current[step.layer] if step.layer < len(self._current) else None
+            if at is None:
+                raise _Stuck(
+                    f"{event.name} of layer {place}: layer {step.layer} is not in an iteration"
+                )
             if step.kind == EventKind.WORD:
                 self._output.words.append(at.values[step.lane][step.stream])
             elif step.kind == EventKind.MASK:

@@ -99,7 +99,7 @@ class FaultError(ExecuteError):
 
 
 class DeadlockError(ExecuteError):
-    """The unit waits for ever for words or for a token."""
+    """The unit waits for ever for words or for a token, or the access unit does at an event."""
 
 
 def run(
@@ -118,8 +118,8 @@ def run(
     registers are 0 at the start, vectors undefined.
 
     Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
-    ``DeadlockError`` where it takes what is never queued; ``ExecuteError`` where it leaves words or
-    tokens at ``HALT``, and after ``limit`` instructions.
+    ``DeadlockError`` where it takes what is never queued, and where the access unit is stuck;
+    ``ExecuteError`` where it leaves words or tokens at ``HALT``, and after ``limit`` instructions.
     """
     given = Output() if queued is None else queued
     table = decode(instructions, lanes)
@@ -131,13 +131,15 @@ def run(
     pc = ending.pc
     if ending.why == FAULTED:
         raise FaultError(pc, Fault(ending.fault), done)
+    if ending.why == STOPPED:
+        raise ExecuteError(pc, f"not at HALT after {limit} instructions", done)
+    if given.stuck:
+        raise DeadlockError(pc, f"deadlock: {given.stuck}", done)
     if ending.why == NO_TOKEN:
         raise DeadlockError(pc, f"deadlock: no token, after {done.tokens} of them", done)
     if ending.why == NO_WORDS:
         taken = f"{table[pc, TAKES]} of {left_words} words, after {done.words}"
         raise DeadlockError(pc, f"deadlock: takes {taken}", done)
-    if ending.why == STOPPED:
-        raise ExecuteError(pc, f"not at HALT after {limit} instructions", done)
     if left_words or left_tokens:
         left = f"{left_words} words and {left_tokens} tokens"
         raise ExecuteError(pc, f"HALT leaves {left} in the queues", done)

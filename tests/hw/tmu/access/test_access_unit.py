@@ -44,6 +44,7 @@ def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
     expected = access.run(program, after, CONFIG.lanes)
     result = run(program, memory, **options)  # type: ignore[arg-type]
     assert result.fault is result.disorder is None
+    assert not result.is_stuck
     assert result.output == expected
     assert np.array_equal(memory.words, after)
     assert sorted(memory.lines[asked:]) == sorted(line for _, _, line in expected.requests)
@@ -363,3 +364,41 @@ def test_bounds_that_decrease(is_ordered, accumulates):
     result = run(program, Memory(words))
     assert (result.fault, result.disorder) == (None, 1)
     assert result.output.words == [0, 1][: len(result.output.words)]
+
+
+NO_ITERATION = [
+    (Event.BEGIN, 0, EventStep(EventKind.WORD, 0, stream=1)),
+    (Event.BEGIN, 0, EventStep(EventKind.MASK, 0)),
+    (Event.BEGIN, 1, EventStep(EventKind.VECTOR, 1, stream=1)),
+    (Event.TOGGLE, 0, EventStep(EventKind.WORD, 1)),
+    (Event.ITERATION, 0, EventStep(EventKind.VECTOR, 1, stream=1)),
+    (Event.ITERATION, 0, EventStep(EventKind.MASK, 2)),
+    (Event.END, 1, EventStep(EventKind.WORD, 1, stream=1)),
+    (Event.END, 1, EventStep(EventKind.MASK, 1)),
+    (Event.END, 1, EventStep(EventKind.STORE, 1, stream=1, address=0)),
+    (Event.END, 0, EventStep(EventKind.WORD, 0, stream=1)),
+    (Event.END, 0, EventStep(EventKind.STORE, 1, stream=1, address=0)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(NO_ITERATION)))
+def test_events_wait_for_ever_for_layers_that_are_not_in_an_iteration(case):
+    """Loops that begin or end, with others of their own behind, and the loops inside of them."""
+    event, layer, step = NO_ITERATION[case]
+    mode = (Mode.LOCKSTEP, Mode.DISJUNCTIVE)[case % 2]
+    words = np.arange(CONFIG.memory_words, dtype=np.uint32)
+    outer = Unit(upper_immediate=2, streams=(queued_induction(0), load(0, 8, queue=4)))
+    inner = Unit(upper_immediate=2, streams=(queued_induction(8), load(0, 8, queue=12)))
+    events = [{Event.ITERATION: (EventStep(EventKind.WORD, 0),)}, {}]
+    events[layer] = {**events[layer], event: (step, EventStep(EventKind.TOKEN))}
+    units = (inner, inner) if mode == Mode.DISJUNCTIVE else (inner,)
+    program = AccessProgram(
+        (Layer(Mode.SINGLE, (outer,), 4, events=events[0]), Layer(mode, units, 4, events=events[1]))
+    )
+    expected = access.run(program, words.copy(), CONFIG.lanes)
+    place = f"{event.name} of layer {layer}"
+    assert expected.stuck == f"{place}: layer {step.layer} is not in an iteration"
+    result = run(program, Memory(words))
+    assert result.is_stuck
+    assert result.output == expected
+    assert np.array_equal(words, np.arange(CONFIG.memory_words))

@@ -28,6 +28,7 @@ def check(program: AccessProgram, memory: Memory, **options: object) -> Result:
     expected = access.run(program, after, LANES)
     result = run(program, memory, **options)  # type: ignore[arg-type]
     assert result.fault is result.disorder is None
+    assert not result.is_stuck
     assert result.output == expected
     assert np.array_equal(memory.words, after)
     return result

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import ProgramError, WorkloadError
-from hw.tmu.access_isa import StreamKind
+from hw.tmu.access_isa import Event, EventKind, StreamKind
+from hw.tmu.access_program import AccessProgram, EventStep
 from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from hw.tmu.memory_map import ErrorCause
 from sw.compiler.tmu.sections import access_of
@@ -237,6 +238,33 @@ def test_offsets_that_decrease(device: Device):
     with pytest.raises(ProgramError, match="BOUNDS") as trapped:
         machine.wait()
     assert f"detail {device.configuration.config.streams}" in str(trapped.value)
+    assert device.verify(device.run(program, workload.inputs)).bit_exact
+
+
+@pytest.mark.parametrize("kind", (EventKind.WORD, EventKind.MASK))
+@pytest.mark.parametrize(
+    ("event", "place", "names"),
+    ((Event.BEGIN, 0, 0), (Event.END, 0, 0), (Event.END, 1, 1), (Event.ITERATION, 1, 2)),
+)
+def test_events_of_layers_that_are_not_in_an_iteration(
+    device: Device, model: Device, event: Event, place: int, names: int, kind: EventKind
+):
+    """They wait for ever, on both."""
+    workload = named_workload("embedding_bag:tiny")
+    program = device.compile(workload)
+    (launch,) = program.launches
+    layers = list(access_of(launch).layers)
+    events = layers[place].events
+    steps = (EventStep(kind, names, stream=1), *events.get(event, ()))
+    layers[place] = replace(layers[place], events={**events, event: steps})
+    rows = AccessProgram(tuple(layers)).rows(device.configuration.config)
+    broken = replace(program, launches=(replace(launch, sections={**launch.sections, **rows}),))
+    with pytest.raises(ProgramError, match="DEADLOCK"):
+        device.run(broken, workload.inputs)
+    with pytest.raises(ProgramError) as caught:
+        model.run(broken, workload.inputs)
+    where = f"{event.name} of layer {place}: layer {names} is not in an iteration"
+    assert str(caught.value).endswith(f"deadlock: {where}")
     assert device.verify(device.run(program, workload.inputs)).bit_exact
 
 
