@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.tmu.dialects.slc import (
+    LOOPS,
     CallbackOp,
     ForOp,
     GetOp,
@@ -29,8 +30,9 @@ def keep_named_row(found: KeptVectors, function: func.FuncOp) -> None:
 
     A toggle of the loop that has the row as a stream says so, which queues the row instead of the
     word in each iteration. Where there can be none, the row is compared with the last one: where it
-    is computed, is of a loop of vectors or of one that merges, where the loop has a toggle already,
-    or words of loops further out wait in the queue when it begins. O(operations).
+    is computed, is of a loop of vectors or of one that merges, where the loop has a toggle already
+    or queues words before it has the stream, or words of loops further out wait in the queue when
+    it begins. O(operations).
     """
     kept = f"{found.array.name_hint or 'array'}_row"
     (row,) = found.rows
@@ -57,8 +59,11 @@ def _loop_of(stream: SSAValue) -> ForOp | None:
     loop = block.parent_op() if block is not None else None
     if not isinstance(loop, ForOp) or loop.vector is not None or stream.type != StreamType(i32):
         return None
-    has_one = any(isinstance(each, ToggleOp) for each in loop.body.block.ops)
-    return None if has_one or are_words_left(loop) else loop
+    operations = list(loop.body.block.ops)
+    place = operations.index(owner) if isinstance(owner, Operation) else 0
+    is_late = any(isinstance(each, (PushOp, CallbackOp, *LOOPS)) for each in operations[:place])
+    has_one = any(isinstance(each, ToggleOp) for each in operations)
+    return None if is_late or has_one or are_words_left(loop) else loop
 
 
 def _toggle(found: KeptVectors, kept: str, push: PushOp, loop: ForOp) -> None:

@@ -35,7 +35,7 @@ n, k, rows, dim = sizes('n', 'k', 'rows', 'dim')
 @nest
 def f(
     x: float32[k, dim], at: int32[k], of: int32[n], ends: int32[n + 1],
-    out: float32[rows, dim],
+    out: float32[rows, dim],{more}
 ):
 """
 ENTRIES = "    for p in range(k):\n        for e in range(dim):\n            "
@@ -49,6 +49,12 @@ NESTS = {
     "entries of segments": f"{SEGMENTS}out[at[p], e] += x[p, e]\n",
     "segments' rows": f"{SEGMENTS}out[of[i], e] += x[p, e]\n",
     "segments": f"{SEGMENTS}out[i, e] += x[p, e]\n",
+    "a store before": "    for p in range(k):\n        count[0] += x[p, 0]\n"
+    "        for e in range(dim):\n            out[at[p], e] += x[p, e]\n",
+    "a store of the row before": "    for p in range(k):\n        count[at[p]] += x[p, 0]\n"
+    "        for e in range(dim):\n            out[at[p], e] += x[p, e]\n",
+    "a store behind": "    for p in range(k):\n        for e in range(dim):\n"
+    "            out[at[p], e] += x[p, e]\n        count[at[p]] += x[p, 0]\n",
     "the row before": f"{ENTRIES}out[at[p] - 1, e] += x[p, e]\n",
     "the row counts": f"{ENTRIES}out[at[p], e] += float32(at[p]) * x[p, e]\n",
     "by rows": f"{ENTRIES}out[at[p], e] += float32(p) * abs(x[at[p], e])\n",
@@ -63,12 +69,17 @@ TOGGLED = (
     "segments' rows",
     "the row counts",
     "by rows",
+    "a store before",
+    "a store of the row before",
+    "a store behind",
     "maxima",
 )
 
 
 def nest(name: str) -> Nest:
-    return read_source(HEAD + NESTS[name], "file.py")
+    body = NESTS[name]
+    more = " count: float32[rows]," if "count" in body else ""
+    return read_source(HEAD.format(more=more) + body, "file.py")
 
 
 def values(rows: Sequence[int], dim: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -93,8 +104,9 @@ def memory_after(module: ModuleOp, given: dict[str, np.ndarray]) -> bytes:
     """Of the results, which begin as zeros."""
     arrays = {name: array.copy() for name, array in given.items()}
     arrays["out"] = np.zeros((ROWS, given["x"].shape[-1]), np.float32)
+    arrays["count"] = np.zeros(ROWS, np.float32)
     interpret(module, arrays, CONFIG.lanes)
-    return arrays["out"].tobytes()
+    return arrays["out"].tobytes() + arrays["count"].tobytes()
 
 
 ORDERS = st.lists(st.integers(1, ROWS - 1), min_size=5, max_size=9)
