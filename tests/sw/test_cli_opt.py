@@ -19,6 +19,10 @@ PASSES = (
     "align_queues",
     "keep_sums",
     "forward_stores",
+    "keep_rows",
+    "partial_sums",
+    "repeat_fibers",
+    "prefetch_rows",
     "lower",
 )
 
