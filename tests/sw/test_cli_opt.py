@@ -20,6 +20,10 @@ PASSES = (
     "keep_sums",
     "fetch_rows",
     "forward_stores",
+    "keep_rows",
+    "partial_sums",
+    "repeat_fibers",
+    "prefetch_rows",
     "lower",
 )
 
