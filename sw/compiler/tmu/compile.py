@@ -120,7 +120,9 @@ def compile(
         return _program(model.name, first, config, trace)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
-    meaning = Meaning(workload.nest, workload.binding.sizes, workload.expression)
+    meaning = Meaning(
+        workload.nest, workload.binding.sizes, workload.expression, shape=workload.shape
+    )
     given = [spec.name for spec in meaning.inputs(workload.inputs)]
     step = first_step(workload.name, meaning, given, manner)
     return _program(workload.name, [step], config, trace)

@@ -56,16 +56,18 @@ def decouple(module: ModuleOp) -> ModuleOp:
     may have changed since.
     """
     module = separate_loads(to_variables(module))
-    masks = {
-        loop: to_mask(loop)
-        for loop in [each for each in module.walk() if isinstance(each, fiber.MergeOp)]
-        if loop.is_union
-    }
     function = function_of(module)
+    written = written_arrays(function)
+    masks: dict[fiber.MergeOp, SSAValue] = {}
+    zeros: list[SSAValue] = []
+    for loop in [each for each in module.walk() if isinstance(each, fiber.MergeOp)]:
+        if loop.is_union:
+            masks[loop], loads = to_mask(loop, written)
+            zeros += loads
     body = Region(Block(arg_types=list(function.function_type.inputs)))
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
-    _Decoupling(function, body.block, accumulations(module), masks).run()
+    _Decoupling(function, body.block, accumulations(module), masks, zeros).run()
     found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
     found.attributes |= function.attributes
     module = ModuleOp([found])
@@ -91,6 +93,7 @@ class _Decoupling:
         block: Block,
         accumulations: Mapping[scf.ForOp, Accumulation],
         masks: Mapping[fiber.MergeOp, SSAValue],
+        zeros: Collection[SSAValue],
     ) -> None:
         self._function = function
         old = function.body.block.args
@@ -109,6 +112,8 @@ class _Decoupling:
         # Fibers of merges that streams are of.
         self._fibers: dict[SSAValue, frozenset[int]] = {}
         self._masks = masks
+        # Loads that are 0 where a union's fiber lacks the coordinate, and are meant to be.
+        self._zeros = zeros
         # Streams by what they are, so that none is made twice.
         self._made: dict[tuple[object, ...], SSAValue] = {}
 
@@ -175,13 +180,16 @@ class _Decoupling:
 
     def _has_streams(self, bounds: Sequence[SSAValue]) -> bool:
         """Whether streams of the innermost loop so far can be bounds of one inside of it. Streams
-        of a union are 0 at times; only its own callbacks know when."""
+        of a union are 0 at times; only its own callbacks know when, unless 0 is meant."""
         place = len(self._levels) - 1
         return (
-            self._levels[-1].merge != DISJUNCTIVE
+            (self._levels[-1].merge != DISJUNCTIVE or self._are_zeros(bounds))
             and self._is_known(bounds)
             and all(self._has_unit([each], place) for each in bounds)
         )
+
+    def _are_zeros(self, bounds: Iterable[SSAValue]) -> bool:
+        return all(source_of(each) in self._zeros for each in bounds)
 
     def _reads_arrays(self, loop: scf.ForOp) -> bool:
         return any(
@@ -196,9 +204,10 @@ class _Decoupling:
             _refuse(place, "a loop over merged fibers behind another one in the same body")
         if any(array in self._written for array in loop.coordinates):
             _refuse(place, "a loop over merged fibers whose coordinates the nest writes")
-        if self._levels[-1].merge == DISJUNCTIVE:
+        bounds = [*loop.lowers, *loop.uppers]
+        if self._levels[-1].merge == DISJUNCTIVE and not self._are_zeros(bounds):
             _refuse(place, "a loop over merged fibers inside of a union")
-        if not self._has_streams([*loop.lowers, *loop.uppers]):
+        if not self._has_streams(bounds):
             _refuse(place, "a loop over merged fibers whose bounds are no streams")
 
     def _merge(self, loop: fiber.MergeOp) -> None:

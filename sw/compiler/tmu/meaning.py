@@ -24,8 +24,11 @@ from sw.workloads.loops.embedding_model import FeatureGroup
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.result_levels import is_compressed, result_arrays, result_tensor
+from sw.workloads.loops.scalar_type import FLOAT32
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.program_tensors import statement_tensors
 
 TEXTS = ("nest", "expression", "features")
 """Sections of text that say it; all but the nest may be empty."""
@@ -33,12 +36,14 @@ TEXTS = ("nest", "expression", "features")
 
 @dataclass(frozen=True)
 class Meaning:
-    """A nest of so many ``sizes``, and what it was made of, if of an expression or of a model."""
+    """A nest of so many ``sizes``, and what it was made of, if of an expression or of a model.
+    ``shape``: of an expression's result, if compressed."""
 
     nest: Nest
     sizes: Mapping[str, int]
     expression: str = ""
     group: FeatureGroup | None = None
+    shape: tuple[int, ...] = ()
 
     @cached_property
     def statement(self) -> Statement | None:
@@ -78,6 +83,9 @@ class Meaning:
             return model_tensors(_model(self.group), self.group.bags)[1]
         if self.statement is not None:
             name, order = self.statement.result.tensor, len(self.statement.result.indices)
+            if is_compressed(self.statement):
+                sizes = dict(zip(self.statement.result.indices, self.shape, strict=True))
+                return statement_tensors(self.statement, FLOAT32.name, sizes)[1]
             return (TensorSpec(name, self.specs[name].shape[:order], self.specs[name].type),)
         return tuple(self.specs[name] for name in self.results)
 
@@ -85,14 +93,23 @@ class Meaning:
         """The nest's parameters, from the program's inputs. Raises ``WorkloadError``."""
         return tensors if self.group is None else self.group.arrays(tensors)
 
-    def tensors(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The program's outputs, from what the nest writes."""
+    def tensors(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
+        """The program's outputs, from what the nest writes. Raises ``WorkloadError`` where that is
+        no tensor."""
         if self.group is not None:
-            return self.group.outputs(arrays)
+            return {**self.group.outputs(arrays)}
+        if self.statement is not None and is_compressed(self.statement):
+            found = result_tensor(self.statement, self.shape, arrays)
+            return {self.statement.result.tensor: found}
         return {
             spec.name: arrays[spec.name].reshape([int(size) for size in spec.shape])
             for spec in self.outputs
         }
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Sizes in the order of the nest's, and then ``shape``."""
+        return (*(self.sizes[each.name] for each in self.nest.sizes), *self.shape)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -104,22 +121,29 @@ class Meaning:
         return {"nest": print_nest(self.nest), "expression": self.expression, "features": features}
 
 
-def meaning_of(texts: Mapping[str, str], sizes: tuple[int, ...]) -> Meaning:
-    """Inverse of ``texts``; ``sizes`` in the order of the nest's. Raises ``WorkloadError``, and
-    what Python raises for damaged features."""
-    return _meaning(*(texts[name] for name in TEXTS), sizes)
+def meaning_of(texts: Mapping[str, str], numbers: tuple[int, ...]) -> Meaning:
+    """Inverse of ``texts`` and ``numbers``. Raises ``WorkloadError``, and what Python raises for
+    damaged features or numbers."""
+    return _meaning(*(texts[name] for name in TEXTS), numbers)
 
 
 @lru_cache(maxsize=64)
-def _meaning(nest: str, expression: str, features: str, sizes: tuple[int, ...]) -> Meaning:
+def _meaning(nest: str, expression: str, features: str, numbers: tuple[int, ...]) -> Meaning:
     read = read_source(nest, "section 'nest'")
     group = None
     if features:
         fields = json.loads(features, object_pairs_hook=unique_keys)
         group = FeatureGroup(model_of_fields(fields).features, fields["bags"], fields["lookups"])
     names = [size.name for size in read.sizes]
-    meaning = Meaning(read, dict(zip(names, sizes, strict=True)), expression, group)
-    meaning.statement  # noqa: B018, whose first use parses it
+    sizes, shape = numbers[: len(names)], numbers[len(names) :]
+    meaning = Meaning(read, dict(zip(names, sizes, strict=True)), expression, group, shape)
+    order, arrays, statement = 0, list[str](), meaning.statement
+    if statement is not None and is_compressed(statement):
+        order, arrays = len(statement.result.indices), result_arrays(statement)
+    if len(shape) != order:
+        raise ValueError(f"{len(numbers)} numbers: must be {len(names) + order}")
+    if not {*arrays} <= {*read.results}:
+        raise ValueError(f"results {', '.join(read.results)}: must be {', '.join(arrays)}")
     return meaning
 
 

@@ -6,7 +6,7 @@ their next larger coordinates: nothing may come of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NoReturn
 
 from xdsl.dialects import arith, memref, scf
@@ -25,15 +25,20 @@ Masks = frozenset[int]
 _BOOLEAN = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
 
 
-def to_mask(loop: MergeOp) -> SSAValue:
+def to_mask(loop: MergeOp, written: Collection[SSAValue]) -> tuple[SSAValue, list[SSAValue]]:
     """Replaces whether a union's fibers have the coordinate by what follows from one argument more
     of its body, an i32 mask, which it gives. O(operations x masks).
+
+    Of ``x[p] if has_p else 0``, where p is the position of a fiber, or a constant more, and x none
+    of the ``written`` arrays, the load remains: as a stream it is 0 where the fiber lacks the
+    coordinate. Gives these loads, too.
 
     Raises ``WorkloadError`` where something comes of the position of a fiber without the
     coordinate.
     """
-    presence = _Presence(loop)
+    presence = _Presence(loop, written)
     presence.check()
+    zeros = _absent_as_zero(presence)
     body = loop.body.block
     mask = body.insert_arg(i32, len(body.args))
     mask.name_hint = "mask"
@@ -51,25 +56,64 @@ def to_mask(loop: MergeOp) -> SSAValue:
     _sweep(body)
     for argument in body.args[-1 - len(presence.present) : -1]:
         body.erase_arg(argument)
-    return mask
+    return mask, zeros
+
+
+def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
+    """Replaces ``x[p] if has_p else 0``, of a fiber's position, by the load, and gives that."""
+    loop = presence.loop
+    found: list[SSAValue] = []
+    for choice in [each for each in loop.body.block.ops if isinstance(each, arith.SelectOp)]:
+        load = choice.lhs.owner
+        if not isinstance(load, memref.LoadOp) or load.parent_op() is not loop:
+            continue
+        fiber, when = presence.fiber_of(load), presence.when(choice.cond)
+        if fiber is not None and constant_of(choice.rhs) == 0 and when == presence.having(fiber):
+            choice.result.replace_all_uses_with(load.res)
+            choice.detach()
+            choice.erase()
+            found.append(load.res)
+    return found
 
 
 class _Presence:
     """``every``: masks that a coordinate of the union may have."""
 
-    def __init__(self, loop: MergeOp) -> None:
+    def __init__(self, loop: MergeOp, written: Collection[SSAValue]) -> None:
+        self._written = written
         self.present = list(loop.present)
-        self._loop = loop
+        self.loop = loop
         self._positions = list(loop.positions)
         self.every: Masks = frozenset(range(1, 1 << len(self._positions)))
 
-    def _with(self, fiber: int) -> Masks:
+    def having(self, fiber: int) -> Masks:
         return frozenset(mask for mask in self.every if mask >> fiber & 1)
+
+    def fiber_of(self, load: memref.LoadOp) -> int | None:
+        """The one of whose position a load becomes a stream, if it does."""
+        fibers = self._fibers_of(load.indices)
+        if load.memref in self._written or fibers is None or len(fibers) != 1:
+            return None
+        return fibers.pop()
+
+    def _fibers_of(self, values: Iterable[SSAValue]) -> set[int] | None:
+        """Those whose positions values are, or constants more; ``None`` if of anything else."""
+        found: set[int] = set()
+        for value in map(source_of, values):
+            if value in self._positions:
+                found.add(self._positions.index(value))
+            elif constant_of(value) is None:
+                owner = value.owner
+                inner = self._fibers_of(owner.operands) if isinstance(owner, arith.AddiOp) else None
+                if inner is None:
+                    return None
+                found |= inner
+        return found
 
     def when(self, value: SSAValue) -> Masks | None:
         """The masks with which an i1 is true, if it follows from them alone."""
         if value in self.present:
-            return self._with(self.present.index(value))
+            return self.having(self.present.index(value))
         number = constant_of(value)
         if number is not None:
             return self.every if number else frozenset()
@@ -86,11 +130,11 @@ class _Presence:
         value = source_of(value)
         if isinstance(value, BlockArgument):
             if value in self._positions:
-                return self._with(self._positions.index(value))
+                return self.having(self._positions.index(value))
             return self.every
         owner = value.owner
         assert isinstance(owner, Operation)
-        if not is_inside(owner, self._loop):
+        if not is_inside(owner, self.loop):
             return self.every
         if isinstance(owner, arith.SelectOp):
             when = self.when(owner.cond)
@@ -111,7 +155,7 @@ class _Presence:
         return found
 
     def check(self) -> None:
-        self._check(self._loop.body.block.ops, self.every)
+        self._check(self.loop.body.block.ops, self.every)
 
     def _check(self, operations: Iterable[Operation], masks: Masks) -> None:
         """Of operations that are reached with ``masks``."""
@@ -133,7 +177,8 @@ class _Presence:
 
     def _is_stream(self, load: memref.LoadOp) -> bool:
         """Whether it is at a position, so that nothing is read where there is none."""
-        return all(source_of(index) in self._positions for index in load.indices)
+        at_positions = all(source_of(index) in self._positions for index in load.indices)
+        return at_positions or self.fiber_of(load) is not None
 
     def _require(self, values: Iterable[SSAValue], masks: Masks, operation: Operation) -> None:
         for value in values:

@@ -130,9 +130,7 @@ def _record(name: str, step: Step, config: TmuConfig) -> DictionaryAttr:
     }
     found: dict[str, Attribute] = {key: StringAttr(text) for key, text in texts.items()}
     found |= {key: IntegerAttr(number, i64) for key, number in numbers.items()}
-    found["sizes"] = ArrayAttr(
-        [IntegerAttr(meaning.sizes[each.name], i64) for each in meaning.nest.sizes]
-    )
+    found["sizes"] = ArrayAttr([IntegerAttr(number, i64) for number in meaning.numbers])
     found["inputs"] = ArrayAttr([StringAttr(each) for each in step.given])
     return DictionaryAttr(found)
 

@@ -32,7 +32,7 @@ def encode(
     words = [instruction.words() for instruction in instructions]
     return {
         **{name: np.frombuffer(text.encode(), np.uint8) for name, text in meaning.texts.items()},
-        "sizes": np.array([meaning.sizes[each.name] for each in meaning.nest.sizes], np.int64),
+        "sizes": np.array(meaning.numbers, np.int64),
         "bases": np.array([bases[name] for name in meaning.specs], np.int64),
         "instructions": np.array(words, np.uint32).reshape(-1, INSTRUCTION_WORDS),
         **access.rows(config),

@@ -35,7 +35,7 @@ from sw.workloads.tensor.storage import (
     DenseLevel,
     Level,
     Storage,
-    restore,
+    restore_entries,
     store,
 )
 from sw.workloads.tensor.tensor import Tensor
@@ -197,10 +197,7 @@ def result(
         levels.append(level)
     writer = next(block for block in graph.blocks if block.type == "valwrite")
     words = memory[f"{writer.name}_vals"].words.reshape(-1)
-    # Entries are identified by their places among the values, from 1: none of them is zero.
-    places = np.arange(1, len(words) + 1, dtype=np.float64)
-    tensor = restore(Storage(format, shape, tuple(levels), places))
-    return tensor.coordinates, words[tensor.values.astype(np.int64) - 1]
+    return restore_entries(format, shape, tuple(levels), words)
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:

@@ -15,6 +15,9 @@ from sw.runtime.lru_cache import lru_hits
 from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
 from sw.runtime.tmu.image import Operands, golden_of
+from sw.workloads.loops.result_levels import is_compressed
+from sw.workloads.tensor.storage import CompressedLevel, store
+from sw.workloads.tensor.tensor import Tensor
 
 _WAITS = {
     "instructions": "instructions",
@@ -115,10 +118,23 @@ def bound(
     placement = Placement(bases_of(sections), LINE_WORDS)
     work = golden_of(launch).work(operands.binding, placement)
     misses = int(np.count_nonzero(~lru_hits(work.lines, 1, config.l2_bytes // LINE_BYTES)))
-    written = sum(words_of(spec) for spec in launch.outputs) * WORD_BYTES
+    written = _words_written(launch, operands) * WORD_BYTES
     queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]
     return work.operations, {
         "memory": -(-(misses * LINE_BYTES + written) // config.bandwidth),
         "operations": -(-work.operations // config.lanes),
         "queue": -(-queued // config.lanes),
     }
+
+
+def _words_written(launch: Launch, operands: Operands) -> int:
+    """Of results, each once; of compressed ones those that hold."""
+    statement = operands.meaning.statement
+    if statement is None or not is_compressed(statement):
+        return sum(words_of(spec) for spec in launch.outputs)
+    name = statement.result.tensor
+    tensor = operands.golden[name]
+    assert isinstance(tensor, Tensor)
+    stored = store(tensor, statement.formats[name])
+    levels = [each for each in stored.levels if isinstance(each, CompressedLevel)]
+    return len(stored.values) + sum(len(each.segments) + len(each.coordinates) for each in levels)

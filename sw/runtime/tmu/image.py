@@ -42,12 +42,12 @@ class Operands:
         return bind(found.nest, found.arrays(self.tensors), found.sizes)
 
     @cached_property
-    def golden(self) -> dict[str, np.ndarray]:
+    def golden(self) -> dict[str, Array]:
         """The outputs that the nest has; raises ``WorkloadError`` for indices outside arrays."""
         return self.meaning.tensors(golden_of(self.launch).run(self.binding))
 
     @cached_property
-    def reference(self) -> dict[str, np.ndarray]:
+    def reference(self) -> dict[str, Array]:
         return self.meaning.tensors(golden_of(self.launch).reference(self.binding))
 
     @cached_property
@@ -111,7 +111,7 @@ def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> d
         words = rows.words[np.searchsorted(rows.numbers, lines)].reshape(-1)
         shape = [int(size) for size in spec.shape]
         arrays[name] = words[: words_of(spec)].view(spec.dtype).reshape(shape)
-    return {**found.tensors(arrays)}
+    return found.tensors(arrays)
 
 
 def _places(launch: Launch) -> dict[str, tuple[int, int]]:

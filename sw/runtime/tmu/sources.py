@@ -28,7 +28,11 @@ from sw.workloads.loops.pytorch.export import SUFFIX, is_module
 from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
 from sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
 from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
-from sw.workloads.loops.tensor_expression import expression_arrays, expression_workload
+from sw.workloads.loops.tensor_expression import (
+    expression_arrays,
+    expression_workload,
+    result_shape,
+)
 from sw.workloads.loops.workload import LoopWorkload
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.operands import all_operands, bind_operands
@@ -183,8 +187,22 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be arrays by name")
     statement = _statement_of_operands(program, inputs)
     if statement is not None:
-        return {**expression_arrays(statement, inputs)[0]}
+        arrays, sizes = expression_arrays(statement, inputs)
+        _require_shape(program, statement, sizes)
+        return {**arrays}
     return {name: np.asarray(value) for name, value in inputs.items()}
+
+
+def _require_shape(program: Program, statement: Statement, sizes: Mapping[str, int]) -> None:
+    """Raises ``WorkloadError`` for operands whose result has another shape than the program's,
+    where arrays do not tell."""
+    shape = result_shape(statement, sizes)
+    (output,) = program.outputs
+    if shape != output.shape:
+        raise WorkloadError(
+            f"{output.name} is {list(shape)} with these tensors: must be {list(output.shape)}, as "
+            "the program's"
+        )
 
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:

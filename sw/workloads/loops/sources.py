@@ -66,6 +66,7 @@ OPERATIONS: dict[str, Operation] = {
         sparse_matrices.compressed_matrix_elementwise_product, Matrices()
     ),
     "compressed_matrix_sum": Operation(sparse_matrices.compressed_matrix_sum, Matrices()),
+    "compressed_matrix_product": Operation(sparse_matrices.compressed_matrix_product, Matrices()),
 }
 
 

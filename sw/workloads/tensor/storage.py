@@ -245,6 +245,18 @@ def restore(storage: Storage) -> Tensor:
     return Tensor(storage.shape, coordinates[order], values[order])
 
 
+def restore_entries(
+    format: TensorFormat, shape: tuple[int, ...], levels: tuple[Level, ...], values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates, int64 [positions, order], ascending, and values of every position of the last
+    level, zeros too; values are of any type. Raises ``WorkloadError`` as ``check`` does.
+    """
+    # Entries are identified by their places among the values, from 1: none of them is zero.
+    places = np.arange(1, len(values) + 1, dtype=np.float64)
+    tensor = restore(Storage(format, shape, levels, places))
+    return tensor.coordinates, values[tensor.values.astype(np.int64) - 1]
+
+
 def check(storage: Storage) -> None:
     """Raises ``StorageError`` naming level, array and index of the first fault.
 

@@ -35,6 +35,7 @@ from sw.workloads.loops.operations.fused_mm import fused_mm
 from sw.workloads.loops.operations.knowledge_graph import knowledge_graph_l1, knowledge_graph_l2
 from sw.workloads.loops.operations.sparse_matrices import (
     compressed_matrix_elementwise_product,
+    compressed_matrix_product,
     compressed_matrix_sum,
     matrix_elementwise_product,
     matrix_product,
@@ -310,3 +311,19 @@ def test_matrix_product() -> None:
     for k in range(9):
         wanted += left[:, k, None] * right.T[k]
     same(run(matrix_product, values)["out"] + np.float32(0), wanted)
+
+
+@pytest.mark.parametrize("density", (0, 0.15, 1))
+def test_compressed_matrix_product(density: float) -> None:
+    """An entry where rows have a column in common; row 0 of either is empty."""
+    random = np.random.default_rng(5)
+    dense = (random.integers(1, 9, (2, 6, 9)) * (random.random((2, 6, 9)) < density)).astype("f4")
+    dense[:, 0] = 0
+    left, right = dense
+    there = (left != 0).astype(int) @ (right != 0).T.astype(int) > 0
+    found = run(compressed_matrix_product, compressed(*map(scipy.sparse.csr_array, dense)))
+    offsets = np.concatenate([[0], there.sum(axis=1).cumsum()])
+    same(found["offsets"], offsets.astype(np.int32))
+    same(found["out"][: offsets[-1]], np.nonzero(there)[1].astype(np.int32))
+    same(found["out_values"][: offsets[-1]], (left @ right.T)[there])
+    assert not found["out"][offsets[-1] :].any() and not found["out_values"][offsets[-1] :].any()

@@ -94,7 +94,7 @@ class Streams(InterpreterFunctions):
         for each in operation.body.block.ops:
             self._ends.pop(each, None)
         fibers, lowers = fibers_of(args)
-        outer, self._used = self._used, True
+        outer, self._used = (self._used, self._lacking), True
         for coordinate, places, has in merged(fibers, operation.is_disjunctive):
             self._lacking = {
                 each for each, there in zip(operation.positions, has, strict=True) if not there
@@ -108,7 +108,7 @@ class Streams(InterpreterFunctions):
                 operation.body,
                 (coordinate, *positions, *(mask if operation.is_disjunctive else [])),
             )
-        self._used = outer
+        self._used, self._lacking = outer
         return ()
 
     def _lacks(self, operation: AluStrOp | MemStrOp) -> bool:

@@ -125,3 +125,36 @@ def compressed_matrix_sum(
                 out_values[n] = left_values[p] if in_left else right_values[q]
             n += 1
         offsets[i + 1] = n
+
+
+@nest
+def compressed_matrix_product(
+    left_offsets: int32[rows + 1],
+    left: int32[lefts],
+    left_values: float32[lefts],
+    right_offsets: int32[right_rows + 1],
+    right: int32[rights],
+    right_values: float32[rights],
+    offsets: int32[rows + 1],
+    out: int32[rows * right_rows],
+    out_values: float32[rows * right_rows],
+):
+    """Of one in compressed rows and the transpose of the other. Rows without a common column have
+    no entry."""
+    n = 0
+    offsets[0] = n
+    for i in range(rows):
+        for j in range(right_rows):
+            total = 0.0
+            found = 0
+            for _k, (p, q) in intersect(
+                left[left_offsets[i] : left_offsets[i + 1]],
+                right[right_offsets[j] : right_offsets[j + 1]],
+            ):
+                total += left_values[p] * right_values[q]
+                found = 1
+            if found > 0:
+                out[n] = j
+                out_values[n] = total
+                n += 1
+        offsets[i + 1] = n

@@ -22,6 +22,7 @@ from sw.workloads.loops.operations.block_gather import block_gather
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import OPERATIONS
+from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.sparse_fibers import LENGTH, PAIRS, matrices, vectors
 from tests.support.tmu_operations import operation_inputs
@@ -81,12 +82,21 @@ def rows_of_common_coordinates(columns: int) -> LoopWorkload:
     return workload(nest, vectors(*PAIRS["equal"]) | {"dense": dense})
 
 
+def compressed_sum() -> LoopWorkload:
+    """Rows that one operand has, both have, or neither."""
+    left, right = np.tri(4, 5, 1), np.eye(4, 5)
+    left[1], right[2:] = 0, 0
+    text = "X(i,j)=B(i,j)+C(i,j) -f=X:ss -f=B:ss -f=C:ss"
+    return expression_workload(text, {"B": left, "C": right})
+
+
 WORKLOADS = {
     **{name: named(name) for name in OPERATIONS},
     "parts of vectors": workload(embedding_bag_mean, operation_inputs(9, lengths=BAGS)),
     "sums by some lanes": squares(11),
     "stores of streams": workload(block_gather, operation_inputs(9)),
     "parts of vectors inside of merges": rows_of_common_coordinates(6),
+    "unions inside of unions": compressed_sum(),
 }
 
 

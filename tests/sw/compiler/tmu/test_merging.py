@@ -39,6 +39,7 @@ MATRICES = {
         sparse_matrices.matrix_product,
         sparse_matrices.compressed_matrix_elementwise_product,
         sparse_matrices.compressed_matrix_sum,
+        sparse_matrices.compressed_matrix_product,
     )
 }
 

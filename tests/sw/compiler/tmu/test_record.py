@@ -45,6 +45,9 @@ WORKLOADS = {
     "a result that is given": bag(embedding_bag_sum, out=np.ones((3, 9), np.float32)),
     "sums by lanes": named_workload("knowledge_graph_l1:tiny"),
     "an expression": expression_workload("y=B(i,j)*x(j) -f=B:ds", {"B": np.eye(3), "x": [1, 2, 3]}),
+    "a compressed result": expression_workload(
+        "Y(i,j)=B(i,j)+C(i,j) -f=Y:ss -f=B:ss -f=C:ss", {"B": np.eye(3), "C": np.tri(3)}
+    ),
     "a model": ModelWorkload(EmbeddingModel("three", FEATURES)),
 }
 MANNERS: dict[str, dict[str, Any]] = {

@@ -68,6 +68,7 @@ def test_further_operations_on_rtl(device: Device, name: str, opt: int):
         "matrix_product:tiny",
         "compressed_matrix_elementwise_product:tiny",
         "compressed_matrix_sum:tiny",
+        "compressed_matrix_product:tiny",
     ),
 )
 def test_merging_on_rtl(device: Device, name: str):
@@ -75,6 +76,43 @@ def test_merging_on_rtl(device: Device, name: str):
     workload = named_workload(name)
     result = device.run(device.compile(workload), workload.inputs)
     assert device.verify(result).bit_exact
+
+
+B, C = (
+    np.random.default_rng(seed).standard_normal((6, 9)) * (np.arange(54).reshape(6, 9) % step < 2)
+    for seed, step in enumerate((5, 7))
+)
+B[2], C[4] = 0, 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "X(i,j)=B(i,j)*C(i,j) -f=X:ss -f=B:ss -f=C:ss",
+        "X(i,j)=B(i,j)+C(i,j) -f=X:ss -f=B:ss -f=C:ss",
+        "X(i,k)=B(i,j)*C(k,j) -f=X:ds -f=B:ds -f=C:ds",
+        "X(i,j)=2*B(i,j) -f=X:ds -f=B:ds",
+    ),
+)
+def test_compressed_results_on_rtl(device: Device, text: str):
+    operands = {name: array for name, array in (("B", B), ("C", C)) if f"{name}(" in text}
+    program = device.compile((text, operands))
+    result = device.run(program, operands)
+    assert device.verify(result).bit_exact
+    wanted = B + C if "+" in text else 2 * B if "2" in text else B * C if "ss" in text else B @ C.T
+    np.testing.assert_allclose(result.outputs["X"].to_dense(), wanted, 1e-6, 1e-6)
+
+
+def test_a_compressed_result_of_another_shape(model: Device):
+    """Operands with as many entries, which arrays do not tell from those of the program."""
+    text = "X(i,j)=B(i,j)*C(i,j) -f=X:ss -f=B:ss -f=C:ss"
+    program = model.compile((text, {"B": B, "C": C}))
+    wider = {name: np.pad(array, ((0, 0), (0, 3))) for name, array in (("B", B), ("C", C))}
+    with pytest.raises(WorkloadError) as caught:
+        model.run(program, wider)
+    assert str(caught.value) == (
+        "X is [6, 12] with these tensors: must be [6, 9], as the program's"
+    )
 
 
 @pytest.mark.parametrize("pair", ("both empty", "left empty", "equal", "disjoint"))

@@ -7,12 +7,15 @@ import re
 import numpy as np
 import pytest
 
+from hw.lib.errors import CapacityError
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.nest import Merge, Nest, statements
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.result_levels import result_tensor
 from sw.workloads.loops.tensor_expression import expression_nest, expression_workload
+from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 
 SIZES = {"i": 4, "j": 5, "k": 6}
@@ -37,8 +40,11 @@ def same_when_printed(nest: Nest) -> bool:
 def run(text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
     workload = expression_workload(text, inputs)
     assert same_when_printed(workload.nest)
-    (found,) = GoldenLoops(workload.nest).run(workload.binding).values()
-    return found
+    found = GoldenLoops(workload.nest).run(workload.binding)
+    if workload.shape:
+        return result_tensor(parse(text), workload.shape, found).to_dense()
+    (dense,) = found.values()
+    return dense
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +68,23 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
         "X(i,j)=B(i,k)*C(k,j) -f=B:ds -f=C:ds -s=reorder(i,k,j)",
         "X(i)=B(i,j)*C(j) -f=B:ds",
         "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=B:ds",
+        "X(i)=B(i)*C(i) -f=X:s -f=B:s -f=C:s",
+        "X(i)=B(i)*C(i) -f=X:s -f=B:s",
+        "X(i)=B(i)*C(i) -f=X:s",
+        "X(i,j)=B(i,j)*C(i,j) -f=X:ds -f=B:ds -f=C:ds",
+        "X(i,j)=B(i,j)*C(i,j) -f=X:ss -f=B:ds -f=C:ds",
+        "X(i,j)=B(i,j)*C(i,j) -f=X:ss -f=B:ss -f=C:ss",
+        "X(i,j)=B(i,j)*C(j) -f=X:ds -f=B:ds",
+        "X(i,j)=B(i,j)*C(j) -f=X:ss -f=B:ss",
+        "X(i,j)=B(i,j)*C(j) -f=X:ss -f=B:ss -f=C:s",
+        "X(i,j)=B(i)*C(j) -f=X:ss -f=B:s -f=C:s",
+        "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds:1,0",
+        "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss -f=C:ss:1,0",
+        "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss -f=C:dd:1,0",
+        "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ss -f=B:ss",
+        "X(i)=B(i,j)*C(j) -f=X:s -f=B:ds",
+        "X(i,j,k)=B(i,j,k)*C(i,j,k) -f=X:sss -f=B:sss -f=C:sss",
+        "X(i,j,k)=B(i,j,k)*C(j,k) -f=X:dss -f=B:dss -f=C:ss",
     ],
 )
 def test_products(text: str, density: float) -> None:
@@ -81,6 +104,12 @@ def test_products(text: str, density: float) -> None:
         "X(i)=B(i)+C(i) -f=B:s -f=C:s",
         "X(i,j)=B(i,j)+C(i,j) -f=B:ds -f=C:ds",
         "X(i,j)=B(i,j)+C(i,j)",
+        "X(i,j)=B(i,j)+C(i,j) -f=B:ss -f=C:ss",
+        "X(i)=B(i)+C(i) -f=X:s -f=B:s -f=C:s",
+        "X(i,j)=B(i,j)+C(i,j) -f=X:ds -f=B:ds -f=C:ds",
+        "X(i,j)=B(i,j)+C(i,j) -f=X:ss -f=B:ds -f=C:ds",
+        "X(i,j)=B(i,j)+C(i,j) -f=X:ss -f=B:ss -f=C:ss",
+        "X(i,j,k)=B(i,j,k)+C(i,j,k) -f=X:sss -f=B:sss -f=C:sss",
     ],
 )
 def test_sums(text: str, density: float) -> None:
@@ -92,6 +121,82 @@ def test_constants_and_scalars() -> None:
     text = "x=2*B(i)*C(i) -f=B:s"
     inputs = operands(text, 0.7)
     assert run(text, inputs).tolist() == [2 * (inputs["B"] @ inputs["C"])]
+
+
+def test_a_result_stored_by_columns() -> None:
+    text = "X(i,j)=B(i,j)+C(i,j) -f=X:ss:1,0 -f=B:ss:1,0 -f=C:ss:1,0 -s=reorder(j,i)"
+    inputs = operands(text, 0.4)
+    np.testing.assert_array_equal(run(text, inputs), inputs["B"] + inputs["C"])
+
+
+def entries(text: str, inputs: dict[str, np.ndarray]) -> list[list[int]]:
+    """Coordinates of the result's entries."""
+    workload = expression_workload(text, inputs)
+    found = GoldenLoops(workload.nest).run(workload.binding)
+    return result_tensor(parse(text), workload.shape, found).coordinates.tolist()
+
+
+LEFT = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+RIGHT = np.array([[-1, 4, 0], [0, 0, 5], [6, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "text, coordinates",
+    [
+        # Where both have one, or either: a sum that cancels is an entry.
+        ("X(i,j)=B(i,j)*C(i,j) -f=X:ss -f=B:ss -f=C:ss", [[0, 0]]),
+        (
+            "X(i,j)=B(i,j)+C(i,j) -f=X:ds -f=B:ds -f=C:ds",
+            [[0, 0], [0, 1], [0, 2], [1, 2], [2, 0], [2, 1]],
+        ),
+        # Row 0 and column 2 have nothing in common, nor have row 1 and any column.
+        (
+            "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds:1,0",
+            [[0, 0], [0, 1], [2, 2]],
+        ),
+        # Of dense c, the pattern of B.
+        ("X(i,j)=0*B(i,j) -f=X:ss -f=B:ss", [[0, 0], [0, 2], [2, 1]]),
+    ],
+)
+def test_what_is_an_entry(text: str, coordinates: list[list[int]]) -> None:
+    named = {"B": LEFT, "C": RIGHT}
+    assert entries(text, {name: named[name] for name in named if f"{name}(" in text}) == coordinates
+
+
+@pytest.mark.parametrize(
+    "text, array, size",
+    [
+        ("X(i)=B(i)*C(i) -f=X:s -f=B:s -f=C:s", "X_values", 2),
+        ("X(i)=B(i)+C(i) -f=X:s -f=B:s -f=C:s", "X_values", 5),
+        ("X(i)=B(i)*C(i) -f=X:s", "X_values", 9),
+        ("X(i,j)=B(i)*C(j) -f=X:ss -f=B:s -f=C:s", "X_values", 6),
+        ("X(i,j)=B(i)*C(j) -f=X:ss -f=B:s -f=C:s", "X_coordinates0", 2),
+        ("x(i)=2*B(i) -f=x:s -f=B:s", "x_values", 2),
+    ],
+)
+def test_room_for_results(text: str, array: str, size: int) -> None:
+    """The least of what operands have, of a sum what both have, or all of the result."""
+    inputs = {"B": np.arange(9) // 7, "C": np.arange(9) // 6}
+    workload = expression_workload(
+        text, {name: inputs[name] for name in inputs if f"{name}(" in text}
+    )
+    assert workload.binding.arrays[array].shape == (size,)
+
+
+def test_a_sum_has_no_more_entries_than_elements() -> None:
+    text = "X(i)=B(i)+C(i) -f=X:s -f=B:s -f=C:s"
+    workload = expression_workload(text, {"B": np.ones(3), "C": np.ones(3)})
+    assert workload.binding.arrays["X_values"].shape == (3,)
+
+
+def test_results_that_no_array_holds() -> None:
+    empty = (np.zeros((0, 2), np.int64), np.zeros(0), (1 << 16, 1 << 16))
+    text = "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds:1,0"
+    with pytest.raises(CapacityError) as caught:
+        expression_workload(text, {"B": empty, "C": empty})
+    assert str(caught.value) == (
+        "X: level 1 may have 4,294,967,296 coordinates: must be at most 2,147,483,647"
+    )
 
 
 def test_fibers_merge_only_where_both_are_compressed() -> None:
@@ -106,7 +211,19 @@ def test_fibers_merge_only_where_both_are_compressed() -> None:
 @pytest.mark.parametrize(
     "text, error",
     [
-        ("X(i)=B(i)*C(i) -f=X:s", "1: X: only dense results are supported"),
+        ("X(i)=B(i)*C(i) -f=X:b", "1: X: levels must be dense or compressed"),
+        (
+            "X(i,j)=B(i,j)*C(j) -f=X:sd -f=B:sd",
+            "1: X: sd: dense levels of a result must be around compressed ones, as in ds",
+        ),
+        (
+            "X(i,j)=B(i,j)*C(j) -f=X:ds -f=B:ss",
+            "1: X: level 0 is dense: must be compressed, as i is in B",
+        ),
+        (
+            "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds -s=reorder(i,k,j)",
+            "1: X(i,j): is stored i, j: loops must be in this order, with those of sums inside",
+        ),
         ("X(i)=B(i)-C(i)", "1: sub: an expression must be a product, or a sum of two tensors"),
         (
             "X(i)=B(i)*(C(i)+D(i))",
@@ -115,7 +232,10 @@ def test_fibers_merge_only_where_both_are_compressed() -> None:
         ("X(i)=B(i)+C(i)+D(i)", "1: a sum must be of two tensors with the indices of the result"),
         ("X(i)=B(i)+C(i,j)", "1: a sum must be of two tensors with the indices of the result"),
         ("X(i)=B(i)+C(i) -f=B:s", "1: i: both tensors of a sum must be compressed, or neither"),
-        ("X(i,j)=B(i,j)+C(i,j) -f=B:ss -f=C:ss", "1: i: only a sum's last level may be compressed"),
+        (
+            "X(i,j)=B(i,j)+C(i,j) -f=B:sd -f=C:sd",
+            "1: j: levels of a sum inside of compressed ones must be compressed",
+        ),
         (
             "X(i)=B(i)*C(i)*D(i) -f=B:s -f=C:s -f=D:s",
             "1: i: at most two compressed tensors can be merged",

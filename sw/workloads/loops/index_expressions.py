@@ -1,0 +1,27 @@
+"""Makes expressions of int32: indices, sizes and positions."""
+
+from __future__ import annotations
+
+from sw.workloads.loops.nest import Binary, BinaryOperator, Constant, Expression, Variable
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import INT32
+
+
+def integer(value: int, place: Place) -> Constant:
+    return Constant(value, INT32, place)
+
+
+def variable(name: str, place: Place) -> Variable:
+    return Variable(name, INT32, place)
+
+
+def add(left: Expression, right: Expression, place: Place) -> Binary:
+    return Binary(BinaryOperator.ADD, left, right, place)
+
+
+def multiply(left: Expression, right: Expression, place: Place) -> Binary:
+    return Binary(BinaryOperator.MULTIPLY, left, right, place)
+
+
+def one_more(value: Expression, place: Place) -> Binary:
+    return add(value, integer(1, place), place)
