@@ -8,6 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from cocotb_tests.tmu.programs import RESULTS, Image
+from hw.tmu.access_isa import EVENT_STEPS, MAX_LAYERS, Event, EventKind
+from hw.tmu.access_program import AccessProgram
+from hw.tmu.config import TmuConfig
 
 
 def damaged_memory(image: Image, rng: random.Random) -> Image:
@@ -26,6 +29,30 @@ def damaged_program(image: Image, rng: random.Random) -> Image:
     for _ in range(rng.randint(1, 2)):
         instructions[rng.choice(used), rng.randrange(3)] ^= 1 << rng.randrange(32)
     return replace(image, instructions=instructions)
+
+
+def misplaced_step(config: TmuConfig, image: Image, rng: random.Random) -> Image:
+    """A step of an event, of those that name one, names a layer that is not in an iteration."""
+    layers = list(AccessProgram.decoded(image.rows, config).layers)
+    places = [
+        (place, event, number)
+        for place, layer in enumerate(layers)
+        for event, steps in layer.events.items()
+        for number, step in enumerate(steps)
+        if step.kind != EventKind.TOKEN
+    ]
+    if not places:
+        return image
+    place, event, number = rng.choice(places)
+    first = place + (event in (Event.TOGGLE, Event.ITERATION))
+    steps = list(layers[place].events[event])
+    steps[number] = replace(steps[number], layer=rng.randrange(first, MAX_LAYERS))
+    events = {**layers[place].events, event: tuple(steps)}
+    layers[place] = replace(layers[place], events=events)
+    rows = AccessProgram(tuple(layers)).rows(config)
+    found = np.zeros((EVENT_STEPS, rows["events"].shape[1]), np.uint32)
+    found[: len(rows["events"])] = rows["events"]
+    return replace(image, rows={**image.rows, "layers": rows["layers"], "events": found})
 
 
 def damaged_rows(image: Image, rng: random.Random) -> Image:

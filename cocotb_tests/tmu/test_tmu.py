@@ -11,7 +11,12 @@ import pytest
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.tmu.configs import CONFIGS, LONG, config_under_test, environment
-from cocotb_tests.tmu.damage import damaged_memory, damaged_program, damaged_rows
+from cocotb_tests.tmu.damage import (
+    damaged_memory,
+    damaged_program,
+    damaged_rows,
+    misplaced_step,
+)
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
 from hw.lib.memory_map import Register
@@ -87,6 +92,28 @@ async def damaged_programs_end_as_in_the_models(dut):
                 whole = drained_nest(config, rng)
                 machine.run_and_check(whole, ending(config, whole))
         raise AssertionError(f"too few programs ended in an error: {causes}")
+
+    await use_machine(port, config, use)
+
+
+@cocotb.test()
+async def events_of_layers_that_are_not_in_an_iteration_are_deadlocks(dut):
+    """Unless their loops have no iteration."""
+    port = await open_port(dut)
+    config = config_under_test()
+
+    def use(machine: Machine) -> None:
+        causes = []
+        for _ in range(4):
+            rng = generator()
+            whole = drained_nest(config, rng)
+            given = misplaced_step(config, whole, rng)
+            expected = ending(config, given)
+            machine.run_and_check(given, expected)
+            causes.append(expected.cause)
+            machine.driver.clear()
+            machine.run_and_check(whole, ending(config, whole))
+        assert set(causes) <= {0, ErrorCause.DEADLOCK.value}
 
     await use_machine(port, config, use)
 

@@ -1,5 +1,4 @@
-"""A workload of the DPU, its program and values for it, for tests that spoil one of them; and a
-golden model for tests of small loop nests."""
+"""A workload of the DPU, its program and values for it, for tests that spoil one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sw.golden import loops
 from tests.support.commands import gnarl
 from tests.support.dag_files import CONFIG, INPUT, node_link
 
@@ -37,9 +35,3 @@ def values(tmp_path: Path) -> Path:
     path = tmp_path / "values.json"
     path.write_text('{"a": 1, "b": 2}')
     return path
-
-
-@pytest.fixture
-def interpreted_golden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where little is computed, numba's compiler takes longer than Python."""
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)

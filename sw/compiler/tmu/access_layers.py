@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import MemRefType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, SSAValue
 
 from hw.lib.errors import CapacityError
@@ -29,6 +29,7 @@ from sw.compiler.tmu.dialects.slc import (
     StoreStrOp,
     StreamType,
 )
+from sw.compiler.tmu.index_offsets import is_needed, offset_of, shape_of
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.stream_queues import slots_of_layers
 from sw.compiler.tmu.values import constant_of
@@ -147,7 +148,7 @@ class AccessLayers:
             zip(loop.coordinates, loop.positions, strict=True)
         ):
             layer.add(unit, _INDUCTION, position)
-            (length,) = _shape(array)
+            (length,) = shape_of(array)
             fiber = Stream(StreamKind.MEMORY, a=own(0), length=length)
             place = layer.add(unit, fiber, loop.coordinate)
             layer.arrays[unit, place.number] = self._names[array]
@@ -173,7 +174,7 @@ class AccessLayers:
             made = replace(word, temporal=self._is_temporal(operation, layer))
             place = layer.add(unit, made, operation.stream)
             layer.arrays[unit, place.number] = self._names[operation.array]
-        elif _is_needed(operation):
+        elif is_needed(operation):
             self._alu(operation, depth, self._unit_of(operation, depth) or 0)
 
     def store(self, store: StoreStrOp) -> EventStep:
@@ -232,16 +233,16 @@ class AccessLayers:
     def _is_temporal(self, load: MemStrOp, layer: LayerInProgress) -> bool:
         """Words of vectors are read once, in order; but fibers that merge wait for each other, so
         that a line is asked for again."""
-        return len(_shape(load.array)) != 1 or layer.mode in _MODES.values()
+        return len(shape_of(load.array)) != 1 or layer.mode in _MODES.values()
 
     def _word(self, array: SSAValue, indices: Sequence[SSAValue], depth: int, unit: int) -> Stream:
         """Operands, scale, base and length of a word in row-major order, for layer ``depth``."""
-        shape = _shape(array)
+        shape = shape_of(array)
         base = 0
         terms: list[_Term] = []
         for axis, index in enumerate(indices):
             stride = math.prod(shape[axis + 1 :])
-            stream, offset = _offset(index)
+            stream, offset = offset_of(index)
             base += offset * stride
             if stream is not None:
                 terms.append((stream, stride))
@@ -378,41 +379,3 @@ def _trips(layer: LayerInProgress) -> int | None:
 def _numbers(layer: LayerInProgress) -> list[int]:
     """Streams that have a queue in some unit."""
     return sorted({place.number for place in layer.queued})
-
-
-def _shape(array: SSAValue) -> list[int]:
-    assert isinstance(array.type, MemRefType)
-    return [size.data for size in array.type.shape]
-
-
-def _offset(index: SSAValue) -> tuple[SSAValue | None, int]:
-    """An index as a stream, or none, plus a constant of at least 0."""
-    if (number := constant_of(index)) is not None:
-        return None, number
-    owner = index.owner
-    if isinstance(owner, AluStrOp) and owner.operation.data == "add":
-        for stream, other in ((owner.left, owner.right), (owner.right, owner.left)):
-            number = constant_of(other)
-            if number is None or constant_of(stream) is not None:
-                continue
-            if number >= 0 and not _may_be_negative(stream):
-                return stream, number
-    return index, 0
-
-
-def _may_be_negative(stream: SSAValue) -> bool:
-    """Whether it is known to begin below 0."""
-    loop = stream.owner.parent_op() if isinstance(stream.owner, Block) else None
-    lower = constant_of(loop.lower) if isinstance(loop, ForOp) else None
-    return lower is not None and lower < 0
-
-
-def _is_needed(operation: AluStrOp) -> bool:
-    """Whether anything but an index that has it as an offset uses it."""
-    for use in operation.stream.uses:
-        is_index = isinstance(use.operation, MemStrOp) or (
-            isinstance(use.operation, StoreStrOp) and use.index > 0
-        )
-        if not is_index or _offset(operation.stream)[0] is operation.stream:
-            return True
-    return False

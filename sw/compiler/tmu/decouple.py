@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.accumulate import Accumulation, accumulations
+from sw.compiler.tmu.callback_body import CallbackBody
+from sw.compiler.tmu.callback_body import refuse as _refuse
 from sw.compiler.tmu.dialects import fiber
 from sw.compiler.tmu.dialects.slc import (
     CONJUNCTIVE,
@@ -19,7 +19,6 @@ from sw.compiler.tmu.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
-    GetOp,
     MemStrOp,
     MergeOp,
     StreamType,
@@ -351,67 +350,11 @@ class _Decoupling:
             return
         region = body_of([])
         streams: list[SSAValue] = []
-        callback = _Callback(region.block, self._arrays, self._written, self._streams, streams)
+        callback = CallbackBody(region.block, self._arrays, self._written, self._streams, streams)
         for operation in level.pending:
             callback.copy(operation)
         level.block.add_op(CallbackOp(streams, region))
         level.pending = []
-
-
-class _Callback:
-    """Copies operations into a callback's body; streams become its arguments."""
-
-    def __init__(
-        self,
-        block: Block,
-        arrays: dict[SSAValue, SSAValue],
-        written: Collection[SSAValue],
-        known: dict[SSAValue, SSAValue],
-        streams: list[SSAValue],
-    ) -> None:
-        self._block = block
-        self._values = dict(arrays)
-        self._written = written
-        self._known = known
-        self._streams = streams
-
-    def copy(self, operation: Operation) -> None:
-        inside: set[SSAValue] = {result for each in operation.walk() for result in each.results}
-        inside |= {
-            argument
-            for each in operation.walk()
-            for region in each.regions
-            for argument in region.block.args
-        }
-        for each in operation.walk():
-            for operand in each.operands:
-                if operand not in inside:
-                    self._need(operand)
-        self._block.add_op(operation.clone(self._values))
-
-    def _need(self, value: SSAValue) -> None:
-        if value in self._values:
-            return
-        if value in self._known:
-            stream = self._known[value]
-            if stream not in self._streams:
-                self._streams.append(stream)
-                assert isinstance(stream.type, StreamType)
-                argument = self._block.insert_arg(stream.type.element, len(self._block.args))
-                argument.name_hint = value.name_hint
-            self._values[value] = self._block.args[self._streams.index(stream)]
-            return
-        owner = value.owner
-        assert isinstance(owner, Operation), "a value from outside of all loops"
-        is_load = isinstance(owner, memref.LoadOp) and owner.memref in self._written
-        if is_load or isinstance(owner, GetOp):
-            _refuse(place_of(owner), "a value that is read before a loop and used in or behind it")
-        for operand in owner.operands:
-            self._need(operand)
-        made = owner.clone(self._values)
-        self._block.add_op(made)
-        for old, new in zip(owner.results, made.results, strict=True):
-            self._values[old] = new
 
 
 def _require_no_merge(operation: Operation) -> None:
@@ -428,7 +371,3 @@ def _identity(value: SSAValue) -> object:
     """Equal for equal constants and for the same stream."""
     number = constant_of(value)
     return value if number is None else number
-
-
-def _refuse(place: str, what: str) -> NoReturn:
-    raise WorkloadError(f"{place}: {what}: cannot be decoupled; --coupled runs it")

@@ -14,6 +14,7 @@ from sw.golden import loops
 from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
+from sw.workloads.loops.lane_sums import sum_by_lanes
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
 from sw.workloads.loops.python_source import read_source
@@ -62,6 +63,29 @@ def test_random_nests(seed: int) -> None:
 def test_many_random_nests(seed: int) -> None:
     random = Random(seed)
     check(RandomNest(random).nest(6), random_values(random))
+
+
+SUM = read_source(
+    "n, m = sizes('n', 'm')\n\n\n@nest\n"
+    "def f(x: float32[n, m], y: float32[n]):\n"
+    "    for i in range(n):\n"
+    "        total = 1.0\n"
+    "        for j in range(m):\n"
+    "            total += x[i, j] * x[i, j]\n"
+    "        y[i] = total\n",
+    "file.py",
+)
+
+
+@pytest.mark.parametrize("lanes", (8, pytest.param(32, marks=pytest.mark.slow)))
+def test_sums_by_lanes(lanes: int):
+    """Of as many blocks as programs' nests have: 32 need numba's deep recursion."""
+    x = np.random.default_rng(0).standard_normal((2, 5 * lanes + 3)).astype(np.float32)
+    sizes = {"n": 2, "m": x.shape[1]}
+    nest = sum_by_lanes(SUM, sizes, [2], lanes)
+    binding = bind(nest, {"x": x}, sizes)
+    found, wanted = GoldenLoops(nest).run(binding), interpret(nest, binding)
+    assert found["y"].tobytes() == wanted["y"].tobytes()
 
 
 def test_the_reference_rounds_to_float64():
