@@ -154,7 +154,9 @@ class _Scores:
 
     def _load(self, n: int, i: int) -> str:
         step = f", s{n} += {self._words}" if i == self._vectors[-1] else ""
-        return f"load.v {_loaded(n, i)}, [s{n} + {self._base(n) + i * self._site.config.lanes}]{step}"
+        return (
+            f"load.v {_loaded(n, i)}, [s{n} + {self._base(n) + i * self._site.config.lanes}]{step}"
+        )
 
     def _fetches(self) -> Iterator[str]:
         words = range(0, self._words, LINE_WORDS)
