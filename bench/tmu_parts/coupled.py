@@ -1,4 +1,4 @@
-"""Decoupled programs against the whole nest on the execute unit alone."""
+"""Decoupled programs against the best ones for the whole nest on the execute unit alone."""
 
 from __future__ import annotations
 
@@ -43,8 +43,12 @@ MEMORY = "embedding_bag:rm1"
 LATENCIES = (50, 100, 200)
 LOADS = (8, 16, 32)
 
-COUPLED, DECOUPLED = "coupled", "level 4"
-PROGRAMS: Mapping[str, Mapping[str, Any]] = {COUPLED: {"coupled": True}, DECOUPLED: {"opt": 4}}
+COUPLED, BY_HAND, DECOUPLED = "coupled", "coupled, by hand", "level 4"
+PROGRAMS: Mapping[str, Mapping[str, Any]] = {
+    COUPLED: {"coupled": True},
+    BY_HAND: {"coupled": True, "ref": True},
+    DECOUPLED: {"opt": 4},
+}
 
 METRICS = {
     "cycles": Metric("cycles", "lower"),
@@ -68,13 +72,15 @@ _HEADER = {
 
 @dataclass(frozen=True)
 class Job:
-    """A workload as a program of a kind, on a configuration with ``changes``."""
+    """A workload as a program of a kind, on a configuration with ``changes``; of the matrix in
+    ``file``, where there is one."""
 
     workload: str
     program: str
     backend: str
     seed: int
     changes: tuple[str, ...] = ()
+    file: Path | None = None
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -84,6 +90,11 @@ class Job:
             "configuration": " ".join(self.changes) or "as shipped",
             "backend": self.backend,
         }
+
+    @property
+    def name(self) -> str:
+        """Of ``named_workload``."""
+        return f"{self.workload.partition(':')[0]}:{self.file}" if self.file else self.workload
 
     def configuration(self) -> NamedConfiguration:
         return load_configuration(CONFIG, self.changes)
@@ -133,28 +144,44 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return run_jobs(BENCH, measure, jobs(request), METRICS, request)
 
 
-def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:
-    """Cycles of the coupled program over those of the decoupled one, by workload and
+def best_of(cycles: Mapping[str, float]) -> str | None:
+    """Which coupled program takes the fewest cycles, of those by program; None without any."""
+    known = [each for each in (COUPLED, BY_HAND) if each in cycles]
+    return min(known, key=lambda each: cycles[each], default=None)
+
+
+def baselines(found: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float]]:
+    """The best coupled program, and its cycles over those of the decoupled one, by workload and
     configuration."""
-    cycles = {labels[:3]: row["cycles"] for labels, row in rows(found).items()}
+    cycles: dict[tuple[str, str], dict[str, float]] = {}
+    for (workload, program, changes, *_), row in rows(found).items():
+        cycles.setdefault((workload, changes), {})[program] = row["cycles"]
     return {
-        (workload, changes): count / cycles[workload, DECOUPLED, changes]
-        for (workload, program, changes), count in cycles.items()
-        if program == COUPLED and (workload, DECOUPLED, changes) in cycles
+        place: (best, counts[best] / counts[DECOUPLED])
+        for place, counts in cycles.items()
+        if DECOUPLED in counts and (best := best_of(counts))
     }
 
 
+def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:
+    """Cycles of the best coupled program over those of the decoupled one, by workload and
+    configuration."""
+    return {place: ratio for place, (_, ratio) in baselines(found).items()}
+
+
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """A row for each run; and how many times faster decoupled programs are."""
+    """A row for each run; and how many times faster decoupled programs are than the best ones."""
     body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
     names = ["workload", "program", "configuration"]
     ratios = [
-        [workload, changes, f"{ratio:.2f}"]
-        for (workload, changes), ratio in speedups(found).items()
+        [workload, changes, best, f"{ratio:.2f}"]
+        for (workload, changes), (best, ratio) in baselines(found).items()
     ]
     return {
         "Coupled and decoupled": Cells([*names, *_HEADER.values()], body, names=3),
-        "Decoupled over coupled": Cells([names[0], names[2], "times faster"], ratios, names=2),
+        "Decoupled over coupled": Cells(
+            [names[0], names[2], "best coupled", "times faster"], ratios, names=3
+        ),
     }
 
 
@@ -166,7 +193,8 @@ def verdict(found: Sequence[Record]) -> str:
     if shipped:
         mean = float(np.exp(np.mean(np.log(shipped))))
         lines.append(
-            f"decoupled over coupled, geometric mean of {len(shipped)} operations: {mean:.2f} ×"
+            f"decoupled over the best coupled, geometric mean of {len(shipped)} operations: "
+            f"{mean:.2f} ×"
         )
     memories = [ratio for (workload, _), ratio in ratios.items() if workload == MEMORY]
     if len(memories) > 1:

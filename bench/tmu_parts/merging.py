@@ -16,7 +16,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
-from bench.tmu_parts import merging_cells
+from bench.tmu_parts import coupled, merging_cells
 from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -33,9 +33,12 @@ OPERATIONS: Mapping[str, str] = {
 }
 """The nest, and SAM's statement with the same loops."""
 
-DECOUPLED, COUPLED, SAM = "TMU, level 4", "TMU, coupled", "SAM"
-MACHINES = (DECOUPLED, COUPLED, SAM)
-PROGRAMS: Mapping[str, Mapping[str, Any]] = {DECOUPLED: {"opt": 4}, COUPLED: {"coupled": True}}
+DECOUPLED, SAM = "TMU, level 4", "SAM"
+PROGRAMS: Mapping[str, Mapping[str, Any]] = {
+    DECOUPLED: {"opt": 4},
+    **{f"TMU, {name}": coupled.PROGRAMS[name] for name in (coupled.COUPLED, coupled.BY_HAND)},
+}
+MACHINES = (*PROGRAMS, SAM)
 
 METRICS = {
     "cycles": Metric("cycles", "lower"),
@@ -115,15 +118,23 @@ def operations(request: Request) -> list[str]:
 
 def jobs(request: Request) -> list[Job]:
     """All operations on all machines; none if the matrix is absent."""
-    file = request.workloads / "sam" / f"{MATRIX}.mtx"
-    if not file.is_file():
-        request.console.print(f"{BENCH}: {file} is absent: skipped", style="yellow")
+    file = matrix(request, BENCH)
+    if not file:
         return []
     return [
         Job(operation, file, machine, request.backend, request.seed)
         for operation in operations(request)
         for machine in MACHINES
     ]
+
+
+def matrix(request: Request, bench: str) -> Path | None:
+    """The file of ``MATRIX``; says that ``bench`` goes without it if it is absent."""
+    file = request.workloads / "sam" / f"{MATRIX}.mtx"
+    if file.is_file():
+        return file
+    request.console.print(f"{bench}: {file} is absent: skipped", style="yellow")
+    return None
 
 
 def machines(request: Request) -> list[merging_cells.Job]:
@@ -156,14 +167,15 @@ def _parted(found: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return runs, [record for record in found if record.bench == merging_cells.BENCH]
 
 
-def ratios(found: Sequence[Record], machine: str) -> dict[str, float]:
-    """By operation, cycles of a machine over those of decoupled programs."""
+def ratios(found: Sequence[Record], *machines: str) -> dict[str, float]:
+    """By operation, cycles of the best of some machines over those of decoupled programs."""
     cycles = _cycles(found)
-    return {
-        operation: cycles[operation, machine] / count
-        for (operation, each), count in cycles.items()
-        if each == DECOUPLED and (operation, machine) in cycles
-    }
+    best: dict[str, float] = {}
+    for (operation, machine), count in cycles.items():
+        if machine in machines and (operation, DECOUPLED) in cycles:
+            ratio = count / cycles[operation, DECOUPLED]
+            best[operation] = min(ratio, best.get(operation, ratio))
+    return best
 
 
 def _cycles(found: Sequence[Record]) -> dict[tuple[str, str], int]:
@@ -175,8 +187,9 @@ def _cycles(found: Sequence[Record]) -> dict[tuple[str, str], int]:
 def verdict(found: Sequence[Record]) -> str:
     """Geometric means of cycles, and what the machines cost."""
     lines = []
-    for machine, what in ((COUPLED, "coupled"), (SAM, "SAM")):
-        values = list(ratios(found, machine).values())
+    others = [machine for machine in PROGRAMS if machine != DECOUPLED]
+    for machines, what in ((others, "the best coupled"), ([SAM], "SAM")):
+        values = list(ratios(found, *machines).values())
         if values:
             mean = float(np.exp(np.mean(np.log(values))))
             lines.append(
@@ -195,7 +208,7 @@ def draw(found: Sequence[Record], path: Path) -> None:
     table = _cycles(found)
     names = list(dict.fromkeys(operation for operation, _ in table))
     for number, (machine, color) in enumerate(zip(MACHINES, PALETTE, strict=False)):
-        places = np.arange(len(names)) + (number - 1) * width
+        places = np.arange(len(names)) + (number - (len(MACHINES) - 1) / 2) * width
         heights = [table.get((operation, machine), np.nan) for operation in names]
         axes.bar(places, heights, width, label=machine, color=color)
     axes.set(ylabel="cycles", yscale="log")

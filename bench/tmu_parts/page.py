@@ -29,14 +29,17 @@ INTROS = {
     "coupled": Intro(
         "Decoupled over coupled",
         f"Cycles on `{CONFIG}` of each operation as a decoupled program (level 4) and as a "
-        "coupled one: the whole nest on the execute unit alone, vectorised, unrolled, prefetching, "
-        "with results in registers ([tmu.md](../tmu.md#coupled-programs)). Of RM1 also with other "
-        "latencies of memory, and other numbers of loads that the execute unit may have under way.",
+        "coupled one: the whole nest on the execute unit alone, compiled "
+        "([tmu.md](../tmu.md#coupled-programs)) and by hand "
+        "([tmu.md](../tmu.md#programs-by-hand)), of which the faster one is compared. Of RM1 also "
+        "with other latencies of memory, and other numbers of loads that the execute unit may have "
+        "under way.",
     ),
     "ref": Intro(
         "Compiled over by hand",
         f"Cycles on `{CONFIG}` of each operation as the program for both units that was written "
-        "by hand (`--ref`, Ember's ref-dae), and as the compiler's of levels 3 and 4.",
+        "by hand (`--ref`, Ember's ref-dae), and as the compiler's of levels 3 and 4; vectors that "
+        f"merge have 16,384 elements, of which 10 % are there, and matrices are {merging.MATRIX}.",
     ),
     "graphs": Intro(
         "Graphs",

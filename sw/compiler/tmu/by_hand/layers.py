@@ -237,7 +237,7 @@ class Layers:
         """``tokens``: addresses of labels. Raises ``CapacityError``."""
         queued = [len(layer.queued) for layer in self.all]
         trips = [layer.trips for layer in self.all]
-        shares = slots_of_layers(self.config.stream_words, queued, trips)
+        shares = slots_of_layers(self.config.stream_words, queued, trips) if queued else []
         layers, row = [], 0
         for layer, slots, count in zip(self.all, shares, queued, strict=True):
             layers.append(layer.finished(slots, row, tokens))

@@ -37,65 +37,54 @@ CoupledWriter = Callable[[Site], str]
 
 @dataclass(frozen=True)
 class ByHand:
-    """``sums``: vectors of partial sums of what loops add up. ``adds``: to what the results are
-    before; else they begin as zeros."""
+    """``writer``: of the program for both units; ``coupled``: of that for the execute unit alone.
+    ``sums``: vectors of partial sums of what loops add up. ``keeps``: what results are before is
+    added to, or stays where nothing is stored; else they begin as zeros."""
 
     writer: Writer
+    coupled: CoupledWriter
     sums: int = 1
-    adds: bool = False
+    keeps: bool = False
 
+
+def _bags(writer: Writer, bags: look_ups.Bags) -> ByHand:
+    return ByHand(writer, partial(look_ups.program, bags=bags))
+
+
+_PRODUCTS = ByHand(merging.products, coupled_merging.products, keeps=True)
+_SUMS = ByHand(merging.sums, coupled_merging.sums, keeps=True)
+_COMPRESSED_PRODUCTS = replace(_PRODUCTS, writer=merging.compressed_products)
+_COMPRESSED_SUMS = replace(_SUMS, writer=merging.compressed_sums)
 
 PROGRAMS: Mapping[str, ByHand] = {
-    "embedding_bag_sum": ByHand(bags.sums),
-    "embedding_bag_weighted": ByHand(bags.weighted_sums),
-    "embedding_bag_mean": ByHand(bags.means),
-    "embedding_bag_weighted_mean": ByHand(bags.weighted_means),
-    "embedding_bag_max": ByHand(bags.maxima),
-    "embedding_bag_lengths": ByHand(bags.sums_of_lengths),
-    "spmm_csr": ByHand(graphs.spmm_csr),
-    "spmm_coo": ByHand(graphs.spmm_coo, adds=True),
-    "fused_mm": ByHand(messages.fused_mm, sums=messages.SUMS),
-    "knowledge_graph_l1": ByHand(knowledge_graphs.l1, sums=knowledge_graphs.SUMS),
-    "knowledge_graph_l2": ByHand(knowledge_graphs.l2, sums=knowledge_graphs.SUMS),
-    "block_gather": ByHand(gathers.block_gather),
-    "token_gather": ByHand(gathers.token_gather),
-    "vector_product": ByHand(merging.products, adds=True),
-    "vector_sum": ByHand(merging.sums, adds=True),
-    "compressed_vector_product": ByHand(merging.compressed_products, adds=True),
-    "compressed_vector_sum": ByHand(merging.compressed_sums, adds=True),
-    "matrix_elementwise_product": ByHand(merging.products, adds=True),
-    "matrix_sum": ByHand(merging.sums, adds=True),
-    "matrix_product": ByHand(merging.matrix_product, adds=True),
-    "compressed_matrix_elementwise_product": ByHand(merging.compressed_products, adds=True),
-    "compressed_matrix_sum": ByHand(merging.compressed_sums, adds=True),
+    "embedding_bag_sum": _bags(bags.sums, look_ups.SUMS),
+    "embedding_bag_weighted": _bags(bags.weighted_sums, look_ups.WEIGHTED_SUMS),
+    "embedding_bag_mean": _bags(bags.means, look_ups.MEANS),
+    "embedding_bag_weighted_mean": _bags(bags.weighted_means, look_ups.WEIGHTED_MEANS),
+    "embedding_bag_max": _bags(bags.maxima, look_ups.MAXIMA),
+    "embedding_bag_lengths": _bags(bags.sums_of_lengths, look_ups.LENGTHS),
+    "spmm_csr": _bags(graphs.spmm_csr, look_ups.CSR),
+    "spmm_coo": ByHand(graphs.spmm_coo, coordinates.spmm_coo, keeps=True),
+    "fused_mm": ByHand(messages.fused_mm, coupled_messages.fused_mm, sums=messages.SUMS),
+    "knowledge_graph_l1": ByHand(
+        knowledge_graphs.l1, coupled_knowledge_graphs.l1, sums=knowledge_graphs.SUMS
+    ),
+    "knowledge_graph_l2": ByHand(
+        knowledge_graphs.l2, coupled_knowledge_graphs.l2, sums=knowledge_graphs.SUMS
+    ),
+    "block_gather": ByHand(gathers.block_gather, coupled_gathers.block_gather),
+    "token_gather": ByHand(gathers.token_gather, coupled_gathers.token_gather),
+    "vector_product": _PRODUCTS,
+    "vector_sum": _SUMS,
+    "compressed_vector_product": _COMPRESSED_PRODUCTS,
+    "compressed_vector_sum": _COMPRESSED_SUMS,
+    "matrix_elementwise_product": _PRODUCTS,
+    "matrix_sum": _SUMS,
+    "matrix_product": ByHand(merging.matrix_product, coupled_merging.matrix_product, keeps=True),
+    "compressed_matrix_elementwise_product": _COMPRESSED_PRODUCTS,
+    "compressed_matrix_sum": _COMPRESSED_SUMS,
 }
 """By the name of the nest."""
-
-COUPLED: Mapping[str, CoupledWriter] = {
-    "embedding_bag_sum": partial(look_ups.program, bags=look_ups.SUMS),
-    "embedding_bag_weighted": partial(look_ups.program, bags=look_ups.WEIGHTED_SUMS),
-    "embedding_bag_mean": partial(look_ups.program, bags=look_ups.MEANS),
-    "embedding_bag_weighted_mean": partial(look_ups.program, bags=look_ups.WEIGHTED_MEANS),
-    "embedding_bag_max": partial(look_ups.program, bags=look_ups.MAXIMA),
-    "embedding_bag_lengths": partial(look_ups.program, bags=look_ups.LENGTHS),
-    "spmm_csr": partial(look_ups.program, bags=look_ups.CSR),
-    "spmm_coo": coordinates.spmm_coo,
-    "fused_mm": coupled_messages.fused_mm,
-    "block_gather": coupled_gathers.block_gather,
-    "token_gather": coupled_gathers.token_gather,
-    "knowledge_graph_l1": coupled_knowledge_graphs.l1,
-    "knowledge_graph_l2": coupled_knowledge_graphs.l2,
-    "vector_product": coupled_merging.products,
-    "vector_sum": coupled_merging.sums,
-    "compressed_vector_product": coupled_merging.products,
-    "compressed_vector_sum": coupled_merging.sums,
-    "matrix_elementwise_product": coupled_merging.products,
-    "matrix_sum": coupled_merging.sums,
-    "matrix_product": coupled_merging.matrix_product,
-    "compressed_matrix_elementwise_product": coupled_merging.products,
-    "compressed_matrix_sum": coupled_merging.sums,
-}
-"""Those for the execute unit alone, by the name of the nest, which all have others, too."""
 
 
 def launch_by_hand(
@@ -107,9 +96,9 @@ def launch_by_hand(
     unit alone. Raises ``WorkloadError`` where there is none, and ``CapacityError``.
     """
     nest = meaning.nest
-    program = _program(nest, coupled)
+    program = _program(nest)
     results = [name for name in meaning.results if name in given]
-    if results and not program.adds:
+    if results and not program.keeps:
         raise WorkloadError(
             f"--ref: {nest.name} begins its results as zeros: {results[0]} must be left out"
         )
@@ -120,7 +109,7 @@ def launch_by_hand(
     }
     layers = Layers(config)
     site = Site(config, meaning.sizes, arrays)
-    text = COUPLED[nest.name](site) if coupled else program.writer(site, layers)
+    text = program.coupled(site) if coupled else program.writer(site, layers)
     assembly = assemble(text, f"{nest.name} by hand")
     instructions = [*assembly.instructions]
     check_size(instructions, config)
@@ -138,12 +127,10 @@ def launch_by_hand(
     )
 
 
-def _program(nest: Nest, coupled: bool) -> ByHand:
-    written = COUPLED if coupled else PROGRAMS
-    names = {name: each.nest for name, each in OPERATIONS.items() if each.nest.name in written}
+def _program(nest: Nest) -> ByHand:
+    names = {name: each.nest for name, each in OPERATIONS.items() if each.nest.name in PROGRAMS}
     if nest not in names.values():
-        options = "--ref --coupled" if coupled else "--ref"
         raise WorkloadError(
-            f"{options}: {nest.name} has no program by hand: must be one of {', '.join(names)}"
+            f"--ref: {nest.name} has no program by hand: must be one of {', '.join(names)}"
         )
     return PROGRAMS[nest.name]

@@ -14,24 +14,30 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.cli import main
-from sw.compiler.tmu.by_hand.written import COUPLED, PROGRAMS
+from sw.compiler.tmu.by_hand.written import PROGRAMS
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import OPERATIONS
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu_operations import LENGTHS, operation_inputs
 
-NAMES = [name for name, each in OPERATIONS.items() if each.nest.name in PROGRAMS]
-COUPLED_NAMES = [name for name in NAMES if OPERATIONS[name].nest.name in COUPLED]
+LOOK_UPS = [name for name in OPERATIONS if name.startswith("embedding_bag")] + ["spmm"]
+GATHERS = ["block_gather", "token_gather"]
+
+
+def nest(text: str) -> Nest:
+    return read_source(f"n = sizes('n')\n\n\n@nest\n{text}", "file.py")
 
 
 def workload(name: str, dim: int, **changes: np.ndarray) -> LoopWorkload:
-    nest = OPERATIONS[name].nest
+    operation = OPERATIONS[name].nest
     values = operation_inputs(dim) | changes
     if name == "spmm_coo":
         values["out"] = np.ones((len(LENGTHS), dim), np.float32)
-    found = {each: array for each, array in values.items() if each in nest.arrays}
-    return LoopWorkload(name, nest, found)
+    found = {each: array for each, array in values.items() if each in operation.arrays}
+    return LoopWorkload(name, operation, found)
 
 
 def is_exact(made: LoopWorkload, lanes: int = 4, **options: bool) -> bool:
@@ -40,20 +46,24 @@ def is_exact(made: LoopWorkload, lanes: int = 4, **options: bool) -> bool:
     return device.verify(device.run(program, made.inputs)).bit_exact
 
 
-@pytest.mark.parametrize("name", [each for each in NAMES if not each.startswith("knowledge_graph")])
+def test_all_operations_have_programs():
+    assert set(PROGRAMS) == {each.nest.name for each in OPERATIONS.values()}
+
+
+@pytest.mark.parametrize("name", [*LOOK_UPS, *GATHERS, "spmm_coo", "fused_mm"])
 def test_rows_whose_last_vector_is_not_whole(name: str):
     assert is_exact(workload(name, 38))
 
 
 @settings(max_examples=40)
 @given(
-    name=st.sampled_from(COUPLED_NAMES),
+    name=st.sampled_from(LOOK_UPS),
     lanes=st.sampled_from((2, 4, 8)),
     dim=st.sampled_from((6, 30, 38, 48)),
     lengths=st.lists(st.integers(0, 20), min_size=1, max_size=12),
     first=st.integers(0, 3),
 )
-def test_coupled(name: str, lanes: int, dim: int, lengths: list[int], first: int):
+def test_coupled_look_ups(name: str, lanes: int, dim: int, lengths: list[int], first: int):
     """Bags of any length; look-ups may begin behind the first index."""
     random = np.random.default_rng(0)
     offsets = np.cumsum([0 if name == "embedding_bag_lengths" else first, *lengths])
@@ -69,10 +79,79 @@ def test_coupled(name: str, lanes: int, dim: int, lengths: list[int], first: int
     assert is_exact(workload(name, dim, **values), lanes, coupled=True)
 
 
+@settings(max_examples=8)
+@given(
+    lanes=st.sampled_from((4, 8)),
+    dim=st.sampled_from((6, 38)),
+    rows=st.lists(st.integers(0, 6), min_size=1, max_size=40),
+)
+def test_coupled_coordinates(lanes: int, dim: int, rows: list[int]):
+    """Rows in any order; results are added to."""
+    random = np.random.default_rng(0)
+    values = {
+        "row": np.array(rows, np.int32),
+        "column": random.integers(0, 16, len(rows)).astype(np.int32),
+        "values": random.standard_normal(len(rows)).astype(np.float32),
+        "out": random.standard_normal((7, dim)).astype(np.float32),
+    }
+    assert is_exact(workload("spmm_coo", dim, **values), lanes, coupled=True)
+
+
+@settings(max_examples=8)
+@given(
+    dim=st.sampled_from((2, 9, 30, 32)),
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=9),
+    first=st.integers(0, 3),
+)
+def test_coupled_messages(dim: int, lengths: list[int], first: int):
+    """Vertices with any number of edges, none among them."""
+    random = np.random.default_rng(0)
+    offsets = np.cumsum([first, *lengths])
+    entries = int(offsets[-1])
+    values = {
+        "offsets": offsets.astype(np.int32),
+        "indices": random.integers(0, 16, entries).astype(np.int32),
+        "values": random.standard_normal(entries).astype(np.float32),
+        "vertex": random.standard_normal((len(lengths), dim)).astype(np.float32),
+    }
+    assert is_exact(workload("fused_mm", dim, **values), 2, coupled=True)
+
+
+@settings(max_examples=12)
+@given(
+    name=st.sampled_from(GATHERS),
+    lanes=st.sampled_from((2, 8)),
+    dim=st.sampled_from((1, 38, 64, 130)),
+    block=st.integers(1, 3),
+    queries=st.integers(0, 3),
+    picked=st.integers(0, 3),
+)
+def test_coupled_gathers(name: str, lanes: int, dim: int, block: int, queries: int, picked: int):
+    """Rows of any length, in one part or in more."""
+    random = np.random.default_rng(0)
+    values = {
+        "key": random.standard_normal((5, block, dim)).astype(np.float32),
+        "blocks": random.integers(0, 5, (queries, picked)).astype(np.int32),
+    }
+    assert is_exact(workload(name, dim, **values), lanes, coupled=True)
+
+
+@pytest.mark.parametrize("coupled", (False, True))
 @pytest.mark.parametrize("dim", (8, 32))
 @pytest.mark.parametrize("name", ("knowledge_graph_l1", "knowledge_graph_l2"))
-def test_knowledge_graphs(name: str, dim: int):
-    assert is_exact(workload(name, dim))
+def test_knowledge_graphs(name: str, dim: int, coupled: bool):
+    assert is_exact(workload(name, dim), coupled=coupled)
+
+
+@pytest.mark.parametrize(("samples", "pairs"), ((0, 2), (1, 1), (2, 3), (7, 4), (3, 6)))
+def test_samples_and_steps_of_coupled_knowledge_graphs(samples: int, pairs: int):
+    random = np.random.default_rng(0)
+    numbers = {"heads": 9, "links": 4, "tails": 9}
+    values = {
+        name: random.integers(0, limit, samples).astype(np.int32) for name, limit in numbers.items()
+    }
+    made = workload("knowledge_graph_l1", 4 * pairs, **values)
+    assert is_exact(made, 2, coupled=True)
 
 
 def test_rows_in_any_order():
@@ -87,7 +166,11 @@ def test_rows_in_any_order():
         ["spmm_coo:tiny"],
         ["fused_mm:tiny"],
         ["token_gather:tiny"],
+        ["compressed_matrix_sum:tiny"],
         ["embedding_bag_weighted_mean:tiny", "--coupled"],
+        ["spmm_coo:tiny", "--coupled"],
+        ["token_gather:tiny", "--coupled"],
+        ["matrix_product:tiny", "--coupled"],
     ),
 )
 def test_rtl(options: list[str]):
@@ -105,6 +188,8 @@ def test_what_does_not_fit():
         device.compile(workload("knowledge_graph_l1", 6), ref=True)
     with pytest.raises(CapacityError, match="dim = 500: must be at most 112"):
         device.compile(workload("embedding_bag", 500), ref=True)
+    with pytest.raises(CapacityError, match="dim = 500: must be at most 64"):
+        device.compile(workload("fused_mm", 500), ref=True, coupled=True)
 
 
 @pytest.mark.parametrize(
@@ -120,11 +205,17 @@ def test_options(options: dict[str, Any], error: str):
         device.compile(workload("embedding_bag", 6), ref=True, **options)
 
 
-def test_operations_without_a_program():
+@pytest.mark.parametrize("coupled", (False, True))
+def test_nests_without_a_program(coupled: bool):
     device = Device(load_configuration("tmu_l8", ("lanes=4",)), "model")
-    error = "--ref --coupled: fused_mm has no program by hand: must be one of embedding_bag, "
-    with pytest.raises(WorkloadError, match=error):
-        device.compile(workload("fused_mm", 8), ref=True, coupled=True)
+    found = nest(
+        "def f(a: int32[n], out: int32[n]):\n    for i in range(n):\n        out[i] = a[i]\n"
+    )
+    made = LoopWorkload("f", found, {"a": np.zeros(3, np.int32)})
+    names = ", ".join(OPERATIONS)
+    with pytest.raises(WorkloadError) as caught:
+        device.compile(made, ref=True, coupled=coupled)
+    assert str(caught.value) == f"--ref: f has no program by hand: must be one of {names}"
 
 
 def test_results_must_begin_as_zeros():

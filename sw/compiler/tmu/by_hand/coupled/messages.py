@@ -150,7 +150,8 @@ class _Messages:
 
     def _products(self) -> tuple[list[str], list[tuple[str, int]]]:
         """Loads; and what is done with them, each behind so many loads."""
-        loads, slots = [], []
+        loads: list[str] = []
+        slots: list[tuple[str, int]] = []
         for i in range(self._row.count):
             total, first = f"v{_SUM + i % SUMS}", len(loads)
             loads += [
