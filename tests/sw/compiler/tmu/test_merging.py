@@ -134,6 +134,24 @@ def test_vectors_inside_of_merges(program: dict[str, Any], dim: int):
         check(DENSE_ROWS, values, TmuConfig(lanes=4, stream_words=64), **program)
 
 
+# Rows that the left one of two matrices has, of all that either has.
+ROWS_OF_ONE = nest(
+    "def f(left_rows: int32[n], left_offsets: int32[n + 1], left: int32[rows],\n"
+    "      left_values: float32[rows], right_rows: int32[m], out: float32[12, 12]):\n"
+    "    for i, (a, b), (in_left, in_right) in union(left_rows, right_rows):\n"
+    "        for p in range(left_offsets[a] if in_left else 0,\n"
+    "                       left_offsets[a + 1] if in_left else 0):\n"
+    "            out[i, left[p]] += left_values[p]\n"
+)
+
+
+@pytest.mark.parametrize("program", (*PROGRAMS[:1], *PROGRAMS[-2:]), ids=str)
+def test_loops_inside_of_unions(program: dict[str, Any]):
+    values = matrices([[1, 4], [], [0, 2, 11]], [])
+    values |= {"left_rows": np.array([1, 3, 8]), "right_rows": np.array([0, 3, 9])}
+    check(ROWS_OF_ONE, values, CONFIG, **program)
+
+
 CHOICES = nest(
     "def f(left: int32[n], left_values: float32[n], right: int32[m], right_values: float32[m],\n"
     "      out: float32[12], count: int32[1], last: int32[1]):\n"
