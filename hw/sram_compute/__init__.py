@@ -1,0 +1,1 @@
+"""In-SRAM computing: bit-serial arithmetic on the bitlines of SRAM arrays."""
