@@ -1,1 +1,1 @@
-"""In-SRAM computing: bit-serial arithmetic on the bitlines of SRAM arrays."""
+"""Bit-serial computing in SRAM arrays: operands lie transposed, a bitline computes for itself."""

@@ -1,0 +1,157 @@
+"""Microinstructions: sweeps of row operations over a compute array, loops of them, and skips.
+
+A row operation takes a cycle. It reads rows a and b; on every bitline the two bits, the carry C and
+the predicate P, both latches, go through three truth tables, which give the bit that is written to
+row d and the next C and P. Where ``writes`` is 0, no row is written. A row operation sees all that
+the one before it wrote. What it does not need it reads too: its tables ignore it.
+
+Of a truth table, bit a + 2 b + 4 C + 8 P is the value for those four bits; of a start table, bit
+C + 2 P.
+
+``SWEEP``: ``count`` row operations. The rows of the first are ``a``, ``b`` and ``d``; each moves on
+by its ``step`` from one row operation to the next. Before the first, C and P become
+``start_carry`` and ``start_predicate`` of both. With a count of 0 it takes a cycle, too, in which
+nothing happens.
+
+``SKIP``: where P is 0 on all bitlines of the bank, the ``length`` microinstructions that follow are
+passed over. It takes ``SKIP_CYCLES``, whether it does or not; a bank without skips never does. The
+line that says so is a register behind the latches, hence the cycles. ``is_last`` and ``ends_loop``
+are as in the last of those microinstructions, and count where they are passed over.
+
+Loops have one level, and take no cycles of their own: the microinstruction with ``starts_loop``,
+when it is come to from the one before it, sets the counter i to 0; the one with ``ends_loop`` adds
+1 and goes back there, as long as i stays below ``trips`` of the one that started the loop. Trips
+are at least 1. ``is_last`` ends the program.
+
+A row's address is that of its base, and ``offset`` + ``per_i`` x i + ``per_n`` x n: n, the width,
+is a parameter of the command, as the bases are. Counts and trips are sums of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Shape, signed, unsigned
+from amaranth.lib import data
+
+from hw.lib.enum import EnumType, IntEnum
+
+SKIP_CYCLES = 3
+"""Cycles of a ``SKIP``: until the last row operation's P is on the line, and a fetch from there."""
+
+
+class Kind(IntEnum, metaclass=EnumType, shape=1):
+    """What a microinstruction is."""
+
+    SWEEP = 0
+    SKIP = 1
+
+
+class Base(IntEnum, metaclass=EnumType, shape=3):
+    """Where rows count from: operands ``A`` and ``B``, the destination ``D``, another operand or
+    destination ``E``, scratch rows ``S``."""
+
+    A = 0
+    B = 1
+    D = 2
+    E = 3
+    S = 4
+
+
+ROW = data.StructLayout(
+    {
+        "base": Base.as_shape(),
+        "offset": signed(8),
+        "per_i": signed(2),
+        "per_n": signed(3),
+        "step": signed(2),
+    }
+)
+"""A row that a sweep begins with. ``per_i`` and ``step`` are -1, 0 or 1; ``per_n`` -1 to 2."""
+
+COUNT = data.StructLayout({"offset": signed(8), "per_i": signed(2), "per_n": signed(3)})
+"""How often: ``offset`` + ``per_i`` x i + ``per_n`` x n, never below 0. As in ``ROW``."""
+
+MICROINSTRUCTION = data.StructLayout(
+    {
+        "kind": Kind.as_shape(),
+        "is_last": unsigned(1),
+        "starts_loop": unsigned(1),
+        "ends_loop": unsigned(1),
+        "trips": COUNT,
+        "length": unsigned(10),
+        "count": COUNT,
+        "a": ROW,
+        "b": ROW,
+        "d": ROW,
+        "writes": unsigned(1),
+        "start_carry": unsigned(4),
+        "start_predicate": unsigned(4),
+        "write_table": unsigned(16),
+        "carry_table": unsigned(16),
+        "predicate_table": unsigned(16),
+    }
+)
+"""``trips`` counts with ``starts_loop``, ``length`` in a ``SKIP``; what does not count is 0."""
+
+Fields = Mapping[str, Any]
+"""Numbers by field's name, or for a layout within one the same again."""
+
+
+def encode(fields: Fields) -> int:
+    """The word of a microinstruction, of which fields that are left out are 0.
+
+    ``ValueError`` for a field that is none of ``MICROINSTRUCTION``, or a number that is beyond it.
+    """
+    return _encode(MICROINSTRUCTION, fields, "")
+
+
+def decode(word: int) -> dict[str, Any]:
+    """All fields of a microinstruction's word; inverse of ``encode``."""
+    return _decode(MICROINSTRUCTION, word)
+
+
+def _encode(layout: data.StructLayout, fields: Fields, prefix: str) -> int:
+    word = 0
+    for name, value in fields.items():
+        place = prefix + name
+        if name not in layout.members:
+            raise ValueError(f"{place}: no such field; there are {', '.join(layout.members)}")
+        field = layout[name]
+        if isinstance(field.shape, data.StructLayout):
+            bits = _encode(field.shape, value, f"{place}.")
+        else:
+            least, most = _limits(name, field.shape)
+            if not least <= value <= most:
+                raise ValueError(f"{place} = {value}: must be from {least} to {most}")
+            bits = int(value) & (1 << field.width) - 1
+        word |= bits << field.offset
+    return word
+
+
+def _limits(name: str, shape: Any) -> tuple[int, int]:
+    if name in ("per_i", "step"):
+        return -1, 1
+    if name == "per_n":
+        return -1, 2
+    if name == "base":
+        return min(Base), max(Base)
+    cast = Shape.cast(shape)
+    if cast.signed:
+        return -(1 << cast.width - 1), (1 << cast.width - 1) - 1
+    return 0, (1 << cast.width) - 1
+
+
+def _decode(layout: data.StructLayout, word: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, field in layout:
+        bits = word >> field.offset & (1 << field.width) - 1
+        if isinstance(field.shape, data.StructLayout):
+            found[name] = _decode(field.shape, bits)
+        elif Shape.cast(field.shape).signed:
+            sign = 1 << field.width - 1
+            found[name] = (bits ^ sign) - sign
+        else:
+            found[name] = bits
+    return found
