@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
@@ -109,9 +109,7 @@ class ComputeArray(Instanced):
             m.d.comb += bits[name].eq(Mux(forward, last, rows.read_data))
         begun = {"carry": Signal(width), "predicate": Signal(width)}
         for name, value in begun.items():
-            m.d.comb += value.eq(
-                _function(compute[f"begin_{name}"], (carry, predicate), width)
-            )
+            m.d.comb += value.eq(_function(compute[f"begin_{name}"], (carry, predicate), width))
         inputs = (
             Mux(compute.is_inward, self.inward, bits["a"]),
             bits["b"],

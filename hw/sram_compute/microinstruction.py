@@ -37,7 +37,7 @@ from amaranth.lib import data
 
 from hw.lib.enum import EnumType, IntEnum
 
-SKIP_CYCLES = 3
+SKIP_CYCLES = 4
 """Cycles of a ``SKIP``: until the last row operation's P is on the line, and a fetch from there."""
 
 

@@ -19,8 +19,7 @@ ONES = (1 << BITLINES) - 1
 def of_bits(table: int, *rows: int) -> int:
     """The row whose bits are the entries of ``table`` that the rows' bits name."""
     return sum(
-        (table >> sum((row >> place & 1) << number for number, row in enumerate(rows)) & 1)
-        << place
+        (table >> sum((row >> place & 1) << number for number, row in enumerate(rows)) & 1) << place
         for place in range(BITLINES)
     )
 
@@ -87,7 +86,7 @@ def test_operations_are_those_of_their_tables(seed):
             if read is not None:
                 step = known.pop(0) if known else random_step(chance)
                 inward, mask = chance.getrandbits(BITLINES), chance.getrandbits(BITLINES)
-                forwards = {f"forward_{name}": row == written for name, row in zip("ab", read)}
+                forwards = {f"forward_{name}": row == written for name, row in zip("ab", read, strict=True)}
                 ctx.set(dut.compute, {"enable": 1, **step, **forwards})
                 ctx.set(dut.inward, inward)
                 ctx.set(dut.mask, mask)
@@ -107,4 +106,6 @@ def test_operations_are_those_of_their_tables(seed):
 
 
 def test_lint_finds_nothing():
-    assert lint(to_verilog(ComputeArray(WORDLINES, BITLINES), "compute_array"), "compute_array") == []
+    assert (
+        lint(to_verilog(ComputeArray(WORDLINES, BITLINES), "compute_array"), "compute_array") == []
+    )
