@@ -86,7 +86,9 @@ def test_operations_are_those_of_their_tables(seed):
             if read is not None:
                 step = known.pop(0) if known else random_step(chance)
                 inward, mask = chance.getrandbits(BITLINES), chance.getrandbits(BITLINES)
-                forwards = {f"forward_{name}": row == written for name, row in zip("ab", read, strict=True)}
+                forwards = {
+                    f"forward_{name}": row == written for name, row in zip("ab", read, strict=True)
+                }
                 ctx.set(dut.compute, {"enable": 1, **step, **forwards})
                 ctx.set(dut.inward, inward)
                 ctx.set(dut.mask, mask)
