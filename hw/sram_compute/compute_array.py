@@ -23,21 +23,20 @@ def read_layout(wordlines: int) -> data.StructLayout:
     return data.StructLayout({"enable": 1, "a": range(wordlines), "b": range(wordlines)})
 
 
-def compute_layout(wordlines: int) -> data.StructLayout:
-    """What is done with the rows that were read in the cycle before.
+def operation_layout(wordlines: int) -> data.StructLayout:
+    """What is done with two rows.
 
     enable
         whether anything is.
     begin_carry, begin_predicate
         what carry and predicate are before, of what they were: tables over both.
     is_inward
-        whether row a is the one that comes from outside, and the predicate the mask.
+        whether row a is the one that comes from outside, and the mask stands for the predicate;
+        carry and predicate then stay as they are.
     write, carry, predicate
         tables over the two bits, carry and predicate.
     write_enable, d
         the row that is written.
-    forward_a, forward_b
-        whether the row that was read is the one that the operation before has written.
     """
     return data.StructLayout(
         {
@@ -50,10 +49,15 @@ def compute_layout(wordlines: int) -> data.StructLayout:
             "predicate": TABLE_BITS,
             "write_enable": 1,
             "d": range(wordlines),
-            "forward_a": 1,
-            "forward_b": 1,
         }
     )
+
+
+def compute_layout(wordlines: int) -> data.StructLayout:
+    """An operation on the rows that were read in the cycle before. ``forward_a``, ``forward_b``:
+    the row that was read is the one that the operation before has written."""
+    operation = operation_layout(wordlines)
+    return data.StructLayout({"operation": operation, "forward_a": 1, "forward_b": 1})
 
 
 class ComputeArray(Instanced):
@@ -91,7 +95,7 @@ class ComputeArray(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        width, compute = self._bitlines, self.compute
+        width, operation = self._bitlines, self.compute.operation
         written, last = Signal(width), Signal(width)
         carry, predicate = Signal(width), Signal(width)
         bits = {}
@@ -100,32 +104,33 @@ class ComputeArray(Instanced):
             m.d.comb += [
                 rows.read_address.eq(self.read[name]),
                 rows.read_enable.eq(self.read.enable),
-                rows.write_address.eq(compute.d),
-                rows.write_enable.eq(compute.enable & compute.write_enable),
+                rows.write_address.eq(operation.d),
+                rows.write_enable.eq(operation.enable & operation.write_enable),
                 rows.write_data.eq(written),
             ]
             bits[name] = Signal(width, name=f"bits_{name}")
-            forward = compute[f"forward_{name}"]
+            forward = self.compute[f"forward_{name}"]
             m.d.comb += bits[name].eq(Mux(forward, last, rows.read_data))
         begun = {"carry": Signal(width), "predicate": Signal(width)}
         for name, value in begun.items():
-            m.d.comb += value.eq(_function(compute[f"begin_{name}"], (carry, predicate), width))
+            m.d.comb += value.eq(_function(operation[f"begin_{name}"], (carry, predicate), width))
         inputs = (
-            Mux(compute.is_inward, self.inward, bits["a"]),
+            Mux(operation.is_inward, self.inward, bits["a"]),
             bits["b"],
             begun["carry"],
-            Mux(compute.is_inward, self.mask, begun["predicate"]),
+            Mux(operation.is_inward, self.mask, begun["predicate"]),
         )
         m.d.comb += [
-            written.eq(_function(compute.write, inputs, width)),
+            written.eq(_function(operation.write, inputs, width)),
             self.row.eq(bits["a"]),
             self.any_predicate.eq(predicate.any()),
         ]
-        with m.If(compute.enable):
+        with m.If(operation.enable):
+            m.d.sync += last.eq(written)
+        with m.If(operation.enable & ~operation.is_inward):
             m.d.sync += [
-                carry.eq(_function(compute.carry, inputs, width)),
-                predicate.eq(_function(compute.predicate, inputs, width)),
-                last.eq(written),
+                carry.eq(_function(operation.carry, inputs, width)),
+                predicate.eq(_function(operation.predicate, inputs, width)),
             ]
         return m
 

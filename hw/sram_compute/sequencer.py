@@ -11,7 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.select import selected
-from hw.sram_compute.compute_array import compute_layout, read_layout
+from hw.sram_compute.compute_array import operation_layout, read_layout
 from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
 
 WIDTH_BITS = 6
@@ -51,10 +51,10 @@ class Sequencer(wiring.Component):
         in: a stream of ``command_layout``.
     any_predicate
         in: whether any bitline's predicate is set.
-    read, compute
-        out: for the arrays; ``is_inward`` is 0.
+    read, operation
+        out: for the arrays, in this cycle and in the next; ``is_inward`` is 0.
     busy
-        out: a command is under way, or its last row operation is.
+        out: a command is under way.
     """
 
     def __init__(self, wordlines: int, rom: Sequence[int], skips: bool) -> None:
@@ -66,7 +66,7 @@ class Sequencer(wiring.Component):
                 "command": In(stream.Signature(command_layout(wordlines, len(rom)))),
                 "any_predicate": In(1),
                 "read": Out(read_layout(wordlines)),
-                "compute": Out(compute_layout(wordlines)),
+                "operation": Out(operation_layout(wordlines)),
                 "busy": Out(1),
             }
         )
@@ -124,7 +124,7 @@ class Sequencer(wiring.Component):
                 is_back.eq(0),
                 command.eq(self.command.payload),
             ]
-        m.d.comb += self.busy.eq(has_word | self.read.enable | self.compute.enable)
+        m.d.comb += self.busy.eq(has_word | self.read.enable)
         return m
 
     def _run_sweep(
@@ -142,7 +142,7 @@ class Sequencer(wiring.Component):
         rows = {name: Signal(range(self._wordlines), name=f"row_{name}") for name in "abd"}
         steps = {name: Signal(signed(2), name=f"step_{name}") for name in "abd"}
         is_first, writes = Signal(), Signal()
-        compute = self.compute
+        operation = self.operation
         tables = {
             "begin_carry": word.start_carry,
             "begin_predicate": word.start_predicate,
@@ -179,17 +179,14 @@ class Sequencer(wiring.Component):
             m.d.sync += [left.eq(left - 1), is_first.eq(0)]
             m.d.sync += [row.eq(row + steps[name]) for name, row in rows.items()]
         keeps = {"begin_carry": _KEEP_CARRY, "begin_predicate": _KEEP_PREDICATE}
-        m.d.sync += [
-            compute.enable.eq(left != 0),
-            compute.d.eq(rows["d"]),
-            compute.write_enable.eq(writes),
+        m.d.comb += [
+            operation.enable.eq(left != 0),
+            operation.d.eq(rows["d"]),
+            operation.write_enable.eq(writes),
         ]
         for name, value in held.items():
             kept = keeps.get(name)
-            m.d.sync += compute[name].eq(value if kept is None else Mux(is_first, value, kept))
-        for name in "ab":
-            written = compute.enable & compute.write_enable & (compute.d == rows[name])
-            m.d.sync += compute[f"forward_{name}"].eq(written)
+            m.d.comb += operation[name].eq(value if kept is None else Mux(is_first, value, kept))
         return runs_last
 
     def _decide_skip(self, m: Module, waits: Value, done: Signal, passes: Signal) -> None:

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.verilog import to_verilog
 from hw.sram_compute.compute_array import ComputeArray
+from hw.sram_compute.issue_stage import IssueStage
 from hw.sram_compute.microcode.tables import table
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.sequencer import Sequencer, command_layout
@@ -49,8 +50,11 @@ class Arrays(wiring.Component):
         m.submodules.sequencer = sequencer = self._sequencer
         arrays = [ComputeArray(self._wordlines, BITLINES) for _ in range(ARRAYS)]
         loads, row, words = Signal(), Signal.like(self.row), Signal.like(self.data)
+        m.submodules.stage = stage = IssueStage(self._wordlines)
         m.d.sync += [loads.eq(self.load), row.eq(self.row), words.eq(self.data)]
         m.d.comb += [
+            stage.read.eq(sequencer.read),
+            stage.operation.eq(sequencer.operation),
             sequencer.command.valid.eq(self.valid),
             sequencer.command.payload.eq(self.command),
             sequencer.any_predicate.eq(Cat(each.any_predicate for each in arrays).any()),
@@ -62,18 +66,18 @@ class Arrays(wiring.Component):
             m.submodules[f"array_{number}"] = array
             m.d.comb += [
                 array.read.eq(sequencer.read),
-                array.compute.eq(sequencer.compute),
+                array.compute.eq(stage.compute),
                 array.inward.eq(words.word_select(number, BITLINES)),
             ]
             with m.If(self.show):
                 m.d.comb += [array.read.enable.eq(1), array.read.a.eq(self.row)]
             with m.If(loads):
                 m.d.comb += [
-                    array.compute.enable.eq(1),
-                    array.compute.is_inward.eq(1),
-                    array.compute.write.eq(_TAKE_INWARD),
-                    array.compute.write_enable.eq(1),
-                    array.compute.d.eq(row),
+                    array.compute.operation.enable.eq(1),
+                    array.compute.operation.is_inward.eq(1),
+                    array.compute.operation.write.eq(_TAKE_INWARD),
+                    array.compute.operation.write_enable.eq(1),
+                    array.compute.operation.d.eq(row),
                 ]
         return m
 

@@ -35,13 +35,14 @@ class Array:
         """An operation on rows ``a`` and ``b``."""
         carry = of_bits(step["begin_carry"], self.carry, self.predicate)
         predicate = of_bits(step["begin_predicate"], self.carry, self.predicate)
-        first = inward if step["is_inward"] else self.rows[a]
+        inputs = (self.rows[a], self.rows[b], carry, predicate)
         if step["is_inward"]:
-            predicate = mask
-        inputs = (first, self.rows[b], carry, predicate)
-        written, self.carry, self.predicate = (
-            of_bits(step[name], *inputs) for name in ("write", "carry", "predicate")
-        )
+            inputs = (inward, self.rows[b], carry, mask)
+        else:
+            self.carry, self.predicate = (
+                of_bits(step[name], *inputs) for name in ("carry", "predicate")
+            )
+        written = of_bits(step["write"], *inputs)
         if step["write_enable"]:
             self.rows[step["d"]] = written
 
@@ -81,7 +82,7 @@ def test_operations_are_those_of_their_tables(seed):
             reads = cycle < WORDLINES or chance.random() < 0.8
             a, b = chance.randrange(WORDLINES), chance.randrange(WORDLINES)
             ctx.set(dut.read, {"enable": reads, "a": a, "b": b})
-            ctx.set(dut.compute.enable, read is not None)
+            ctx.set(dut.compute.operation.enable, read is not None)
             ahead = None
             if read is not None:
                 step = known.pop(0) if known else random_step(chance)
@@ -89,7 +90,7 @@ def test_operations_are_those_of_their_tables(seed):
                 forwards = {
                     f"forward_{name}": row == written for name, row in zip("ab", read, strict=True)
                 }
-                ctx.set(dut.compute, {"enable": 1, **step, **forwards})
+                ctx.set(dut.compute, {"operation": {"enable": 1, **step}, **forwards})
                 ctx.set(dut.inward, inward)
                 ctx.set(dut.mask, mask)
                 if not known:

@@ -28,9 +28,9 @@ from sw.runtime.verilate import lint
 from tests.support.compute_arrays import ARRAYS, BITLINES, ArraysSimulator
 
 WORDLINES = 128
-LATENCY = 2
-"""Cycles of a command beyond those of its microprogram: it is read from the ROM and added up, and
-its last row operation computes."""
+LATENCY = 1
+"""Cycles of a command beyond those of its microprogram: it is read from the ROM, and added up while
+``busy`` shows."""
 
 Programs = list[tuple[Microinstruction, ...]]
 
