@@ -21,12 +21,12 @@ COUNT_BITS = 10
 """Of counts, trips and rows, on the way to what they are modulo the wordlines."""
 
 
-def command_layout(wordlines: int, microinstructions: int) -> data.StructLayout:
+def program_layout(wordlines: int, microinstructions: int) -> data.StructLayout:
     """A microprogram to be run: ``entry``, its first microinstruction; ``n``, the width; and the
     row of each base."""
     return data.StructLayout(
         {
-            "entry": range(microinstructions),
+            "entry": range(max(2, microinstructions)),
             "n": unsigned(WIDTH_BITS),
             "bases": data.ArrayLayout(range(wordlines), len(Base)),
         }
@@ -47,14 +47,14 @@ class Sequencer(wiring.Component):
 
     Members
     -------
-    command
-        in: a stream of ``command_layout``.
+    program
+        in: a stream of ``program_layout``.
     any_predicate
         in: whether any bitline's predicate is set.
     read, operation
         out: for the arrays, in this cycle and in the next; ``is_inward`` is 0.
     busy
-        out: a command is under way.
+        out: a program is under way.
     """
 
     def __init__(self, wordlines: int, rom: Sequence[int], skips: bool) -> None:
@@ -63,7 +63,7 @@ class Sequencer(wiring.Component):
         self._skips = skips
         super().__init__(
             {
-                "command": In(stream.Signature(command_layout(wordlines, len(rom)))),
+                "program": In(stream.Signature(program_layout(wordlines, len(rom)))),
                 "any_predicate": In(1),
                 "read": Out(read_layout(wordlines)),
                 "operation": Out(operation_layout(wordlines)),
@@ -78,22 +78,22 @@ class Sequencer(wiring.Component):
         )
         fetch = rom.read_port()
         word = data.View(MICROINSTRUCTION, fetch.data)
-        pc = Signal(range(len(self._rom)))
+        pc = Signal(range(max(2, len(self._rom))))
         has_word, is_back = Signal(), Signal()
         i, trips, start = Signal(COUNT_BITS), Signal(COUNT_BITS), Signal.like(pc)
-        command = Signal(command_layout(self._wordlines, len(self._rom)))
+        running = Signal(program_layout(self._wordlines, len(self._rom)))
 
         # The microinstruction that was read, with the loop it is in.
         begins = word.starts_loop & ~is_back
         round, rounds, back_to = Signal.like(i), Signal.like(trips), Signal.like(pc)
         m.d.comb += [
             round.eq(Mux(begins, 0, i)),
-            rounds.eq(Mux(begins, self._sum(word.trips, round, command.n), trips)),
+            rounds.eq(Mux(begins, self._sum(word.trips, round, running.n), trips)),
             back_to.eq(Mux(begins, pc, start)),
         ]
         takes, skip_done, passes = Signal(), Signal(), Signal()
         is_skip = word.kind == Kind.SKIP
-        runs_last = self._run_sweep(m, word, round, command, has_word & ~is_skip, takes)
+        runs_last = self._run_sweep(m, word, round, running, has_word & ~is_skip, takes)
         self._decide_skip(m, has_word & is_skip & runs_last, skip_done, passes)
 
         advances, goes_back, ends = Signal(), Signal(), Signal()
@@ -104,9 +104,9 @@ class Sequencer(wiring.Component):
             goes_back.eq(is_passed & word.ends_loop & (round + 1 < rounds)),
             ends.eq(is_passed & ~goes_back & word.is_last),
             next_pc.eq(Mux(goes_back, back_to, pc + 1 + Mux(is_skip & passes, word.length, 0))),
-            self.command.ready.eq(~has_word | advances & ends),
+            self.program.ready.eq(~has_word | advances & ends),
             fetch.en.eq(~has_word | advances),
-            fetch.addr.eq(Mux(self.command.ready, self.command.payload.entry, next_pc)),
+            fetch.addr.eq(Mux(self.program.ready, self.program.payload.entry, next_pc)),
         ]
         with m.If(advances):
             m.d.sync += [
@@ -116,13 +116,13 @@ class Sequencer(wiring.Component):
                 start.eq(back_to),
                 is_back.eq(goes_back),
             ]
-        with m.If(self.command.ready):
+        with m.If(self.program.ready):
             m.d.sync += [
-                has_word.eq(self.command.valid),
-                pc.eq(self.command.payload.entry),
+                has_word.eq(self.program.valid),
+                pc.eq(self.program.payload.entry),
                 i.eq(0),
                 is_back.eq(0),
-                command.eq(self.command.payload),
+                running.eq(self.program.payload),
             ]
         m.d.comb += self.busy.eq(has_word | self.read.enable)
         return m
@@ -132,7 +132,7 @@ class Sequencer(wiring.Component):
         m: Module,
         word: data.View,
         round: Value,
-        command: data.View,
+        running: data.View,
         has_sweep: Value,
         takes: Signal,
     ) -> Value:
@@ -156,7 +156,7 @@ class Sequencer(wiring.Component):
         }
         runs_last = Signal()
         m.d.comb += [
-            count.eq(self._sum(word.count, round, command.n)),
+            count.eq(self._sum(word.count, round, running.n)),
             runs_last.eq(left <= 1),
             takes.eq(has_sweep & runs_last),
             self.read.enable.eq(left != 0),
@@ -168,10 +168,10 @@ class Sequencer(wiring.Component):
             for name, row in rows.items():
                 described = word[name]
                 base = selected(
-                    (described.base == base, command.bases[base.value]) for base in Base
+                    (described.base == base, running.bases[base.value]) for base in Base
                 )
                 m.d.sync += [
-                    row.eq(base + self._sum(described, round, command.n)),
+                    row.eq(base + self._sum(described, round, running.n)),
                     steps[name].eq(described.step),
                 ]
             m.d.sync += [held[name].eq(value) for name, value in tables.items()]

@@ -15,7 +15,7 @@ from hw.sram_compute.compute_array import ComputeArray
 from hw.sram_compute.issue_stage import IssueStage
 from hw.sram_compute.microcode.tables import table
 from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.sequencer import Sequencer, command_layout
+from hw.sram_compute.sequencer import Sequencer, program_layout
 from tests.support.vectors import VectorSimulator
 
 ARRAYS = 2
@@ -30,7 +30,7 @@ class Arrays(wiring.Component):
     def __init__(self, wordlines: int, rom: Sequence[int], skips: bool) -> None:
         self._wordlines = wordlines
         self._sequencer = Sequencer(wordlines, rom, skips)
-        self._command = command_layout(wordlines, len(rom))
+        self._command = program_layout(wordlines, len(rom))
         super().__init__(
             {
                 "command": In(self._command.size),
@@ -55,10 +55,10 @@ class Arrays(wiring.Component):
         m.d.comb += [
             stage.read.eq(sequencer.read),
             stage.operation.eq(sequencer.operation),
-            sequencer.command.valid.eq(self.valid),
-            sequencer.command.payload.eq(self.command),
+            sequencer.program.valid.eq(self.valid),
+            sequencer.program.payload.eq(self.command),
             sequencer.any_predicate.eq(Cat(each.any_predicate for each in arrays).any()),
-            self.ready.eq(sequencer.command.ready),
+            self.ready.eq(sequencer.program.ready),
             self.busy.eq(sequencer.busy),
             self.shown.eq(Cat(each.row for each in arrays)),
         ]
@@ -88,7 +88,7 @@ class ArraysSimulator:
 
     def __init__(self, wordlines: int, rom: Sequence[int], skips: bool = True) -> None:
         self._wordlines = wordlines
-        self._layout = command_layout(wordlines, len(rom))
+        self._layout = program_layout(wordlines, len(rom))
         top = Arrays(wordlines, rom, skips)
         self._simulator = VectorSimulator(to_verilog(top, "arrays"), "arrays")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -67,14 +67,26 @@ class ComputeArray:
         ``bases``: the row of each base that the program names. ``skips``: whether a skip passes
         over its block where it may. ``ValueError`` for a row that the array does not have.
         """
-        total = 0
+        return sum(
+            SKIP_CYCLES if count is None else max(1, count)
+            for count in self.steps(program, bases, n, skips=skips)
+        )
+
+    def steps(
+        self,
+        program: Sequence[Microinstruction],
+        bases: Mapping[Base, int],
+        n: int = 0,
+        *,
+        skips: bool = True,
+    ) -> Iterator[int | None]:
+        """The same, step by step: row operations of each sweep, None for each skip."""
         for run in sequence(program, n, lambda: not skips or self._any_predicate()):
             if run is None:
-                total += SKIP_CYCLES
+                yield None
             else:
                 self._sweep(run, bases)
-                total += max(1, run.count)
-        return total
+                yield run.count
 
     def _any_predicate(self) -> bool:
         return bool((self._predicate & self._used).any())
