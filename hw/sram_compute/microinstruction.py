@@ -11,7 +11,7 @@ C + 2 P.
 ``SWEEP``: ``count`` row operations. The rows of the first are ``a``, ``b`` and ``d``; each moves on
 by its ``step`` from one row operation to the next. Before the first, C and P become
 ``start_carry`` and ``start_predicate`` of both. With a count of 0 it takes a cycle, too, in which
-nothing happens.
+that alone happens.
 
 ``SKIP``: where P is 0 on all bitlines of the bank, the ``length`` microinstructions that follow are
 passed over. It takes ``SKIP_CYCLES``, whether it does or not; a bank without skips never does. The

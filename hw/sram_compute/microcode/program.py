@@ -136,3 +136,22 @@ def _mark_skips(program: list[Microinstruction]) -> None:
             program[place] = replace(
                 each, is_last=last.is_last, ends_loop=loops[place] and last.ends_loop
             )
+
+
+def parameters_fit(program: Sequence[Step], width: int) -> bool:
+    """Whether loops have trips, and sweeps no count below 0, at a width."""
+    return _fits(program, width, 0)
+
+
+def _fits(steps: Sequence[Step], width: int, i: int) -> bool:
+    for step in steps:
+        if isinstance(step, Sweep):
+            fits = step.count.at(i, width) >= 0
+        elif isinstance(step, Skip):
+            fits = _fits(step.body, width, i)
+        else:
+            trips = step.trips.at(0, width)
+            fits = trips > 0 and all(_fits(step.body, width, trip) for trip in (0, trips - 1))
+        if not fits:
+            return False
+    return True

@@ -128,14 +128,23 @@ def test_a_loop_counts_and_steps_go_down() -> None:
         assert (array.read(64 + bit, 1) == ones % 2).all()
 
 
-def test_a_sweep_of_no_rows_takes_a_cycle_and_does_nothing() -> None:
+def test_a_sweep_of_no_rows_takes_a_cycle_for_its_start() -> None:
     p = Builder()
     p.sweep(1, A.at(), carry=lambda a, b, c, p: a)
-    p.sweep(n - 1, d=D.up(), start_carry=lambda c, p: 0, write=lambda a, b, c, p: 0)
+    p.sweep(
+        n - 1,
+        A.up(180),  # beyond the array
+        d=D.up(1),
+        start_carry=lambda c, p: ~c,
+        write=lambda a, b, c, p: 0,
+        carry=lambda a, b, c, p: a,
+    )
     p.sweep(1, d=D.at(), write=lambda a, b, c, p: c)
     array = _array()
-    assert array.run(_assembled(p), BASES, 1) == 3
-    assert (array.read(64, 1) == array.read(0, 1)).all()
+    before = array.read(65, 1)
+    assert array.run(_assembled(p), BASES | {Base.A: 191}, 1) == 3
+    assert (array.read(64, 1) == 1 - array.read(191, 1)).all()
+    assert (array.read(65, 1) == before).all()
 
 
 def _skips(ends_in_skip: bool) -> Builder:
