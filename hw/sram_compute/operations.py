@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 
-from hw.sram_compute.microcode import integer, integer_divide, integer_multiply
+from hw.lib.formats import FLOAT_FORMATS, FloatFormat
+from hw.sram_compute.microcode import float_add, integer, integer_divide, integer_multiply
 from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.program import Microinstruction, Program, assemble, parameters_fit
 from hw.sram_compute.microcode.sequence import cycles, extent
@@ -104,3 +105,18 @@ INTEGER_OPERATIONS: dict[str, Operation] = {
     name: Operation(name, write, is_parametric=True) for name, write in _integer_operations()
 }
 """Those on integers of n bits, by name; signed where there is one each for both."""
+
+
+def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Builder], None]]]:
+    yield "add", partial(float_add.add, format=format, subtract=False)
+    yield "subtract", partial(float_add.add, format=format, subtract=True)
+
+
+FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {
+    format: {
+        name: Operation(f"{format}.{name}", write, is_parametric=False)
+        for name, write in _float_operations(kind)
+    }
+    for format, kind in FLOAT_FORMATS.items()
+}
+"""Those on floating-point numbers, by format and name."""
