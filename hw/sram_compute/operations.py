@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.sram_compute.microcode import float_add, integer, integer_divide, integer_multiply
+from hw.sram_compute.microcode import (
+    float_add,
+    float_multiply,
+    integer,
+    integer_divide,
+    integer_multiply,
+)
 from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.program import Microinstruction, Program, assemble, parameters_fit
 from hw.sram_compute.microcode.sequence import cycles, extent
@@ -110,6 +116,7 @@ INTEGER_OPERATIONS: dict[str, Operation] = {
 def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Builder], None]]]:
     yield "add", partial(float_add.add, format=format, subtract=False)
     yield "subtract", partial(float_add.add, format=format, subtract=True)
+    yield "multiply", partial(float_multiply.multiply, format=format)
 
 
 FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {

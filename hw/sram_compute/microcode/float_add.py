@@ -10,7 +10,7 @@ from __future__ import annotations
 from hw.lib.formats import FloatFormat
 from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.float_parts import (
-    Number,
+    FloatRows,
     gather,
     gathered_all,
     gathered_any,
@@ -39,7 +39,7 @@ class _Scratch:
 
 def add(p: Builder, format: FloatFormat, *, subtract: bool) -> None:
     """D = A + B, or A - B. D may be A, B or both."""
-    s, d = _Scratch(format), Number(D, format)
+    s, d = _Scratch(format), FloatRows(D, format)
     _order(p, format, s, subtract)
     _align(p, format, s)
     _add(p, format, s)
@@ -62,7 +62,8 @@ def add(p: Builder, format: FloatFormat, *, subtract: bool) -> None:
         write=lambda a, b, c, p: a,
         predicate=lambda a, b, c, p: p | b,
     )
-    overwrite_special(p, format, d, s.is_nan, s.is_special)
+    with p.if_any_predicate():
+        overwrite_special(p, format, d, s.is_nan, s.is_special)
 
 
 def _order(p: Builder, format: FloatFormat, s: _Scratch, subtract: bool) -> None:
@@ -70,7 +71,7 @@ def _order(p: Builder, format: FloatFormat, s: _Scratch, subtract: bool) -> None
 
     The exponent in D is 1 for subnormal numbers; the carry is the smaller one's hidden bit.
     """
-    a, b, d = (Number(rows, format) for rows in (A, B, D))
+    a, b, d = (FloatRows(rows, format) for rows in (A, B, D))
     fraction, exponent = format.fraction, format.exponent
     p.sweep(
         fraction + exponent,
@@ -146,7 +147,7 @@ def _align(p: Builder, format: FloatFormat, s: _Scratch) -> None:
 
     A smaller number that is subnormal has exponent 1, not 0: the difference lacks a carry.
     """
-    exponent = Number(D, format).exponent
+    exponent = FloatRows(D, format).exponent
     stages = min((format.fraction + 3).bit_length(), format.exponent)
     p.sweep(
         stages,
@@ -231,7 +232,7 @@ def _normalise(p: Builder, format: FloatFormat, s: _Scratch) -> int:
     A sum has round and sticky bits only if it needs two places at most: the sticky bit, below all
     others, may stay where it is, and longer ways are without both.
     """
-    exponent = Number(D, format).exponent
+    exponent = FloatRows(D, format).exponent
     stages = min((format.fraction + 2).bit_length(), format.exponent)
     rest = format.exponent - stages
     if rest:
@@ -240,9 +241,7 @@ def _normalise(p: Builder, format: FloatFormat, s: _Scratch) -> int:
         p.sweep(1, d=s.beyond, write=lambda a, b, c, p: 0)
     for stage in reversed(range(stages)):
         distance = 1 << stage
-        gathered_any(
-            p, s.sum + (s.top + 1 - distance), distance, predicate=lambda a, b, c, p: ~c
-        )
+        gathered_any(p, s.sum + (s.top + 1 - distance), distance, predicate=lambda a, b, c, p: ~c)
         p.sweep(
             1,
             s.beyond,
@@ -261,7 +260,7 @@ def _subtract_distance(p: Builder, format: FloatFormat, s: _Scratch, stages: int
 
     Writes whether the exponent was all ones.
     """
-    exponent = Number(D, format).exponent
+    exponent = FloatRows(D, format).exponent
     gathered_all(p, exponent, format.exponent, d=s.is_special, write=lambda a, b, c, p: c)
     load(p, s.sum.at(s.top))
     p.sweep(

@@ -9,11 +9,11 @@ from typing import Any
 from hw.lib.formats import FloatFormat
 from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import Row, Rows
+from hw.sram_compute.microcode.rows import A, B, Row, Rows
 from hw.sram_compute.microcode.tables import LatchFunction, RowFunction
 
 
-class Number:
+class FloatRows:
     """The rows of a floating-point number: ``fraction``, ``exponent``, ``sign``."""
 
     def __init__(self, rows: Rows, format: FloatFormat) -> None:
@@ -139,9 +139,8 @@ def _moved(is_there: bool, has_source: bool) -> RowFunction:
     return lambda a, b, c, p: b & p
 
 
-def pack_exponent(p: Builder, format: FloatFormat, d: Number, top: Row) -> None:
-    """Adds ``top`` and the carry to the exponent in ``d``; the predicate is whether it is all ones.
-    """
+def pack_exponent(p: Builder, format: FloatFormat, d: FloatRows, top: Row) -> None:
+    """Adds ``top`` and the carry to the exponent in ``d``; the predicate: whether it is all ones."""
     p.sweep(
         1,
         d.exponent.at(),
@@ -163,18 +162,64 @@ def pack_exponent(p: Builder, format: FloatFormat, d: Number, top: Row) -> None:
 
 
 def overwrite_special(
-    p: Builder, format: FloatFormat, d: Number, is_nan: Row, is_special: Row
+    p: Builder, format: FloatFormat, d: FloatRows, is_nan: Row, is_special: Row
 ) -> None:
-    """Unless no predicate is set: those results become infinities of their sign, or, where both
-    rows are set, the canonical NaN."""
-    with p.if_any_predicate():
-        p.sweep(1, is_nan, is_special, carry=lambda a, b, c, p: a & b)
-        set_rows(p, d.fraction, format.fraction - 1, 0)
-        p.sweep(
-            1,
-            d.rows.at(format.fraction - 1),
-            d=d.rows.at(format.fraction - 1),
-            write=lambda a, b, c, p: c if p else a,
-        )
-        set_rows(p, d.exponent, format.exponent, 1)
-        p.sweep(1, d.sign, d=d.sign, write=lambda a, b, c, p: a & ~(c & p))
+    """Results whose predicate is set become infinities of their sign, or, where both rows are set,
+    the canonical NaN."""
+    p.sweep(1, is_nan, is_special, carry=lambda a, b, c, p: a & b)
+    set_rows(p, d.fraction, format.fraction - 1, 0)
+    top = d.rows.at(format.fraction - 1)
+    p.sweep(1, top, d=top, write=lambda a, b, c, p: c if p else a)
+    set_rows(p, d.exponent, format.exponent, 1)
+    p.sweep(1, d.sign, d=d.sign, write=lambda a, b, c, p: a & ~(c & p))
+
+
+def hidden_bits(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:
+    """Writes whether the exponents of A and B aren't 0, to two rows."""
+    a, b = FloatRows(A, format), FloatRows(B, format)
+    p.sweep(
+        format.exponent,
+        a.exponent.up(),
+        b.exponent.up(),
+        start_carry=lambda c, p: 0,
+        start_predicate=lambda c, p: 0,
+        carry=lambda a, b, c, p: a | c,
+        predicate=lambda a, b, c, p: b | p,
+    )
+    p.sweep(1, d=left, write=lambda a, b, c, p: c)
+    p.sweep(1, d=right, write=lambda a, b, c, p: p)
+
+
+def all_ones(p: Builder, format: FloatFormat) -> None:
+    """The carry is whether the exponent of A is all ones, the predicate that of B."""
+    a, b = FloatRows(A, format), FloatRows(B, format)
+    p.sweep(
+        format.exponent,
+        a.exponent.up(),
+        b.exponent.up(),
+        start_carry=lambda c, p: 1,
+        start_predicate=lambda c, p: 1,
+        carry=lambda a, b, c, p: a & c,
+        predicate=lambda a, b, c, p: b & p,
+    )
+
+
+def are_nan(p: Builder, format: FloatFormat) -> None:
+    """The carry is whether A is NaN, the predicate whether B is."""
+    a, b = FloatRows(A, format), FloatRows(B, format)
+    p.sweep(
+        format.fraction,
+        A.up(),
+        B.up(),
+        start_carry=lambda c, p: 0,
+        start_predicate=lambda c, p: 0,
+        carry=lambda a, b, c, p: a | c,
+        predicate=lambda a, b, c, p: b | p,
+    )
+    p.sweep(
+        format.exponent,
+        a.exponent.up(),
+        b.exponent.up(),
+        carry=lambda a, b, c, p: a & c,
+        predicate=lambda a, b, c, p: b & p,
+    )

@@ -9,11 +9,11 @@ from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.operation import Operation
 from hw.sram_compute.operations import FLOAT_OPERATIONS
 from sw.golden.arithmetic import arithmetic
-from tests.sw.runtime.sram_compute.operands import A, B, D, Operands, result
-from tests.support.floats import EIGHT_BITS, WIDER, fresh_rng
+from tests.support.floats import EIGHT_BITS, fresh_rng
 from tests.support.numbers import corners, crossed, random_pairs
+from tests.sw.runtime.sram_compute.operands import A, B, D, Operands, result
 
-ARITHMETIC = {"add": Operation.ADD, "subtract": Operation.SUB}
+ARITHMETIC = {"add": Operation.ADD, "subtract": Operation.SUB, "multiply": Operation.MUL}
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
