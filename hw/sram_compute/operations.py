@@ -9,6 +9,7 @@ from functools import cache, partial
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat
 from hw.sram_compute.microcode import (
     float_add,
+    float_divide,
     float_multiply,
     integer,
     integer_divide,
@@ -117,6 +118,7 @@ def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Buil
     yield "add", partial(float_add.add, format=format, subtract=False)
     yield "subtract", partial(float_add.add, format=format, subtract=True)
     yield "multiply", partial(float_multiply.multiply, format=format)
+    yield "divide", partial(float_divide.divide, format=format)
 
 
 FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {

@@ -18,6 +18,8 @@ from hw.sram_compute.microcode.float_parts import (
 )
 from hw.sram_compute.microcode.float_product import (
     Magnitude,
+    add_to_exponent,
+    combine_exponents,
     denormalise,
     distance_rows,
     finish,
@@ -82,11 +84,7 @@ def _accumulate(p: Builder, f: int, left: Row, bit: Row, place: Number) -> None:
 
 
 def _add_exponents(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
-    """X = the exponents' sum less the bias; a subnormal number's is 1.
-
-    The bias is 2^(e-1) - 1: the sum has a carry in, and 2^(e-1) taken off from its highest bits.
-    """
-    e = m.format.exponent
+    """X = the exponents' sum less the bias, 2^(e-1) - 1; a subnormal number's is 1."""
     a, b = FloatRows(A, m.format).exponent, FloatRows(B, m.format).exponent
     p.sweep(1, left, right, carry=lambda a, b, c, p: a, predicate=lambda a, b, c, p: b)
     p.sweep(
@@ -97,26 +95,7 @@ def _add_exponents(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
         write=lambda a, b, c, p: (a | ~c) ^ (b | ~p) ^ 1,
         carry=lambda a, b, c, p: a | ~c | b | ~p,
     )
-    if e > 2:
-        p.sweep(
-            e - 2,
-            a.up(1),
-            b.up(1),
-            m.x.up(1),
-            write=lambda a, b, c, p: a ^ b ^ c,
-            carry=lambda a, b, c, p: majority(a, b, c),
-        )
-    p.sweep(
-        1,
-        a.at(e - 1),
-        b.at(e - 1),
-        m.x.at(e - 1),
-        write=lambda a, b, c, p: ~(a ^ b ^ c),
-        carry=lambda a, b, c, p: majority(a, b, c),
-        predicate=lambda a, b, c, p: a ^ b ^ c,
-    )
-    p.sweep(1, d=m.x.at(e), write=lambda a, b, c, p: ~(c ^ p))
-    p.sweep(1, d=m.is_negative, write=lambda a, b, c, p: ~(c | p))
+    combine_exponents(p, m, 1, negates=False)
 
 
 def _normalise(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
@@ -152,28 +131,4 @@ def _normalise(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
                     predicate=lambda a, b, c, p: a & ~c,
                 )
                 shift_left(p, S, 0, m.top, distance)
-            _subtract(p, m, stages)
-
-
-def _subtract(p: Builder, m: Magnitude, stages: int) -> None:
-    """X less the distance."""
-    x_rows = m.format.exponent + 1
-    low = min(stages, x_rows)
-    p.sweep(
-        low,
-        m.x.up(),
-        m.spare.up(),
-        m.x.up(),
-        start_carry=lambda c, p: 1,
-        write=lambda a, b, c, p: a ^ ~b ^ c,
-        carry=lambda a, b, c, p: majority(a, ~b, c),
-    )
-    for count, row in ((x_rows - low, m.x.up(low)), (1, m.is_negative)):
-        if count:
-            p.sweep(
-                count,
-                row,
-                d=row,
-                write=lambda a, b, c, p: a ^ ~c,
-                carry=lambda a, b, c, p: a | c,
-            )
+            add_to_exponent(p, m, m.spare, stages, negates=True)

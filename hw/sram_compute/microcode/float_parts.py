@@ -140,7 +140,7 @@ def _moved(is_there: bool, has_source: bool) -> RowFunction:
 
 
 def pack_exponent(p: Builder, format: FloatFormat, d: FloatRows, top: Row) -> None:
-    """Adds ``top`` and the carry to the exponent in ``d``; the predicate: whether it is all ones."""
+    """Adds ``top`` and the carry to the exponent in ``d``; the predicate says if it is all ones."""
     p.sweep(
         1,
         d.exponent.at(),

@@ -22,6 +22,7 @@ from hw.sram_compute.microcode.float_parts import (
     set_rows,
     shift_right_sticky,
 )
+from hw.sram_compute.microcode.integer import majority
 from hw.sram_compute.microcode.rows import A, B, D, Row, Rows
 
 
@@ -52,6 +53,67 @@ class Magnitude:
 def distance_rows(format: FloatFormat) -> int:
     """Rows of a distance to the right, beyond which nothing is left; and one for what is more."""
     return (format.fraction + 3).bit_length() + 1
+
+
+def combine_exponents(p: Builder, m: Magnitude, first: int, *, negates: bool) -> None:
+    """X = A's exponent + B's, or + B's inverted, + the carry - 2^(e-1), from bit ``first`` on."""
+    e, flip = m.format.exponent, int(negates)
+    a, b = FloatRows(A, m.format).exponent, FloatRows(B, m.format).exponent
+    if e - 1 > first:
+        p.sweep(
+            e - 1 - first,
+            a.up(first),
+            b.up(first),
+            m.x.up(first),
+            write=lambda a, b, c, p: a ^ b ^ flip ^ c,
+            carry=lambda a, b, c, p: majority(a, b ^ flip, c),
+        )
+    p.sweep(
+        1,
+        a.at(e - 1),
+        b.at(e - 1),
+        m.x.at(e - 1),
+        write=lambda a, b, c, p: ~(a ^ b ^ flip ^ c),
+        carry=lambda a, b, c, p: majority(a, b ^ flip, c),
+        predicate=lambda a, b, c, p: a ^ b ^ flip ^ c,
+    )
+    p.sweep(1, d=m.x.at(e), write=lambda a, b, c, p: ~(c ^ p))
+    p.sweep(1, d=m.is_negative, write=lambda a, b, c, p: ~(c | p))
+
+
+def add_to_exponent(
+    p: Builder, m: Magnitude, number: Rows, bits: int, *, negates: bool, sign: Row | None = None
+) -> None:
+    """Adds a number of so many bits to X, or subtracts it; ``sign`` is its highest bit, if any."""
+    flip, rows = int(negates), m.format.exponent + 1
+    low = min(bits, rows)
+    p.sweep(
+        low,
+        m.x.up(),
+        number.up(),
+        m.x.up(),
+        start_carry=lambda c, p: flip,
+        write=lambda a, b, c, p: a ^ b ^ flip ^ c,
+        carry=lambda a, b, c, p: majority(a, b ^ flip, c),
+    )
+    for count, row in ((rows - low, m.x.up(low)), (1, m.is_negative)):
+        if count and sign is None:
+            p.sweep(
+                count,
+                row,
+                d=row,
+                write=lambda a, b, c, p: a ^ flip ^ c,
+                carry=lambda a, b, c, p: majority(a, flip, c),
+            )
+        elif count:
+            p.sweep(
+                count,
+                row,
+                sign,
+                row,
+                write=lambda a, b, c, p: a ^ b ^ flip ^ c,
+                carry=lambda a, b, c, p: majority(a, b ^ flip, c),
+            )
 
 
 def denormalise(p: Builder, m: Magnitude) -> None:
