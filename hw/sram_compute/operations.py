@@ -9,6 +9,7 @@ from functools import cache, partial
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat
 from hw.sram_compute.microcode import (
     float_add,
+    float_compare,
     float_divide,
     float_multiply,
     integer,
@@ -119,6 +120,15 @@ def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Buil
     yield "subtract", partial(float_add.add, format=format, subtract=True)
     yield "multiply", partial(float_multiply.multiply, format=format)
     yield "divide", partial(float_divide.divide, format=format)
+    yield "less", partial(float_compare.less, format=format, or_equal=False)
+    yield "less_equal", partial(float_compare.less, format=format, or_equal=True)
+    yield "equal", partial(float_compare.equal, format=format, inverted=False)
+    yield "not_equal", partial(float_compare.equal, format=format, inverted=True)
+    yield "maximum", partial(float_compare.extremum, format=format, is_maximum=True)
+    yield "minimum", partial(float_compare.extremum, format=format, is_maximum=False)
+    yield "absolute", partial(float_compare.absolute, format=format)
+    yield "negate", partial(float_compare.negate, format=format)
+    yield "relu", partial(float_compare.relu, format=format)
 
 
 FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {

@@ -12,7 +12,6 @@ from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.float_parts import (
     FloatRows,
     gather,
-    gathered_all,
     gathered_any,
     load,
     overwrite_special,
@@ -261,7 +260,15 @@ def _subtract_distance(p: Builder, format: FloatFormat, s: _Scratch, stages: int
     Writes whether the exponent was all ones.
     """
     exponent = FloatRows(D, format).exponent
-    gathered_all(p, exponent, format.exponent, d=s.is_special, write=lambda a, b, c, p: c)
+    gather(
+        p,
+        exponent,
+        format.exponent,
+        start=lambda c, p: 1,
+        step=lambda c, row: c & row,
+        d=s.is_special,
+        write=lambda a, b, c, p: c,
+    )
     load(p, s.sum.at(s.top))
     p.sweep(
         stages,
@@ -284,7 +291,7 @@ def _subtract_distance(p: Builder, format: FloatFormat, s: _Scratch, stages: int
 
 def _round(p: Builder, s: _Scratch) -> None:
     """The carry is whether the significand, from row 4 on, is to be rounded up."""
-    gather(p, s.sum, 2, start=lambda c, p: 0, step=lambda c, row: c | row)
+    gathered_any(p, s.sum, 2)
     p.sweep(
         1,
         s.sum.at(2),

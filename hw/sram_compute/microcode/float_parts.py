@@ -41,11 +41,14 @@ def gather(
     *,
     start: LatchFunction,
     step: Callable[[int, int], int],
-    **last: Any,
+    d: Row | None = None,
+    write: RowFunction | None = None,
+    predicate: RowFunction | None = None,
 ) -> None:
     """The carry becomes ``step(carry, row)`` for all rows, two in a row operation.
 
-    ``last`` is what else the last row operation does: its functions have the new carry as their c.
+    The last row operation also does what ``write`` and ``predicate`` say: to them, the carry is
+    the new one.
     """
     half = count // 2
     pairs = half if count % 2 else half - 1
@@ -53,34 +56,44 @@ def gather(
     one: RowFunction = lambda a, b, c, p: step(c, a)  # noqa: E731
     if pairs:
         p.sweep(pairs, rows.up(), rows.up(pairs), start_carry=start, carry=both)
-    first = None if pairs else start
     after = one if count % 2 else both
-    functions = {
-        name: value if isinstance(value, Row) else _behind(after, value)
-        for name, value in last.items()
-    }
     p.sweep(
         1,
         rows.at(2 * pairs),
         None if count % 2 else rows.at(2 * pairs + 1),
-        start_carry=first,
+        d,
+        start_carry=None if pairs else start,
         carry=after,
-        **functions,
+        write=_behind(after, write),
+        predicate=_behind(after, predicate),
     )
 
 
-def _behind(before: RowFunction, function: RowFunction) -> RowFunction:
+def _behind(before: RowFunction, function: RowFunction | None) -> RowFunction | None:
+    if function is None:
+        return None
     return lambda a, b, c, p: function(a, b, before(a, b, c, p), p)
 
 
-def gathered_any(p: Builder, rows: Rows, count: int, **last: Any) -> None:
-    """The carry is whether any of the rows is set."""
-    gather(p, rows, count, start=lambda c, p: 0, step=lambda c, row: c | row, **last)
-
-
-def gathered_all(p: Builder, rows: Rows, count: int, **last: Any) -> None:
-    """The carry is whether all of the rows are set."""
-    gather(p, rows, count, start=lambda c, p: 1, step=lambda c, row: c & row, **last)
+def gathered_any(
+    p: Builder,
+    rows: Rows,
+    count: int,
+    d: Row | None = None,
+    write: RowFunction | None = None,
+    predicate: RowFunction | None = None,
+) -> None:
+    """The carry is whether any of the rows is set; the rest as in ``gather``."""
+    gather(
+        p,
+        rows,
+        count,
+        start=lambda c, p: 0,
+        step=lambda c, row: c | row,
+        d=d,
+        write=write,
+        predicate=predicate,
+    )
 
 
 def alike(numbers: range, kind: Callable[[int], Any]) -> Iterator[tuple[range, Any]]:
@@ -139,6 +152,18 @@ def _moved(is_there: bool, has_source: bool) -> RowFunction:
     return lambda a, b, c, p: b & p
 
 
+def shift_right(p: Builder, rows: Rows, top: int, distance: int) -> None:
+    """Rows 0 to ``top`` move down by ``distance`` where the predicate is set."""
+    for run, has_source in alike(range(top + 1), lambda row: row + distance <= top):
+        p.sweep(
+            len(run),
+            rows.up(run[0]),
+            rows.up(run[0] + distance) if has_source else None,
+            rows.up(run[0]),
+            write=_moved(True, has_source),
+        )
+
+
 def pack_exponent(p: Builder, format: FloatFormat, d: FloatRows, top: Row) -> None:
     """Adds ``top`` and the carry to the exponent in ``d``; the predicate says if it is all ones."""
     p.sweep(
@@ -172,6 +197,13 @@ def overwrite_special(
     p.sweep(1, top, d=top, write=lambda a, b, c, p: c if p else a)
     set_rows(p, d.exponent, format.exponent, 1)
     p.sweep(1, d.sign, d=d.sign, write=lambda a, b, c, p: a & ~(c & p))
+
+
+def canonical_nan(p: Builder, format: FloatFormat, d: FloatRows) -> None:
+    """Results whose predicate is set become NaN."""
+    set_rows(p, d.fraction, format.fraction - 1, 0)
+    set_rows(p, d.rows + (format.fraction - 1), format.exponent + 1, 1)
+    set_rows(p, d.exponent + format.exponent, 1, 0)
 
 
 def hidden_bits(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,22 @@ from tests.support.floats import EIGHT_BITS, fresh_rng
 from tests.support.numbers import corners, crossed, random_pairs
 from tests.sw.runtime.sram_compute.operands import A, B, D, Operands, result
 
-ARITHMETIC = {"add": Operation.ADD, "subtract": Operation.SUB, "multiply": Operation.MUL}
+ARITHMETIC = {
+    "add": Operation.ADD,
+    "subtract": Operation.SUB,
+    "multiply": Operation.MUL,
+    "maximum": Operation.MAX,
+    "minimum": Operation.MIN,
+}
+COMPARISONS = {
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+}
+UNARY = ("absolute", "negate", "relu")
+REPLACE = ("add", "subtract", "maximum", "minimum")
+"""Operations whose result may be an operand's rows."""
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -29,27 +46,71 @@ def _pairs(format: str, count: int) -> Pairs:
     return a, b
 
 
-def _expected(format: str, operation: int, pairs: Pairs) -> np.ndarray:
+def _expected(format: str, name: str, pairs: Pairs) -> np.ndarray:
     numbers = arithmetic(format)
-    left, right = (numbers.numbers(each.astype(np.uint32)) for each in pairs)
-    return numbers.words(numbers.apply(operation, left, right))
+    words = [each.astype(np.uint32) for each in pairs]
+    left, right = map(numbers.numbers, words)
+    zero = np.zeros_like(left)
+    with np.errstate(invalid="ignore"):
+        if name in COMPARISONS:
+            return COMPARISONS[name](left, right)
+        if name == "divide":
+            return divide(*words, format)
+        if name == "absolute":
+            return numbers.words(np.abs(left))
+        if name == "negate":
+            return numbers.words(-left)
+        if name == "relu":
+            return numbers.words(numbers.apply(Operation.MAX, left, zero))
+        return numbers.words(numbers.apply(ARITHMETIC[name], left, right))
 
 
-def _check(format: str, name: str, pairs: Pairs, onto: int = D) -> None:
+def _check(format: str, name: str, pairs: Pairs, onto: int = D, *, skips: bool = True) -> None:
     width = FLOAT_FORMATS[format].width
+    rows = 1 if name in COMPARISONS else width
+    operands = Operands({A: pairs[0], B: pairs[1]}, width)
     operation = FLOAT_OPERATIONS[format][name]
-    found = result(operation, Operands({A: pairs[0], B: pairs[1]}, width), width, onto=onto)
-    if name == "divide":
-        expected = divide(pairs[0].astype(np.uint32), pairs[1].astype(np.uint32), format)
-    else:
-        expected = _expected(format, ARITHMETIC[name], pairs)
+    found = result(operation, operands, rows, onto=onto, skips=skips)
+    expected = _expected(format, name, pairs)
     wrong = np.flatnonzero(found != expected)
     assert wrong.size == 0, [
         tuple(hex(int(each[place])) for each in (*pairs, found, expected)) for place in wrong[:5]
     ]
 
 
-@pytest.mark.parametrize("name", [*ARITHMETIC, "divide"])
+@pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS, *UNARY])
 @pytest.mark.parametrize("format", FLOAT_FORMATS)
-def test_arithmetic(format: str, name: str) -> None:
-    _check(format, name, _pairs(format, 5_000))
+def test_results(format: str, name: str) -> None:
+    _check(format, name, _pairs(format, 3_000))
+
+
+@pytest.mark.parametrize("onto", [A, B])
+@pytest.mark.parametrize("name", REPLACE)
+@pytest.mark.parametrize("format", ["float32", "float8_e4m3"])
+def test_a_result_may_replace_an_operand(format: str, name: str, onto: int) -> None:
+    _check(format, name, _pairs(format, 500), onto)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_a_result_of_one_operand_may_replace_it(name: str) -> None:
+    _check("bfloat16", name, _pairs("bfloat16", 500), A)
+
+
+@pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS, *UNARY])
+@pytest.mark.parametrize("format", FLOAT_FORMATS)
+def test_normal_numbers_and_zeros_in_the_two_constant_times(format: str, name: str) -> None:
+    kind, rng = FLOAT_FORMATS[format], fresh_rng()
+    least = max(1, kind.bias // 2 + 2) << kind.fraction
+    most = (kind.bias + kind.bias // 2 - 1) << kind.fraction
+    words = rng.integers(least, most, (2, 200), np.uint64)
+    words |= rng.integers(0, 2, (2, 200), np.uint64) << np.uint64(kind.width - 1)
+    _check(format, name, (words[0], words[1]))
+    words[:, :20] = 0
+    _check(format, name, (words[0], words[1]), skips=False)
+
+
+@pytest.mark.parametrize("format", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+@pytest.mark.slow
+def test_a_million_pairs(format: str, name: str) -> None:
+    _check(format, name, _pairs(format, int(os.environ.get("GNARL_TEST_PAIRS", 1_000_000))))
