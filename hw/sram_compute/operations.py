@@ -11,7 +11,9 @@ from hw.sram_compute.microcode import (
     float_add,
     float_compare,
     float_divide,
+    float_from_int,
     float_multiply,
+    float_to_int,
     integer,
     integer_divide,
     integer_multiply,
@@ -23,6 +25,9 @@ from hw.sram_compute.microinstruction import Base
 
 MAX_WIDTH = 32
 """Bits of an integer."""
+
+CONVERTED_WIDTHS = (8, 16, 32)
+"""Bits of integers that become floating-point numbers, or come from them."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,16 @@ def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Buil
     yield "absolute", partial(float_compare.absolute, format=format)
     yield "negate", partial(float_compare.negate, format=format)
     yield "relu", partial(float_compare.relu, format=format)
+    for width in CONVERTED_WIDTHS:
+        for prefix, signed in (("int", True), ("uint", False)):
+            yield (
+                f"from_{prefix}{width}",
+                partial(float_from_int.from_integer, format=format, width=width, signed=signed),
+            )
+            yield (
+                f"to_{prefix}{width}",
+                partial(float_to_int.to_integer, format=format, width=width, signed=signed),
+            )
 
 
 FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -197,6 +198,31 @@ def overwrite_special(
     p.sweep(1, top, d=top, write=lambda a, b, c, p: c if p else a)
     set_rows(p, d.exponent, format.exponent, 1)
     p.sweep(1, d.sign, d=d.sign, write=lambda a, b, c, p: a & ~(c & p))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Tables of a constant's bit less row a, where there is one, with a carry, as ``subtract`` has.
+
+    ``masked``: and the predicate. ``gathered``: or the predicate.
+    """
+
+    write: RowFunction
+    masked: RowFunction
+    gathered: RowFunction
+    carry: RowFunction
+
+
+def subtracted(bit: int, has_row: bool) -> Difference:
+    def write(a: int, b: int, c: int, p: int) -> int:
+        return bit ^ ~(a & has_row) ^ c
+
+    return Difference(
+        write,
+        masked=lambda a, b, c, p: write(a, b, c, p) & p,
+        gathered=lambda a, b, c, p: write(a, b, c, p) | p,
+        carry=lambda a, b, c, p: majority(bit, ~(a & has_row), c),
+    )
 
 
 def canonical_nan(p: Builder, format: FloatFormat, d: FloatRows) -> None:
