@@ -7,91 +7,40 @@ no bits of a dividend come in: remainders do without that row. The dividend, nor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hw.lib.formats import FloatFormat
 from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_multiply import SCRATCH_ROWS
+from hw.sram_compute.microcode.float_division_operands import (
+    DivisionRows,
+    copy_normal,
+    division_rows,
+)
 from hw.sram_compute.microcode.float_parts import (
     FloatRows,
     all_ones,
     are_nan,
     gathered_any,
-    hidden_bits,
     load,
     overwrite_special,
     set_rows,
-    shift_left,
 )
 from hw.sram_compute.microcode.float_product import (
     Magnitude,
     add_to_exponent,
+    check_products,
     combine_exponents,
     denormalise,
-    distance_rows,
     round_and_pack,
 )
 from hw.sram_compute.microcode.integer import is_below, majority
-from hw.sram_compute.microcode.rows import A, B, D, Row, Rows, S, i
-
-
-@dataclass(frozen=True)
-class _Scratch:
-    """Rows of scratch, and of D where that does not suffice.
-
-    ``shift``: by how many bits more the divisor is moved to be normal than the dividend, of
-    ``stages`` bits and a sign. ``lowest``: of the remainder. ``isnt_normal``: that an operand is
-    not. ``places``: two times ``stages`` rows that are in use before the quotient is.
-    """
-
-    format: FloatFormat
-    divisor: Rows
-    shift: Rows
-    lowest: Row
-    isnt_normal: Row
-    places: Rows
-    magnitude: Magnitude
-
-    @property
-    def stages(self) -> int:
-        return _stages(self.format)
-
-    @property
-    def dividend(self) -> Rows:
-        return S + self.format.fraction
-
-
-def _stages(format: FloatFormat) -> int:
-    """Bits of the distance that makes a subnormal number normal."""
-    return format.fraction.bit_length()
-
-
-def _scratch(format: FloatFormat) -> _Scratch:
-    f, stages = format.fraction, _stages(format)
-    flags = stages + 3
-    if 2 * f + 2 + flags + f + 1 + 2 * stages <= SCRATCH_ROWS:
-        small = S + (2 * f + 2)
-        divisor = small + flags
-        later = divisor
-        places = divisor + (f + 1)
-    else:
-        small, divisor, later, places = D, D + flags, S, S
-    # What comes behind the division may use rows of the divisor, or of the remainder.
-    used = distance_rows(format) + 1
-    magnitude = Magnitude(format, S, f - 2, later.at(used), later)
-    return _Scratch(
-        format, divisor, small, small.at(stages + 1), small.at(stages + 2), places, magnitude
-    )
+from hw.sram_compute.microcode.rows import A, B, D, Row, S, i
 
 
 def divide(p: Builder, format: FloatFormat) -> None:
     """D = A / B. D overlaps neither."""
-    s = _scratch(format)
-    m, f = s.magnitude, format.fraction
-    hidden_bits(p, format, s.dividend.at(f), s.divisor.at(f))
-    p.sweep(f, A.up(), d=s.dividend.up(), write=lambda a, b, c, p: a)
-    p.sweep(f, B.up(), d=s.divisor.up(), write=lambda a, b, c, p: a)
-    _normalise(p, s)
+    check_products(format)
+    s = division_rows(format)
+    m = s.magnitude
+    copy_normal(p, s)
     _divide_significands(p, s)
     _last_bits(p, s)
     _subtract_exponents(p, s)
@@ -100,70 +49,7 @@ def divide(p: Builder, format: FloatFormat) -> None:
     _finish(p, m)
 
 
-def _normalise(p: Builder, s: _Scratch) -> None:
-    """Subnormal operands to the left until they have a hidden bit."""
-    f, stages = s.format.fraction, s.stages
-    hidden = s.dividend.at(f), s.divisor.at(f)
-    p.sweep(
-        1,
-        *hidden,
-        s.isnt_normal,
-        write=lambda a, b, c, p: ~(a & b),
-        predicate=lambda a, b, c, p: ~(a & b),
-    )
-    with p.if_any_predicate():
-        p.sweep(stages + 1, d=s.shift.up(), write=lambda a, b, c, p: 0)
-        p.sweep(
-            f,
-            s.dividend.up(),
-            s.divisor.up(),
-            start_carry=lambda c, p: 0,
-            start_predicate=lambda c, p: 0,
-            carry=lambda a, b, c, p: a | c,
-            predicate=lambda a, b, c, p: b | p,
-        )
-        p.sweep(1, *hidden, predicate=lambda a, b, c, p: c & ~a | p & ~b)
-        with p.if_any_predicate():
-            for number, places in ((s.dividend, s.places), (s.divisor, s.places + stages)):
-                _normalise_significand(p, s, number, places)
-            p.sweep(
-                stages,
-                s.places.up(stages),
-                s.places.up(),
-                s.shift.up(),
-                start_carry=lambda c, p: 1,
-                write=lambda a, b, c, p: a ^ ~b ^ c,
-                carry=lambda a, b, c, p: majority(a, ~b, c),
-            )
-            p.sweep(1, d=s.shift.at(stages), write=lambda a, b, c, p: ~c)
-
-
-def _normalise_significand(p: Builder, s: _Scratch, number: Rows, places: Rows) -> None:
-    """Of one operand; ``places``: by how much its exponent of 0, which stands for 1, is less."""
-    f = s.format.fraction
-    for stage in reversed(range(s.stages)):
-        distance = 1 << stage
-        gathered_any(
-            p,
-            number + (f + 1 - distance),
-            distance,
-            d=places.at(stage),
-            write=lambda a, b, c, p: ~c,
-            predicate=lambda a, b, c, p: ~c,
-        )
-        shift_left(p, number, 0, f, distance)
-    gathered_any(p, places, s.stages)
-    p.sweep(
-        s.stages,
-        places.up(),
-        d=places.up(),
-        start_carry=lambda c, p: ~c,
-        write=lambda a, b, c, p: a ^ ~c,
-        carry=lambda a, b, c, p: a | c,
-    )
-
-
-def _divide_significands(p: Builder, s: _Scratch) -> None:
+def _divide_significands(p: Builder, s: DivisionRows) -> None:
     """All bits of the quotient but the last, to ``S`` from its top row down to row ``fraction``.
 
     The predicate is the remainder's sign; its rows but the lowest are those from 0 on.
@@ -223,7 +109,7 @@ def _quotient_bit(p: Builder, row: Row) -> None:
     )
 
 
-def _last_bits(p: Builder, s: _Scratch) -> None:
+def _last_bits(p: Builder, s: DivisionRows) -> None:
     """The last bit of the quotient, by a comparison, and a sticky bit below it.
 
     The remainder, made positive, is compared with half of the divisor: equal to it or 0, nothing
@@ -265,7 +151,7 @@ def _last_bits(p: Builder, s: _Scratch) -> None:
     p.sweep(1, s.lowest, d=S.at(f - 2), write=lambda a, b, c, p: p & (a | c))
 
 
-def _subtract_exponents(p: Builder, s: _Scratch) -> None:
+def _subtract_exponents(p: Builder, s: DivisionRows) -> None:
     """X = the difference of exponents, plus the bias, less 1; 0 for a dividend of 0.
 
     A divisor of 0 gives an X that overflows.

@@ -17,8 +17,10 @@ from hw.sram_compute.microcode.float_parts import (
     shift_left,
 )
 from hw.sram_compute.microcode.float_product import (
+    SCRATCH_ROWS,
     Magnitude,
     add_to_exponent,
+    check_products,
     combine_exponents,
     denormalise,
     distance_rows,
@@ -28,15 +30,13 @@ from hw.sram_compute.microcode.float_product import (
 from hw.sram_compute.microcode.integer import majority
 from hw.sram_compute.microcode.rows import A, B, D, Number, Row, S, i
 
-SCRATCH_ROWS = 48
-"""Rows of scratch that an operation uses at most."""
-
 
 def multiply(p: Builder, format: FloatFormat) -> None:
     """D = A x B. D overlaps neither.
 
     Where the product leaves no scratch, the rest of the rows are D's own.
     """
+    check_products(format)
     product_rows = 2 * format.fraction + 2
     needed = 4 + max(distance_rows(format), (product_rows - 1).bit_length())
     spare = S + product_rows if product_rows + needed <= SCRATCH_ROWS else D
@@ -106,8 +106,7 @@ def _normalise(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
     format, rows = m.format, m.top + 1
     p.sweep(1, left, right, predicate=lambda a, b, c, p: ~(a & b))
     with p.if_any_predicate():
-        vanish = format.bias >= format.fraction + 2
-        stages = (format.fraction + 1 if vanish else m.top).bit_length()
+        stages = (format.fraction + 1).bit_length()
         isnt_zero = m.spare.at(stages)
         gathered_any(p, S, rows, d=isnt_zero, write=lambda a, b, c, p: c)
         p.sweep(

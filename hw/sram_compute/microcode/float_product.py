@@ -25,6 +25,17 @@ from hw.sram_compute.microcode.float_parts import (
 from hw.sram_compute.microcode.integer import majority
 from hw.sram_compute.microcode.rows import A, B, D, Row, Rows
 
+SCRATCH_ROWS = 48
+"""Rows of scratch that an operation uses at most."""
+
+
+def check_products(format: FloatFormat) -> None:
+    """``ValueError`` unless the product of two subnormal numbers is rounded to 0."""
+    if not 2 <= format.fraction <= format.bias - 2:
+        raise ValueError(
+            f"{format}: must have at least 4 bits of exponent, and 2 to bias - 2 of fraction"
+        )
+
 
 @dataclass(frozen=True)
 class Magnitude:
