@@ -36,7 +36,7 @@ def clear(p: Builder) -> None:
 
 
 def logic(p: Builder, function: RowFunction) -> None:
-    """D = function(A, B), bit by bit. D may be A, B or both."""
+    """D = A and, or, or exclusive or B, bit by bit. D may be A, B or both."""
     p.sweep(n, A.up(), B.up(), D.up(), write=function)
 
 

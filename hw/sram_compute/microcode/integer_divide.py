@@ -21,7 +21,7 @@ def divide(p: Builder) -> None:
 
 
 def divide_signed(p: Builder) -> None:
-    """As ``divide``, signed: the quotient rounds to 0, the remainder has the dividend's sign.
+    """Rows 0 to n - 1 of D = A mod B, with A's sign, rows n to 2 n - 1 = A / B, rounded to 0.
 
     A divisor of 0 gives -1, and the dividend; the lowest number by -1 itself, and 0. D overlaps
     neither; there are n + 1 rows of scratch.
