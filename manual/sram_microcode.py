@@ -7,6 +7,7 @@ Cycles and rows come from the microcode itself; texts from the docstrings of
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from hw.sram_compute import microinstruction
+from hw.sram_compute.microcode.program import Microinstruction
+from hw.sram_compute.microcode.sequence import cycles
 from hw.sram_compute.operations import (
     CONVERTED_WIDTHS,
     FLOAT_OPERATIONS,
@@ -38,6 +41,8 @@ _PIMEVAL = {"add": 685, "multiply": 1000, "divide": 1458}
 """Rows that PIMeval's bit-serial microcode writes, of float32."""
 
 _IDEAS = """\
+## What each idea gave
+
 Cycles are of float32 unless it says otherwise, against the same microcode without the idea.
 
 | operation | idea | saves |
@@ -62,20 +67,20 @@ sticky bit on the way | 15 |
 | | a smaller number that is subnormal lacks a carry in the difference of exponents, which the \
 hidden bit is | 1 |
 | | normalisation stops where the exponent ends, comparing both bit by bit as the distance comes \
-about (7 cycles): subnormal results need no path of their own | 158 at worst |
+about (7 cycles): subnormal results need no path of their own | {subnormal} at worst |
 | | a sum with round and sticky bit moves by two places at most: longer moves leave those rows \
 out | 8 |
 | | the hidden bit is added to the exponent with the carry of rounding, and rounding writes the \
 result | 39 |
 | multiply | rounding, the shift by one place and the copy to the result are one sweep | 55 |
 | | the bias is 2^(e-1) - 1: a carry in, and the exponents' highest bits | 10 |
-| | skips: subnormal operands, subnormal results, infinities and NaN | 309, 158, 66 |
-| | a skip within: a zero, without subnormal numbers, costs 38 of the 309 | 271 |
+| | skips: subnormal operands, subnormal results, infinities and NaN | {multiply} |
+| | a skip within that of subnormal operands, where they are zeros | {zeros} |
 | divide | non-restoring, on rows that move down, as of integers | 2 x 624 |
 | | the lowest bit of all remainders is the divisor's: a row less | 24 |
 | | the last bit comes from a comparison, which writes none: quotient and remainder have 48 rows | \
 2 rows |
-| | skips: subnormal operands, results, special ones | 378, 158, 117 |
+| | skips: subnormal operands, their exponents, subnormal results, special ones | {divide} |
 """
 
 
@@ -87,18 +92,51 @@ def manual() -> str:
         "microprogram of row operations, which all bitlines take at once. The functions that write "
         "the microcode are in `hw/sram_compute/microcode/`; the sequencer's ROM, the model and "
         "this page all come from them.",
-        "## Microinstructions\n\n" + _text(microinstruction),
+        f"## Microinstructions\n\n{_text(microinstruction)}\n\n"
+        f"`SKIP_CYCLES` is {microinstruction.SKIP_CYCLES}.",
         _layout("MICROINSTRUCTION"),
         _layout("ROW"),
         _layout("COUNT"),
         _integers(),
         _floats(),
         _conversions(),
-        "## What each idea gave\n\n" + _IDEAS.rstrip(),
+        _ideas(),
         _others(),
         _rows_of_rom(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _ideas() -> str:
+    float32 = FLOAT_OPERATIONS["float32"]
+    multiply, divide = (_blocks(float32[name].program()) for name in ("multiply", "divide"))
+    operands, subnormal, _ = map(_whole, multiply)
+    (within,) = _blocks(multiply[0])
+    return _IDEAS.rstrip().format(
+        multiply=", ".join(str(_whole(each)) for each in multiply),
+        divide=", ".join(str(_whole(each)) for each in divide),
+        zeros=f"{_whole(within)} of the {operands}",
+        subnormal=subnormal,
+    )
+
+
+Block = tuple[Microinstruction, ...]
+
+
+def _blocks(program: Block) -> list[Block]:
+    """Blocks that may be passed over, without those within them."""
+    found, place = [], 0
+    while place < len(program):
+        each = program[place]
+        if each.sweep is None:
+            found.append(program[place + 1 : place + 1 + each.length])
+        place += 1 + each.length
+    return found
+
+
+def _whole(block: Block) -> int:
+    """Cycles of a block that is run."""
+    return cycles((*block[:-1], replace(block[-1], is_last=True)), skips=False)
 
 
 def _text(documented: Any) -> str:
@@ -131,10 +169,10 @@ def _integers() -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, operation in INTEGER_OPERATIONS.items():
-        cycles = [str(operation.cycles(n, skips=False)) for n in (8, 16, 32)]
+        costs = [str(operation.cycles(n, skips=False)) for n in (8, 16, 32)]
         scratch = "n + 1" if operation.scratch_rows(32) else "0"
         published = _PUBLISHED.get(name, ("", ""))[1]
-        cells = [f"`{name}`", formula(operation), *cycles, scratch, published, _says(operation)]
+        cells = [f"`{name}`", formula(operation), *costs, scratch, published, _says(operation)]
         rows.append("| " + " | ".join(cells) + " |")
     return (
         "## Integers\n\nOf n = 1 to 32 bits, n being a parameter of the command. Signed, where "
