@@ -90,6 +90,7 @@ def _integer_operations() -> Iterable[tuple[str, Callable[[Builder], None]]]:
     yield "move_down", integer.move_down
     yield "fill", integer.fill
     yield "clear", integer.clear
+    yield "set", integer.set_all
     yield "and", partial(integer.logic, function=lambda a, b, c, p: a & b)
     yield "or", partial(integer.logic, function=lambda a, b, c, p: a | b)
     yield "xor", partial(integer.logic, function=lambda a, b, c, p: a ^ b)

@@ -35,6 +35,11 @@ def clear(p: Builder) -> None:
     p.sweep(n, d=D.up(), write=lambda a, b, c, p: 0)
 
 
+def set_all(p: Builder) -> None:
+    """D = -1, all ones."""
+    p.sweep(n, d=D.up(), write=lambda a, b, c, p: 1)
+
+
 def logic(p: Builder, function: RowFunction) -> None:
     """D = A and, or, or exclusive or B, bit by bit. D may be A, B or both."""
     p.sweep(n, A.up(), B.up(), D.up(), write=function)

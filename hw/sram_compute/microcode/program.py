@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hw.sram_compute.microcode.rows import Linear, Row
-from hw.sram_compute.microinstruction import Kind, encode
+from hw.sram_compute.microcode.tables import reads
+from hw.sram_compute.microinstruction import Base, Fields, Kind, decode, encode
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,39 @@ class Microinstruction:
                 "predicate_table": sweep.predicate,
             }
         )
+
+
+def disassemble(word: int) -> Microinstruction:
+    """The microinstruction of a word; inverse of ``Microinstruction.word``."""
+    fields = decode(word)
+    return Microinstruction(
+        None if fields["kind"] == Kind.SKIP else _sweep(fields),
+        fields["length"],
+        Linear(**fields["trips"]) if fields["starts_loop"] else None,
+        bool(fields["ends_loop"]),
+        bool(fields["is_last"]),
+    )
+
+
+def _sweep(fields: Fields) -> Sweep:
+    write, carry, predicate = (fields[f"{name}_table"] for name in ("write", "carry", "predicate"))
+    reads_a, reads_b = map(any, zip(*map(reads, (write, carry, predicate)), strict=True))
+    return Sweep(
+        Linear(**fields["count"]),
+        _row(fields["a"]) if reads_a else None,
+        _row(fields["b"]) if reads_b else None,
+        _row(fields["d"]) if fields["writes"] else None,
+        write,
+        carry,
+        predicate,
+        fields["start_carry"],
+        fields["start_predicate"],
+    )
+
+
+def _row(fields: Fields) -> Row:
+    number = Linear(fields["offset"], fields["per_i"], fields["per_n"])
+    return Row(Base(fields["base"]), number, fields["step"])
 
 
 def assemble(program: Program) -> tuple[Microinstruction, ...]:

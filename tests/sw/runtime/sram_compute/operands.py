@@ -32,10 +32,13 @@ def result(
     *,
     n: int = 0,
     onto: int = D,
+    right: int = B,
     skips: bool = True,
     is_normal: bool = False,
 ) -> np.ndarray:
     """The ``rows`` that an operation writes from row ``onto``, as uint64 [bitlines].
+
+    ``right``: the first row of the base B.
 
     Checks its cycles, which are the least where the data ``is_normal``, and that it leaves rows
     alone that are neither scratch nor destination.
@@ -46,7 +49,7 @@ def result(
         array.write(base, values, 1 if base == E else operands.width)
     before = array.planes.copy()
     program = operation.program(n)
-    used = array.run(program, BASES | {Base.D: onto}, n, skips=skips)
+    used = array.run(program, BASES | {Base.D: onto, Base.B: right}, n, skips=skips)
     least, most = (operation.cycles(n, skips=each) for each in (True, False))
     assert least <= used <= most
     if is_normal:

@@ -81,14 +81,17 @@ def _check(
     pairs: Pairs,
     onto: int = D,
     *,
+    right: int = B,
     skips: bool = True,
     is_normal: bool = False,
 ) -> None:
     width = FLOAT_FORMATS[format].width
     rows = 1 if name in COMPARISONS else width
-    operands = Operands({A: pairs[0], B: pairs[1]}, width)
+    operands = Operands({A: pairs[0], right: pairs[1]}, width)
     operation = FLOAT_OPERATIONS[format][name]
-    found = result(operation, operands, rows, onto=onto, skips=skips, is_normal=is_normal)
+    found = result(
+        operation, operands, rows, onto=onto, right=right, skips=skips, is_normal=is_normal
+    )
     expected = _expected(format, name, pairs)
     wrong = np.flatnonzero(found != expected)
     assert wrong.size == 0, [
@@ -124,6 +127,14 @@ def test_normal_numbers_skip_all_blocks_and_may_run_them(format: str, name: str)
     words |= rng.integers(0, 2, (2, 200), np.uint64) << np.uint64(kind.width - 1)
     _check(format, name, (words[0], words[1]), is_normal=True)
     _check(format, name, (words[0], words[1]), skips=False)
+
+
+@pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS])
+@pytest.mark.parametrize("format", ["float32", "float8_e5m2"])
+def test_both_operands_may_be_the_same_rows(format: str, name: str) -> None:
+    kind = FLOAT_FORMATS[format]
+    words = np.concatenate([corners(kind), random_pairs(kind, 300, fresh_rng())[0]])
+    _check(format, name, (words, words), right=A)
 
 
 def test_the_cost_of_a_zero_among_normal_numbers() -> None:

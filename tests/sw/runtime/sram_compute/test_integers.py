@@ -47,6 +47,7 @@ UNARY: dict[str, Golden] = {
     "move_down": lambda a, b, n: a,
     "fill": lambda a, b, n: -(a & 1),
     "clear": lambda a, b, n: 0 * a,
+    "set": lambda a, b, n: 0 * a - 1,
     "invert": lambda a, b, n: ~a,
     "negate": lambda a, b, n: -a,
     "absolute": lambda a, b, n: np.abs(a),

@@ -1,9 +1,13 @@
-"""Shifts of integers by a constant: moves of rows, and what is shifted in. They take n cycles."""
+"""What takes several operations: shifts of integers by a constant, and constants. n cycles each.
+
+A shift is a move of rows, and what is shifted in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.operations import INTEGER_OPERATIONS, Operation
@@ -35,6 +39,17 @@ def shift_right(a: int, d: int, n: int, distance: int, *, signed: bool) -> list[
         ("move", kept, {Base.A: a + distance, Base.D: d}),
         ("fill", n - kept, above | {Base.A: sign}) if signed else ("clear", n - kept, above),
     )
+
+
+def constant(d: int, n: int, value: int) -> list[Command]:
+    """The n rows at ``d`` become ``value``, of any sign, modulo 2^n, on all bitlines."""
+    commands: list[Command] = []
+    row = d
+    for bit, run in groupby(value >> place & 1 for place in range(n)):
+        count = len(list(run))
+        commands += _commands(("set" if bit else "clear", count, {Base.D: row}))
+        row += count
+    return commands
 
 
 def _commands(*commands: tuple[str, int, Mapping[Base, int]]) -> list[Command]:

@@ -1,4 +1,4 @@
-"""Shifts by a constant on the model, against NumPy."""
+"""Shifts by a constant, and constants, on the model, against NumPy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sram_compute.shifts import Command, shift_left, shift_right
+from hw.sram_compute.commands import Command, constant, shift_left, shift_right
 from sw.runtime.sram_compute.model.array import ComputeArray
 
 A, D, ROWS = 40, 100, 200
@@ -38,3 +38,10 @@ def test_shifts(n: int, distance: int, onto: int) -> None:
     assert (right == unsigned >> far).all()
     signed = _run(shift_right(A, onto, n, distance, signed=True), values, n, onto)
     assert (signed == (values >> distance).astype(np.uint64) & mask).all()
+
+
+@given(n=st.integers(1, 32), value=st.integers(-(1 << 31), (1 << 32) - 1))
+@settings(max_examples=20)
+def test_constants(n: int, value: int) -> None:
+    found = _run(constant(D, n, value), np.zeros(100, np.int64), n, D)
+    assert (found == value % (1 << n)).all()
