@@ -124,7 +124,7 @@ def _row(fields: Fields) -> Row:
 def assemble(program: Program) -> tuple[Microinstruction, ...]:
     """The microinstructions of a program, in order.
 
-    ``ValueError`` for a program or block without sweeps, and a loop in a loop.
+    ``ValueError`` for a program or block without sweeps, a loop in a loop, and i outside of one.
     """
     found = _assemble(program, in_loop=False)
     found[-1] = replace(found[-1], is_last=True)
@@ -138,6 +138,8 @@ def _assemble(steps: Sequence[Step], in_loop: bool) -> list[Microinstruction]:
     found: list[Microinstruction] = []
     for step in steps:
         if isinstance(step, Sweep):
+            if not in_loop and _counts(step):
+                raise ValueError("i outside of a loop")
             found.append(Microinstruction(step))
         elif isinstance(step, Skip):
             body = _assemble(step.body, in_loop)
@@ -150,6 +152,12 @@ def _assemble(steps: Sequence[Step], in_loop: bool) -> list[Microinstruction]:
             body[-1] = replace(body[-1], ends_loop=True)
             found += body
     return found
+
+
+def _counts(sweep: Sweep) -> bool:
+    """Whether a sweep depends on the loop's counter."""
+    rows = (row.number for row in (sweep.a, sweep.b, sweep.d) if row is not None)
+    return any(number.per_i for number in (sweep.count, *rows))
 
 
 def _mark_skips(program: list[Microinstruction]) -> None:
