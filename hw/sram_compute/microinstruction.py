@@ -11,7 +11,7 @@ C + 2 P.
 ``SWEEP``: ``count`` row operations. The rows of the first are ``a``, ``b`` and ``d``; each moves on
 by its ``step`` from one row operation to the next. Before the first, C and P become
 ``start_carry`` and ``start_predicate`` of both. With a count of 0 it takes a cycle, too, in which
-nothing happens.
+that alone happens.
 
 ``SKIP``: where P is 0 on all bitlines of the bank, the ``length`` microinstructions that follow are
 passed over. It takes ``SKIP_CYCLES``, whether it does or not; a bank without skips never does. The
@@ -30,6 +30,7 @@ is a parameter of the command, as the bases are. Counts and trips are sums of th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Shape, signed, unsigned
@@ -99,57 +100,78 @@ Fields = Mapping[str, Any]
 """Numbers by field's name, or for a layout within one the same again."""
 
 
+@dataclass(frozen=True)
+class _Field:
+    """Where a number is in its layout, and its limits; or the fields of a layout within one."""
+
+    offset: int
+    width: int
+    least: int
+    most: int
+    within: Mapping[str, _Field]
+
+
 def encode(fields: Fields) -> int:
     """The word of a microinstruction, of which fields that are left out are 0.
 
     ``ValueError`` for a field that is none of ``MICROINSTRUCTION``, or a number that is beyond it.
     """
-    return _encode(MICROINSTRUCTION, fields, "")
+    return _encode(_FIELDS, fields, "")
 
 
 def decode(word: int) -> dict[str, Any]:
     """All fields of a microinstruction's word; inverse of ``encode``."""
-    return _decode(MICROINSTRUCTION, word)
+    return _decode(_FIELDS, word)
 
 
-def _encode(layout: data.StructLayout, fields: Fields, prefix: str) -> int:
-    word = 0
-    for name, value in fields.items():
-        place = prefix + name
-        if name not in layout.members:
-            raise ValueError(f"{place}: no such field; there are {', '.join(layout.members)}")
-        field = layout[name]
-        if isinstance(field.shape, data.StructLayout):
-            bits = _encode(field.shape, value, f"{place}.")
-        else:
-            least, most = _limits(name, field.shape)
-            if not least <= value <= most:
-                raise ValueError(f"{place} = {value}: must be from {least} to {most}")
-            bits = int(value) & (1 << field.width) - 1
-        word |= bits << field.offset
-    return word
+def _fields(layout: data.StructLayout) -> dict[str, _Field]:
+    found = {}
+    for name, field in layout:
+        within = _fields(field.shape) if isinstance(field.shape, data.StructLayout) else {}
+        limits = (0, 0) if within else _limits(name, Shape.cast(field.shape))
+        found[name] = _Field(field.offset, field.width, *limits, within)
+    return found
 
 
-def _limits(name: str, shape: Any) -> tuple[int, int]:
+def _limits(name: str, shape: Shape) -> tuple[int, int]:
     if name in ("per_i", "step"):
         return -1, 1
     if name == "per_n":
         return -1, 2
     if name == "base":
         return min(Base), max(Base)
-    cast = Shape.cast(shape)
-    if cast.signed:
-        return -(1 << cast.width - 1), (1 << cast.width - 1) - 1
-    return 0, (1 << cast.width) - 1
+    if shape.signed:
+        return -(1 << shape.width - 1), (1 << shape.width - 1) - 1
+    return 0, (1 << shape.width) - 1
 
 
-def _decode(layout: data.StructLayout, word: int) -> dict[str, Any]:
+_FIELDS = _fields(MICROINSTRUCTION)
+
+
+def _encode(known: Mapping[str, _Field], fields: Fields, prefix: str) -> int:
+    word = 0
+    for name, value in fields.items():
+        place = prefix + name
+        if name not in known:
+            raise ValueError(f"{place}: no such field; there are {', '.join(known)}")
+        field = known[name]
+        if field.within:
+            bits = _encode(field.within, value, f"{place}.")
+        elif field.least <= value <= field.most:
+            bits = int(value) & (1 << field.width) - 1
+        else:
+            raise ValueError(f"{place} = {value}: must be from {field.least} to {field.most}")
+        word |= bits << field.offset
+    return word
+
+
+def _decode(known: Mapping[str, _Field], word: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, field in layout:
+    for name, field in known.items():
         bits = word >> field.offset & (1 << field.width) - 1
-        if isinstance(field.shape, data.StructLayout):
-            found[name] = _decode(field.shape, bits)
-        elif Shape.cast(field.shape).signed:
+        if field.within:
+            found[name] = _decode(field.within, bits)
+        elif field.least < 0:
             sign = 1 << field.width - 1
             found[name] = (bits ^ sign) - sign
         else:

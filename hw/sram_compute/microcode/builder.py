@@ -21,9 +21,10 @@ from hw.sram_compute.microcode.tables import (
 
 
 class Builder:
-    """A program, sweep by sweep."""
+    """A program, sweep by sweep; for one ``width`` alone, if it is given, else for any."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int | None = None) -> None:
+        self.width = width
         self._steps: list[Step] = []
 
     def sweep(
@@ -72,10 +73,12 @@ class Builder:
 
     @contextmanager
     def loop(self, trips: Number) -> Iterator[None]:
-        """A loop of what is written within, with i from 0 to ``trips`` - 1."""
+        """A loop of what is written within, with i from 0 to ``trips`` - 1; nothing where a given
+        width makes it none."""
         around, self._steps = self._steps, []
         yield
-        around.append(Loop(linear(trips), tuple(self._steps)))
+        if self.width is None or linear(trips).at(0, self.width):
+            around.append(Loop(linear(trips), tuple(self._steps)))
         self._steps = around
 
     @contextmanager

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hw.sram_compute.microcode.rows import Linear, Row
-from hw.sram_compute.microinstruction import Kind, encode
+from hw.sram_compute.microcode.tables import reads
+from hw.sram_compute.microinstruction import Base, Fields, Kind, decode, encode
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,43 @@ class Microinstruction:
         )
 
 
+def disassemble(word: int) -> Microinstruction:
+    """The microinstruction of a word; inverse of ``Microinstruction.word``."""
+    fields = decode(word)
+    return Microinstruction(
+        None if fields["kind"] == Kind.SKIP else _sweep(fields),
+        fields["length"],
+        Linear(**fields["trips"]) if fields["starts_loop"] else None,
+        bool(fields["ends_loop"]),
+        bool(fields["is_last"]),
+    )
+
+
+def _sweep(fields: Fields) -> Sweep:
+    write, carry, predicate = (fields[f"{name}_table"] for name in ("write", "carry", "predicate"))
+    reads_a, reads_b = map(any, zip(*map(reads, (write, carry, predicate)), strict=True))
+    return Sweep(
+        Linear(**fields["count"]),
+        _row(fields["a"]) if reads_a else None,
+        _row(fields["b"]) if reads_b else None,
+        _row(fields["d"]) if fields["writes"] else None,
+        write,
+        carry,
+        predicate,
+        fields["start_carry"],
+        fields["start_predicate"],
+    )
+
+
+def _row(fields: Fields) -> Row:
+    number = Linear(fields["offset"], fields["per_i"], fields["per_n"])
+    return Row(Base(fields["base"]), number, fields["step"])
+
+
 def assemble(program: Program) -> tuple[Microinstruction, ...]:
     """The microinstructions of a program, in order.
 
-    ``ValueError`` for a program or block without sweeps, and a loop in a loop.
+    ``ValueError`` for a program or block without sweeps, a loop in a loop, and i outside of one.
     """
     found = _assemble(program, in_loop=False)
     found[-1] = replace(found[-1], is_last=True)
@@ -104,6 +138,8 @@ def _assemble(steps: Sequence[Step], in_loop: bool) -> list[Microinstruction]:
     found: list[Microinstruction] = []
     for step in steps:
         if isinstance(step, Sweep):
+            if not in_loop and _counts(step):
+                raise ValueError("i outside of a loop")
             found.append(Microinstruction(step))
         elif isinstance(step, Skip):
             body = _assemble(step.body, in_loop)
@@ -116,6 +152,12 @@ def _assemble(steps: Sequence[Step], in_loop: bool) -> list[Microinstruction]:
             body[-1] = replace(body[-1], ends_loop=True)
             found += body
     return found
+
+
+def _counts(sweep: Sweep) -> bool:
+    """Whether a sweep depends on the loop's counter."""
+    rows = (row.number for row in (sweep.a, sweep.b, sweep.d) if row is not None)
+    return any(number.per_i for number in (sweep.count, *rows))
 
 
 def _mark_skips(program: list[Microinstruction]) -> None:
@@ -136,3 +178,22 @@ def _mark_skips(program: list[Microinstruction]) -> None:
             program[place] = replace(
                 each, is_last=last.is_last, ends_loop=loops[place] and last.ends_loop
             )
+
+
+def parameters_fit(program: Sequence[Step], width: int) -> bool:
+    """Whether loops have trips, and sweeps no count below 0, at a width."""
+    return _fits(program, width, 0)
+
+
+def _fits(steps: Sequence[Step], width: int, i: int) -> bool:
+    for step in steps:
+        if isinstance(step, Sweep):
+            fits = step.count.at(i, width) >= 0
+        elif isinstance(step, Skip):
+            fits = _fits(step.body, width, i)
+        else:
+            trips = step.trips.at(0, width)
+            fits = trips > 0 and all(_fits(step.body, width, trip) for trip in (0, trips - 1))
+        if not fits:
+            return False
+    return True

@@ -92,14 +92,14 @@ class ComputeArray:
         return bool((self._predicate & self._used).any())
 
     def _sweep(self, run: Run, bases: Mapping[Base, int]) -> None:
-        if run.count == 0:
-            return
         sweep, carry, predicate = run.sweep, self._carry, self._predicate
         self._carry = self._latched(start_formula(sweep.start_carry)(carry, predicate))
         self._predicate = self._latched(start_formula(sweep.start_predicate)(carry, predicate))
         write, next_carry, next_predicate = map(
             formula, (sweep.write, sweep.carry, sweep.predicate)
         )
+        if run.count == 0:
+            return
         rows = [self._rows(span, bases, run.count) for span in (run.a, run.b, run.d)]
         for place in range(run.count):
             a, b, d = (None if each is None else self.planes[each[place]] for each in rows)

@@ -9,10 +9,9 @@ from hw.sram_compute.microcode.builder import Builder
 from hw.sram_compute.microcode.integer import add, move
 from hw.sram_compute.microcode.program import Microinstruction, assemble
 from hw.sram_compute.microcode.rows import A, B, D, S, i, n
-from hw.sram_compute.microcode.sequence import cycles, extent
+from hw.sram_compute.microcode.sequence import cycles
 from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
 from sw.runtime.sram_compute.model.array import ComputeArray
-from sw.runtime.sram_compute.model.formulas import formula, start_formula
 
 BASES = {Base.A: 0, Base.B: 32, Base.D: 64, Base.E: 96, Base.S: 128}
 
@@ -23,17 +22,6 @@ def _array(bitlines: int = 100) -> ComputeArray:
 
 def _assembled(p: Builder) -> tuple[Microinstruction, ...]:
     return assemble(p.program())
-
-
-def test_formulas_are_their_tables() -> None:
-    bits = [np.array([case >> bit & 1 for case in range(16)], bool) for bit in range(4)]
-    a, b, c, p = (np.where(each, np.uint64((1 << 64) - 1), np.uint64(0)) for each in bits)
-    for truth in [*range(0, 1 << 16, 37), 0, 0xFFFF, 0xAAAA, 0xCCCC, 0xF0F0, 0xFF00]:
-        found = np.broadcast_to(formula(truth)(a, b, c, p), 16)
-        assert [int(each) & 1 for each in found] == [truth >> case & 1 for case in range(16)]
-    for truth in range(16):
-        found = np.broadcast_to(start_formula(truth)(a[:4], b[:4]), 4)
-        assert [int(each) & 1 for each in found] == [truth >> case & 1 for case in range(4)]
 
 
 @pytest.mark.parametrize("width", [1, 7, 32])
@@ -128,14 +116,23 @@ def test_a_loop_counts_and_steps_go_down() -> None:
         assert (array.read(64 + bit, 1) == ones % 2).all()
 
 
-def test_a_sweep_of_no_rows_takes_a_cycle_and_does_nothing() -> None:
+def test_a_sweep_of_no_rows_takes_a_cycle_for_its_start() -> None:
     p = Builder()
     p.sweep(1, A.at(), carry=lambda a, b, c, p: a)
-    p.sweep(n - 1, d=D.up(), start_carry=lambda c, p: 0, write=lambda a, b, c, p: 0)
+    p.sweep(
+        n - 1,
+        A.up(180),  # beyond the array
+        d=D.up(1),
+        start_carry=lambda c, p: ~c,
+        write=lambda a, b, c, p: 0,
+        carry=lambda a, b, c, p: a,
+    )
     p.sweep(1, d=D.at(), write=lambda a, b, c, p: c)
     array = _array()
-    assert array.run(_assembled(p), BASES, 1) == 3
-    assert (array.read(64, 1) == array.read(0, 1)).all()
+    before = array.read(65, 1)
+    assert array.run(_assembled(p), BASES | {Base.A: 191}, 1) == 3
+    assert (array.read(64, 1) == 1 - array.read(191, 1)).all()
+    assert (array.read(65, 1) == before).all()
 
 
 def _skips(ends_in_skip: bool) -> Builder:
@@ -199,40 +196,3 @@ def test_rows_that_an_array_lacks_are_refused() -> None:
     with pytest.raises(ValueError) as caught:
         array.run(_assembled(p), BASES | {Base.B: 170}, 32)
     assert str(caught.value) == "rows 170 to 201, from B on: there are 192 rows"
-
-
-def test_the_extent_of_a_program() -> None:
-    p = Builder()
-    p.sweep(n, A.down(n - 1), d=S.up(2), write=lambda a, b, c, p: a)
-    program = _assembled(p)
-    assert extent(program, Base.A, 5) == (0, 5)
-    assert extent(program, Base.S, 5) == (2, 7)
-    assert extent(program, Base.B, 5) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"d": D.at()}, "d and write: give both or neither"),
-        ({"carry": lambda a, b, c, p: a}, "a: no row for what depends on it"),
-        ({"b": B.at()}, "b: nothing depends on it"),
-    ],
-)
-def test_sweeps_that_do_not_fit_are_refused(arguments: dict, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        Builder().sweep(1, **arguments)
-    assert str(caught.value) == message
-
-
-def test_programs_without_sweeps_and_loops_in_loops_are_refused() -> None:
-    with pytest.raises(ValueError) as caught:
-        assemble(())
-    assert str(caught.value) == (
-        "no sweeps: a program, a loop and a block that may be skipped have some"
-    )
-    p = Builder()
-    with p.loop(n), p.loop(n):
-        p.sweep(1, d=D.at(), write=lambda a, b, c, p: 1)
-    with pytest.raises(ValueError) as caught:
-        assemble(p.program())
-    assert str(caught.value) == "a loop in a loop: there is one counter"
