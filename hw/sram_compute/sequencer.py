@@ -12,6 +12,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.select import selected
 from hw.sram_compute.compute_array import operation_layout, read_layout
+from hw.sram_compute.microcode.tables import (
+    KEEP_CARRY,
+    KEEP_PREDICATE,
+    START_CARRY,
+    START_PREDICATE,
+)
 from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
 
 WIDTH_BITS = 6
@@ -93,7 +99,7 @@ class Sequencer(wiring.Component):
         ]
         takes, skip_done, passes = Signal(), Signal(), Signal()
         is_skip = word.kind == Kind.SKIP
-        runs_last = self._run_sweep(m, word, round, running, has_word & ~is_skip, takes)
+        runs_last = self._run_sweep(m, word, round, running, has_word, takes)
         self._decide_skip(m, has_word & is_skip & runs_last, skip_done, passes)
 
         advances, goes_back, ends = Signal(), Signal(), Signal()
@@ -120,11 +126,9 @@ class Sequencer(wiring.Component):
             m.d.sync += [
                 has_word.eq(self.program.valid),
                 pc.eq(self.program.payload.entry),
-                i.eq(0),
                 is_back.eq(0),
                 running.eq(self.program.payload),
             ]
-        m.d.comb += self.busy.eq(has_word | self.read.enable)
         return m
 
     def _run_sweep(
@@ -133,7 +137,7 @@ class Sequencer(wiring.Component):
         word: data.View,
         round: Value,
         running: data.View,
-        has_sweep: Value,
+        has_word: Value,
         takes: Signal,
     ) -> Value:
         """Goes through a sweep's rows; ``takes`` the next one with the last. The result is whether
@@ -142,6 +146,7 @@ class Sequencer(wiring.Component):
         rows = {name: Signal(range(self._wordlines), name=f"row_{name}") for name in "abd"}
         steps = {name: Signal(signed(2), name=f"step_{name}") for name in "abd"}
         is_first, writes = Signal(), Signal()
+        is_empty = Signal()  # of a sweep without row operations, which begins all the same
         operation = self.operation
         tables = {
             "begin_carry": word.start_carry,
@@ -158,11 +163,12 @@ class Sequencer(wiring.Component):
         m.d.comb += [
             count.eq(self._sum(word.count, round, running.n)),
             runs_last.eq(left <= 1),
-            takes.eq(has_sweep & runs_last),
+            takes.eq(has_word & (word.kind == Kind.SWEEP) & runs_last),
             self.read.enable.eq(left != 0),
             self.read.a.eq(rows["a"]),
             self.read.b.eq(rows["b"]),
         ]
+        m.d.sync += is_empty.eq(takes & (count == 0))
         with m.If(takes):
             m.d.sync += [left.eq(count), is_first.eq(1), writes.eq(word.writes)]
             for name, row in rows.items():
@@ -178,15 +184,21 @@ class Sequencer(wiring.Component):
         with m.Elif(left != 0):
             m.d.sync += [left.eq(left - 1), is_first.eq(0)]
             m.d.sync += [row.eq(row + steps[name]) for name, row in rows.items()]
-        keeps = {"begin_carry": _KEEP_CARRY, "begin_predicate": _KEEP_PREDICATE}
         m.d.comb += [
-            operation.enable.eq(left != 0),
+            operation.enable.eq((left != 0) | is_empty),
             operation.d.eq(rows["d"]),
-            operation.write_enable.eq(writes),
+            operation.write_enable.eq(writes & ~is_empty),
+            self.busy.eq(has_word | operation.enable),
         ]
-        for name, value in held.items():
-            kept = keeps.get(name)
-            m.d.comb += operation[name].eq(value if kept is None else Mux(is_first, value, kept))
+        keeps = {
+            "begin_carry": (~is_first, START_CARRY),
+            "begin_predicate": (~is_first, START_PREDICATE),
+            "carry": (is_empty, KEEP_CARRY),
+            "predicate": (is_empty, KEEP_PREDICATE),
+        }
+        m.d.comb += operation.write.eq(held["write"])
+        for name, (is_kept, kept) in keeps.items():
+            m.d.comb += operation[name].eq(Mux(is_kept, kept, held[name]))
         return runs_last
 
     def _decide_skip(self, m: Module, waits: Value, done: Signal, passes: Signal) -> None:
@@ -210,6 +222,3 @@ class Sequencer(wiring.Component):
         shifted = Mux(count.per_n == 2, n << 1, n)
         times_n = Mux(count.per_n == 0, 0, Mux(count.per_n < 0, -n, shifted))
         return (count.offset + times_i + times_n)[:COUNT_BITS]
-
-
-_KEEP_CARRY, _KEEP_PREDICATE = 0b1010, 0b1100

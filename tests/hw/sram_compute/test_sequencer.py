@@ -19,7 +19,7 @@ from hw.sram_compute.microcode.program import (
     Sweep,
     assemble,
 )
-from hw.sram_compute.microcode.rows import Row, Rows, i, linear, n
+from hw.sram_compute.microcode.rows import Row, i, linear, n
 from hw.sram_compute.microcode.sequence import cycles
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.sequencer import Sequencer
@@ -35,37 +35,38 @@ LATENCY = 1
 Programs = list[tuple[Microinstruction, ...]]
 
 
-def random_row(chance: random.Random) -> Row:
-    number = Rows(chance.choice([*Base])).first + chance.randrange(6)
-    number += chance.choice([0, 0, i]) + chance.choice([0, 0, n])
+def random_row(chance: random.Random, in_loop: bool) -> Row:
+    number = linear(chance.randrange(6)) + chance.choice([0, 0, n])
+    number += chance.choice([0, i]) if in_loop else 0
     return Row(chance.choice([*Base]), number, chance.choice([-1, 0, 1]))
 
 
-def random_sweep(chance: random.Random) -> Sweep:
+def random_sweep(chance: random.Random, in_loop: bool) -> Sweep:
     """Any tables, on rows that are there for n from 1 to 8 and ``BASES``."""
     tables = [
         chance.getrandbits(bits) if chance.random() < 0.9 else 0 for bits in (16, 16, 16, 4, 4)
     ]
-    count = linear(chance.choice([1, 1, 2, n, i, i + 1, 3, n - 1]))
-    rows = [random_row(chance) for _ in range(3)]
+    count = linear(chance.choice([1, 1, 2, n, 3, n - 1, *([i, i + 1] if in_loop else [])]))
+    rows = [random_row(chance, in_loop) for _ in range(3)]
     return Sweep(count, *rows[:2], rows[2] if chance.random() < 0.8 else None, *tables)
 
 
 def random_program(chance: random.Random) -> tuple[Microinstruction, ...]:
     """Sweeps, loops and skips, some in each other, some with nothing around."""
 
-    def body(depth: int) -> list[Step]:
+    def body(depth: int, in_loop: bool) -> list[Step]:
         steps: list[Step] = []
         for _ in range(chance.randrange(1, 4)):
-            steps.append(random_sweep(chance))
+            steps.append(random_sweep(chance, in_loop))
             if depth < 3 and chance.random() < 0.4:
-                steps.append(Skip(tuple(body(depth + 1))))
+                steps.append(Skip(tuple(body(depth + 1, in_loop))))
         return steps
 
     steps: list[Step] = []
     for _ in range(chance.randrange(1, 4)):
-        inside = body(0)
-        if chance.random() < 0.6:
+        in_loop = chance.random() < 0.6
+        inside = body(0, in_loop)
+        if in_loop:
             trips = linear(chance.choice([1, 2, n, n + 1]))
             steps.append(Loop(trips, tuple(inside)))
         else:

@@ -103,12 +103,12 @@ class Bank:
         return timeline.end
 
     def _compute(self, command: Compute) -> tuple[int, int, bool]:
-        """Cycles, those of the last microinstruction, and whether nothing happens in its last."""
+        """Cycles, those of the last microinstruction, and whether it is a skip."""
         steps = list(
             self.arrays.steps(command.program, command.bases, command.n, skips=self._skips)
         )
         cycles = sum(SKIP_CYCLES if each is None else max(1, each) for each in steps)
-        return cycles, max(1, steps[-1] or 1), not steps[-1]
+        return cycles, max(1, steps[-1] or 1), steps[-1] is None
 
     def _move(self, move: Move, enabled: np.ndarray) -> None:
         planes = self.arrays.planes
@@ -143,11 +143,11 @@ class _Timeline:
         self._is_busy = -1  # the last in which the sequencer keeps moves waiting
         self._moves = 0  # the last of a move
 
-    def compute(self, prepared: int, cycles: int, last: int, is_idle: bool) -> None:
+    def compute(self, prepared: int, cycles: int, last: int, is_skip: bool) -> None:
         self._taken = max(self._taken + prepared, self._can_compute, self._moves)
         self._computes = max(self._taken + 1, self._computes) + cycles
         self._can_compute = self._computes - last
-        self._is_busy = self._computes - is_idle
+        self._is_busy = self._computes - is_skip
         self.end = max(self.end, self._is_busy)
 
     def move(self, prepared: int, rows: int) -> None:
