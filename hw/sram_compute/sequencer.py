@@ -122,6 +122,9 @@ class Sequencer(wiring.Component):
                 start.eq(back_to),
                 is_back.eq(goes_back),
             ]
+        behind_skip = Signal()  # the cycle in which the next microinstruction would be added up
+        m.d.sync += behind_skip.eq(skip_done)
+        m.d.comb += self.busy.eq(has_word | self.operation.enable | behind_skip)
         with m.If(self.program.ready):
             m.d.sync += [
                 has_word.eq(self.program.valid),
@@ -188,7 +191,6 @@ class Sequencer(wiring.Component):
             operation.enable.eq((left != 0) | is_empty),
             operation.d.eq(rows["d"]),
             operation.write_enable.eq(writes & ~is_empty),
-            self.busy.eq(has_word | operation.enable),
         ]
         keeps = {
             "begin_carry": (~is_first, START_CARRY),

@@ -102,13 +102,13 @@ class Bank:
                     timeline.drop(prepared)
         return timeline.end
 
-    def _compute(self, command: Compute) -> tuple[int, int, bool]:
-        """Cycles, those of the last microinstruction, and whether it is a skip."""
+    def _compute(self, command: Compute) -> tuple[int, int]:
+        """Cycles, and those of the last microinstruction until the next can be read."""
         steps = list(
             self.arrays.steps(command.program, command.bases, command.n, skips=self._skips)
         )
         cycles = sum(SKIP_CYCLES if each is None else max(1, each) for each in steps)
-        return cycles, max(1, steps[-1] or 1), steps[-1] is None
+        return cycles, max(1, steps[-1] or 1)
 
     def _move(self, move: Move, enabled: np.ndarray) -> None:
         planes = self.arrays.planes
@@ -139,19 +139,17 @@ class _Timeline:
         self.end = 0
         self._taken = 0  # in which the next command is taken
         self._can_compute = 0  # from when on the sequencer takes a program
-        self._computes = 1  # the last in which a program has a row operation, or waits
-        self._is_busy = -1  # the last in which the sequencer keeps moves waiting
+        self._computes = -1  # the last of a program
         self._moves = 0  # the last of a move
 
-    def compute(self, prepared: int, cycles: int, last: int, is_skip: bool) -> None:
+    def compute(self, prepared: int, cycles: int, last: int) -> None:
         self._taken = max(self._taken + prepared, self._can_compute, self._moves)
         self._computes = max(self._taken + 1, self._computes) + cycles
         self._can_compute = self._computes - last
-        self._is_busy = self._computes - is_skip
-        self.end = max(self.end, self._is_busy)
+        self.end = max(self.end, self._computes)
 
     def move(self, prepared: int, rows: int) -> None:
-        self._taken = max(self._taken + prepared, self._is_busy + 1, self._moves)
+        self._taken = max(self._taken + prepared, self._computes + 1, self._moves)
         self._moves = self.end = self._taken + 1 + rows
 
     def drop(self, prepared: int) -> None:
