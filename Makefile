@@ -61,6 +61,7 @@ docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m manual.dpu
 	$(BIN)/python -m manual.sam
 	$(BIN)/python -m manual.tmu
+	$(BIN)/python -m manual.sram_microcode
 	$(BIN)/python -m manual.cuda
 	$(BIN)/python -m manual.pages
 

@@ -44,6 +44,21 @@ def divide_integers(
     return quotient, np.where(by_zero, a, a % divisible)
 
 
+def divide_signed_integers(
+    dividend: np.ndarray, divisor: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quotients, rounded to 0, and remainders (int64) of signed numbers of ``width`` bits, up to
+    32; the remainder has the dividend's sign.
+
+    A divisor of 0 gives -1, and the dividend. The lowest number by -1 gives itself, and 0.
+    """
+    a, b = dividend.astype(np.int64), divisor.astype(np.int64)
+    magnitude = np.abs(a) // np.where(b == 0, 1, np.abs(b))
+    quotient = np.where(b == 0, -1, np.where((a < 0) == (b < 0), magnitude, -magnitude))
+    sign = 1 << width - 1
+    return ((quotient + sign) & (2 * sign - 1)) - sign, np.where(b == 0, a, a - quotient * b)
+
+
 def _float_arithmetic(format: str) -> Arithmetic:
     if not isinstance(parse_format(format), FloatFormat):
         raise ValueError(f"no quotients in {format}: take a floating-point format")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hw.lib.formats import FLOAT_FORMATS
-from sw.golden.division import divide, divide_integers, square_root
+from sw.golden.division import divide, divide_integers, divide_signed_integers, square_root
 from tests.support.floats import fresh_rng
 from tests.support.numbers import corners, crossed
 from tests.support.quotients import ExactQuotients, quotient_operands, root_operands
@@ -45,6 +45,22 @@ def test_whole_numbers(width: int) -> None:
     quotient, remainder = divide_integers(*(np.array(part, np.uint64) for part in pairs), width)
     expected = [divmod(a, b) if b else ((1 << width) - 1, a) for a, b in zip(*pairs, strict=True)]
     assert list(zip(quotient.tolist(), remainder.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("width", [1, 4, 32])
+def test_signed_whole_numbers(width: int) -> None:
+    sign = 1 << width - 1
+    numbers = [x for x in (-sign, 1 - sign, -3, -2, -1, 0, 1, 2, 3, sign - 1) if -sign <= x < sign]
+    pairs = [part.tolist() for part in crossed(np.array(numbers))]
+    quotient, remainder = divide_signed_integers(*map(np.array, pairs), width)
+    for a, b, found, rest in zip(*pairs, quotient.tolist(), remainder.tolist(), strict=True):
+        if b == 0:
+            assert (found, rest) == (-1, a)
+        elif (a, b) == (-sign, -1):
+            assert (found, rest) == (-sign, 0)
+        else:
+            assert found * b + rest == a
+            assert abs(rest) < abs(b) and rest * a >= 0
 
 
 def test_fixed_point_has_no_quotients() -> None:

@@ -1,0 +1,1 @@
+"""Bit-serial computing in SRAM arrays: operands lie transposed, a bitline computes for itself."""

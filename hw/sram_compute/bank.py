@@ -1,0 +1,163 @@
+"""A bank: arrays in lockstep, their controller, and a port for words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.select import at_index
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.sram_compute.bank_command import bank_command_layout
+from hw.sram_compute.issue_stage import IssueStage
+from hw.sram_compute.mover import MERGE
+from hw.sram_compute.shifting_array import ShiftingArray
+from hw.sram_compute.tensor_controller import TensorController
+
+WORD_BITS = 32
+
+READS = 3
+"""Words that may be under way: one is read, one is selected, one waits."""
+
+
+def word_request_layout(wordlines: int, bitlines: int, arrays: int) -> data.StructLayout:
+    """A word of a row: of bitlines ``WORD_BITS`` x ``group`` and on. ``write``: becomes ``data``;
+    otherwise it is read."""
+    return data.StructLayout(
+        {
+            "array": range(arrays),
+            "row": range(wordlines),
+            "group": range(bitlines // WORD_BITS),
+            "write": 1,
+            "data": WORD_BITS,
+        }
+    )
+
+
+class Bank(wiring.Component):
+    """``arrays`` arrays, which all do the same row operations.
+
+    Words are read and written one a cycle while no command is under way, in the order of requests.
+
+    Parameters: as of ``TensorController``.
+
+    Members: ``first_tile``, ``command`` and ``busy``, as of ``TensorController``; ``request``, a
+    stream in of ``word_request_layout``; ``response``, a stream out of the words that were read.
+    """
+
+    def __init__(
+        self,
+        wordlines: int,
+        bitlines: int,
+        arrays: int,
+        tiles: int,
+        rom: Sequence[int],
+        skips: bool,
+    ) -> None:
+        self._wordlines = wordlines
+        self._bitlines = bitlines
+        self._arrays = arrays
+        self._controller = TensorController(wordlines, bitlines, arrays, tiles, rom, skips)
+        command = bank_command_layout(wordlines, bitlines, tiles, len(rom))
+        self._request = word_request_layout(wordlines, bitlines, arrays)
+        super().__init__(
+            {
+                "first_tile": In(range(tiles)),
+                "command": In(stream.Signature(command)),
+                "busy": Out(1),
+                "request": In(stream.Signature(self._request)),
+                "response": Out(stream.Signature(unsigned(WORD_BITS))),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.controller = controller = self._controller
+        m.submodules.stage = stage = IssueStage(self._wordlines)
+        arrays = [ShiftingArray(self._wordlines, self._bitlines) for _ in range(self._arrays)]
+        wiring.connect(m, controller.command, wiring.flipped(self.command))
+        mask, enabled = Signal(self._bitlines), Signal(self._arrays)
+        inward, row = Signal.like(controller.inward), Signal(self._bitlines)
+        m.d.comb += [
+            controller.first_tile.eq(self.first_tile),
+            controller.any_predicate.eq(Cat(each.any_predicate for each in arrays).any()),
+            self.busy.eq(controller.busy),
+            stage.read.eq(controller.read),
+            stage.operation.eq(controller.operation),
+            inward.eq(controller.inward),
+        ]
+        m.d.sync += [mask.eq(controller.mask), enabled.eq(controller.enabled)]
+        for number, array in enumerate(arrays):
+            m.submodules[f"array_{number}"] = array
+            m.d.comb += [
+                array.read.eq(stage.read),
+                array.compute.eq(stage.compute),
+                array.inward.eq(inward),
+                array.outside.eq(row),
+                array.mask.eq(mask),
+                array.is_enabled.eq(enabled[number]),
+            ]
+        self._access_words(m, arrays, stage, inward, row, mask, enabled)
+        return m
+
+    def _access_words(
+        self,
+        m: Module,
+        arrays: list[ShiftingArray],
+        stage: IssueStage,
+        inward: data.View,
+        row: Signal,
+        mask: Signal,
+        enabled: Signal,
+    ) -> None:
+        m.submodules.words = words = BypassQueue(unsigned(WORD_BITS), READS)
+        wiring.connect(m, words.o, wiring.flipped(self.response))
+        request, is_read = self.request.payload, Signal()
+        read_array, read_group = Signal.like(request.array), Signal.like(request.group)
+        under_way = Signal(range(READS + 1))
+        accepted = self.request.valid & self.request.ready
+        groups = self._bitlines // WORD_BITS
+        read_words = [
+            at_index(
+                [array.row.word_select(group, WORD_BITS) for group in range(groups)], read_group
+            )
+            for array in arrays
+        ]
+        m.d.comb += [
+            self.request.ready.eq(~self._controller.busy & (under_way != READS)),
+            row.eq(request.data.replicate(groups)),
+            words.i.valid.eq(is_read),
+            words.i.payload.eq(at_index(read_words, read_array)),
+        ]
+        m.d.sync += [
+            is_read.eq(accepted & ~request.write),
+            read_array.eq(request.array),
+            read_group.eq(request.group),
+            under_way.eq(
+                under_way
+                + (accepted & ~request.write)
+                - (self.response.valid & self.response.ready)
+            ),
+        ]
+        with m.If(accepted):
+            operation = stage.operation
+            m.d.comb += [
+                stage.read.enable.eq(1),
+                stage.read.a.eq(request.row),
+                stage.read.b.eq(request.row),
+                operation.enable.eq(request.write),
+                operation.is_inward.eq(1),
+                operation.write.eq(MERGE),
+                operation.write_enable.eq(1),
+                operation.d.eq(request.row),
+                inward.is_outside.eq(1),
+            ]
+            m.d.sync += [
+                mask.eq(
+                    Cat((request.group == group).replicate(WORD_BITS) for group in range(groups))
+                ),
+                enabled.eq(1 << request.array),
+            ]

@@ -1,0 +1,1 @@
+"""From loop nests to commands of in-SRAM computing."""

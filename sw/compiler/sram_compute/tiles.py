@@ -1,0 +1,100 @@
+"""Where the elements of an array are: tiles of bitlines. Source: Infinity Stream, section 4.1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """An array of ``shape``, in tiles of ``tile`` elements, which are powers of two.
+
+    Dimension 0 is the one whose elements are neighbours in memory, in bitlines and in tiles.
+    """
+
+    shape: tuple[int, ...]
+    tile: tuple[int, ...]
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Tiles in each dimension."""
+        return tuple(-(-size // extent) for size, extent in zip(self.shape, self.tile, strict=True))
+
+    @property
+    def tiles(self) -> int:
+        return prod(self.grid)
+
+    @property
+    def bitlines(self) -> int:
+        """Of a tile."""
+        return prod(self.tile)
+
+    @cached_property
+    def bit_strides(self) -> tuple[int, ...]:
+        """Bitlines from an element of a tile to the next one in each dimension."""
+        return _strides(self.tile)
+
+    @cached_property
+    def tile_strides(self) -> tuple[int, ...]:
+        """Tiles from a tile to the next one in each dimension."""
+        return _strides(self.grid)
+
+    @property
+    def _padded(self) -> list[int]:
+        pairs = zip(self.grid[::-1], self.tile[::-1], strict=True)
+        return [count * extent for count, extent in pairs]
+
+    def spread(self, values: np.ndarray, fill: int = 0) -> np.ndarray:
+        """An array's elements, dimension 0 last, by tile and bitline; ``fill`` where there is
+        none."""
+        padded = np.full(self._padded, fill)
+        padded[tuple(slice(size) for size in self.shape[::-1])] = values
+        pairs = zip(self.grid[::-1], self.tile[::-1], strict=True)
+        split = padded.reshape([each for pair in pairs for each in pair])
+        rank = len(self.shape)
+        order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]
+        return split.transpose(order).reshape(self.tiles, self.bitlines)
+
+    def gather(self, spread: np.ndarray) -> np.ndarray:
+        """Inverse of ``spread``."""
+        rank = len(self.shape)
+        split = spread.reshape([*self.grid[::-1], *self.tile[::-1]])
+        order = [each for place in range(rank) for each in (place, rank + place)]
+        padded = split.transpose(order).reshape(self._padded)
+        return padded[tuple(slice(size) for size in self.shape[::-1])]
+
+
+def _strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(sizes[:place]) for place in range(len(sizes)))
+
+
+def valid_tiles(
+    shape: tuple[int, ...], bitlines: int, arrays: int, line_elements: int
+) -> list[tuple[int, ...]]:
+    """Tiles of an array that a bank's ``arrays`` can hold so that each line of memory is in one
+    bank: of exactly ``bitlines`` elements, with rows of whole lines. Empty if there are none.
+
+    ``line_elements``: elements of a line of memory.
+    """
+    if shape[0] % line_elements:
+        return []
+    bits = bitlines.bit_length() - 1
+    found = [
+        tuple(1 << each for each in exponents) for exponents in _compositions(bits, len(shape))
+    ]
+    return [tile for tile in found if tile[0] * arrays % line_elements == 0]
+
+
+def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
+    """All ways to write ``total`` as a sum of ``parts``, in order."""
+    if parts == 1:
+        return [(total,)]
+    return [
+        (first, *rest)
+        for first in range(total + 1)
+        for rest in _compositions(total - first, parts - 1)
+    ]

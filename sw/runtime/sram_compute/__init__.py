@@ -1,0 +1,1 @@
+"""In-SRAM computing: its model."""

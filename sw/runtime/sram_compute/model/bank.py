@@ -1,0 +1,157 @@
+"""A bank that runs commands: what its arrays hold then, and when each command ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from hw.sram_compute.microcode.program import Microinstruction
+from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from sw.runtime.sram_compute.model.array import ComputeArray
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Places ``start`` + the sum of stride x 0 … count - 1 over ``levels`` of (stride, count)."""
+
+    start: int
+    levels: tuple[tuple[int, int], ...] = ()
+
+    def places(self, size: int) -> np.ndarray:
+        """Those below ``size``: bool [size]."""
+        found = np.zeros(size, bool)
+        steps = product(*(range(count) for _, count in self.levels))
+        for each in steps:
+            place = self.start + sum(
+                stride * step for (stride, _), step in zip(self.levels, each, strict=True)
+            )
+            if place < size:
+                found[place] = True
+        return found
+
+    @property
+    def cycles(self) -> int:
+        """In which it is expanded."""
+        return 1 + sum(count - 1 for _, count in self.levels)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A microprogram, at width ``n``."""
+
+    program: Sequence[Microinstruction]
+    n: int
+    bases: Mapping[Base, int]
+
+
+@dataclass(frozen=True)
+class Move:
+    """``n`` rows from ``d`` on become those from ``a`` on, ``distance`` bitlines up and around, or
+    bits of ``value``; on ``bitlines`` of ``tiles``."""
+
+    a: int
+    d: int
+    n: int
+    distance: int
+    bitlines: Pattern
+    tiles: Pattern
+    value: int | None = None
+
+
+Command = Compute | Move
+
+
+class Bank:
+    """``arrays`` arrays side by side, the first of them ``first_tile`` among ``tiles``."""
+
+    def __init__(
+        self,
+        wordlines: int,
+        bitlines: int,
+        arrays: int,
+        first_tile: int = 0,
+        *,
+        tiles: int | None = None,
+        skips: bool = True,
+    ) -> None:
+        self.arrays = ComputeArray(wordlines, arrays * bitlines)
+        self._count = arrays
+        self._bitlines = bitlines
+        self._first_tile = first_tile
+        self._tiles = arrays if tiles is None else tiles
+        self._skips = skips
+
+    def run(self, commands: Iterable[Command]) -> int:
+        """Cycles from when the first command is offered until nothing is under way; each is offered
+        when the one before it has been taken up."""
+        timeline = _Timeline()
+        for command in commands:
+            if isinstance(command, Compute):
+                timeline.compute(1, *self._compute(command))
+            else:
+                enabled = command.tiles.places(self._tiles)
+                enabled = enabled[self._first_tile : self._first_tile + self._count]
+                prepared = max(command.bitlines.cycles, command.tiles.cycles)
+                if enabled.any():
+                    self._move(command, enabled)
+                    timeline.move(prepared, command.n)
+                else:
+                    timeline.drop(prepared)
+        return timeline.end
+
+    def _compute(self, command: Compute) -> tuple[int, int]:
+        """Cycles, and those of the last microinstruction until the next can be read."""
+        steps = list(
+            self.arrays.steps(command.program, command.bases, command.n, skips=self._skips)
+        )
+        cycles = sum(SKIP_CYCLES if each is None else max(1, each) for each in steps)
+        return cycles, max(1, steps[-1] or 1)
+
+    def _move(self, move: Move, enabled: np.ndarray) -> None:
+        planes = self.arrays.planes
+        shape = (move.n, self._count, self._bitlines)
+        mask = enabled[:, None] & move.bitlines.places(self._bitlines)
+        if move.value is None:
+            rows = _bits(planes[move.a : move.a + move.n]).reshape(shape)
+            new = np.roll(rows, move.distance, axis=2)
+        else:
+            of_rows = move.value >> np.arange(move.n) & 1
+            new = np.broadcast_to(of_rows[:, None, None], shape)
+        old = _bits(planes[move.d : move.d + move.n]).reshape(shape)
+        merged = np.where(mask, new, old).astype(np.uint8).reshape(move.n, -1)
+        planes[move.d : move.d + move.n] = np.packbits(merged, axis=1, bitorder="little").view(
+            "<u8"
+        )
+
+
+def _bits(planes: np.ndarray) -> np.ndarray:
+    return np.unpackbits(planes.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+
+
+class _Timeline:
+    """When commands run, as ``TensorController`` has it; a cycle is known by its number, from 0,
+    in which the first command is taken."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self._taken = 0  # in which the next command is taken
+        self._can_compute = 0  # from when on the sequencer takes a program
+        self._computes = -1  # the last of a program
+        self._moves = 0  # the last of a move
+
+    def compute(self, prepared: int, cycles: int, last: int) -> None:
+        self._taken = max(self._taken + prepared, self._can_compute, self._moves)
+        self._computes = max(self._taken + 1, self._computes) + cycles
+        self._can_compute = self._computes - last
+        self.end = max(self.end, self._computes)
+
+    def move(self, prepared: int, rows: int) -> None:
+        self._taken = max(self._taken + prepared, self._computes + 1, self._moves)
+        self._moves = self.end = self._taken + 1 + rows
+
+    def drop(self, prepared: int) -> None:
+        self._taken += prepared
+        self.end = max(self.end, self._taken)
