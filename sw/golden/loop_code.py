@@ -69,7 +69,7 @@ class LoopCode:
     ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the first n
     lines are noted from which arrays that the nest does not write are read, lines that are the
     array's last one left out. In the end, ``notes`` has the operations on float32 that were done,
-    and how many lines there are.
+    how many of them were products, and how many lines there are.
 
     source, names
         its text, and what that refers to.
@@ -97,7 +97,7 @@ class LoopCode:
         self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
         with self._indented():
             if placement is not None:
-                self._line("operations = count = 0")
+                self._line("operations = products = count = 0")
                 for name in self._noted:
                     self._line(f"last_{name} = -1")
             for name, array in nest.arrays.items():
@@ -106,7 +106,8 @@ class LoopCode:
             self._block(nest.body)
             if placement is not None:
                 self._line("notes[0] = operations")
-                self._line("notes[1] = count")
+                self._line("notes[1] = products")
+                self._line("notes[2] = count")
             self._line("return -1")
         self.source = "\n".join(self._lines) + "\n"
 
@@ -134,9 +135,11 @@ class LoopCode:
                 self._line(f"lines[count] = {line}")
             self._line("count += 1")
 
-    def _note_operation(self, type: ScalarType) -> None:
+    def _note_operation(self, type: ScalarType, is_product: bool = False) -> None:
         if self._placement is not None and type == FLOAT32:
             self._line("operations += 1")
+            if is_product:
+                self._line("products += 1")
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
@@ -357,7 +360,7 @@ class LoopCode:
         place: Place,
     ) -> str:
         """Of operands whose values have names; ``second`` is the right one."""
-        self._note_operation(type)
+        self._note_operation(type, is_product=operator == "*")
         if operator in ("min", "max"):
             return self._extreme(operator, left, right, type)
         if operator in COMPARISONS:

@@ -27,9 +27,11 @@ _RECURSION = 20_000
 
 @dataclass(frozen=True)
 class Work:
-    """``operations`` on float32; ``lines`` int64 [n]: as ``LoopCode`` notes them, in order."""
+    """``operations`` on float32, of which some are ``products``; ``lines`` int64 [n]: as
+    ``LoopCode`` notes them, in order."""
 
     operations: int
+    products: int
     lines: np.ndarray
 
 
@@ -69,9 +71,9 @@ class GoldenLoops:
         lines = np.zeros(0, np.int64)
         while True:
             arguments = self._arguments(function, binding)
-            operations, count, *_ = function.run(*arguments, more=(lines,))
+            operations, products, count, *_ = function.run(*arguments, more=(lines,))
             if count == len(lines):
-                return Work(operations, lines)
+                return Work(operations, products, lines)
             lines = np.zeros(count, np.int64)
 
     def _results(self, function: _Function, binding: Binding) -> dict[str, np.ndarray]:

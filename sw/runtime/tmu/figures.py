@@ -110,7 +110,7 @@ def bound(
         to read each line that a fully associative LRU of L2's size misses, in the nest's order,
         and to write all results once.
     operations
-        of all lanes, one a cycle each.
+        of all lanes, a product and another one a cycle each, as ``FMUL_ADD`` does both.
     queue
         to take what was put into the data queue, a row a cycle.
     """
@@ -122,7 +122,7 @@ def bound(
     queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]
     return work.operations, {
         "memory": -(-(misses * LINE_BYTES + written) // config.bandwidth),
-        "operations": -(-work.operations // config.lanes),
+        "operations": -(-max(work.products, work.operations - work.products) // config.lanes),
         "queue": -(-queued // config.lanes),
     }
 

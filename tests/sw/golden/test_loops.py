@@ -16,7 +16,11 @@ from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.lane_sums import sum_by_lanes
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
+from sw.workloads.loops.operations.embedding_bag import (
+    embedding_bag_mean,
+    embedding_bag_sum,
+    embedding_bag_weighted,
+)
 from sw.workloads.loops.python_source import read_source
 from tests.support.loop_interpreter import Stopped, interpret
 from tests.support.loop_nests import RandomNest, random_values
@@ -117,9 +121,22 @@ def test_the_work_of_a_nest():
     work = GoldenLoops(embedding_bag_sum).work(
         bind(embedding_bag_sum, values), Placement(bases, 16)
     )
-    assert work.operations == 5 * 24
+    assert (work.operations, work.products) == (5 * 24, 0)
     # Rows 1, 2, 2 again, 7, 0.
     assert work.lines.tolist() == [0, 1, 3, 4, 5, 6, 5, 6, 12, 13, 2, 3]
+
+
+def test_products_are_counted_among_operations():
+    values = {
+        "table": np.zeros((8, 3), np.float32),
+        "indices": np.zeros(5, np.int32),
+        "offsets": np.array([0, 3, 5], np.int32),
+        "weights": np.zeros(5, np.float32),
+    }
+    bases = {"table": 64, "indices": 16, "offsets": 0, "weights": 32, "out": 512}
+    binding = bind(embedding_bag_weighted, values)
+    work = GoldenLoops(embedding_bag_weighted).work(binding, Placement(bases, 16))
+    assert (work.operations, work.products) == (2 * 5 * 3, 5 * 3)
 
 
 @pytest.fixture
