@@ -29,13 +29,16 @@ PASSES = (
     Pass("select", "one store of what a condition chooses"),
     Pass("hoist", "out of loops what all of their iterations do alike"),
     Pass("decouple", "SLC: loops over streams, and callbacks"),
-    Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
+    Pass(
+        "vectorize", "SLCV: the innermost loop in steps of a vector (level 1), in halves (level 4)"
+    ),
     Pass("first_iterations", "which iteration is the first is a variable (level 4)"),
     Pass("store_streams", "stores past the execute unit (level 4)"),
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
     Pass("align_queues", "no words between vectors (level 3)"),
     Pass("keep_sums", "sums in registers (level 4)"),
     Pass("forward_stores", "what was just stored is not loaded (level 4)"),
+    Pass("count_iterations", "no tokens where all bounds are constants (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 

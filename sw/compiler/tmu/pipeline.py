@@ -12,10 +12,12 @@ from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
 from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.forward_stores import forward_stores
+from sw.compiler.tmu.halve_sums import halve_sums
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
 from sw.compiler.tmu.select_stores import select_stores
+from sw.compiler.tmu.static_nests import count_iterations
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
 from sw.compiler.tmu.vectorize_loops import vectorize_loops
@@ -26,6 +28,9 @@ LEVELS = range(5)
 SCF_PASSES = ("select", "hoist")
 """Those whose result is SCF; it is DLC of the last pass, and SLC of all others."""
 
+_HALVES_FROM = 4
+"""The level from which ``vectorize`` has sums of halves side by side."""
+
 ModulePass = Callable[[ModuleOp], ModuleOp]
 
 
@@ -34,22 +39,24 @@ def pipeline(
 ) -> dict[str, ModulePass]:
     """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run;
     ``reassociate``: whether lanes may have sums of their own."""
+
+    def vectors(module: ModuleOp) -> ModuleOp:
+        made = vectorize(module, config.lanes, reassociate)
+        made = halve_sums(made, config.streams) if opt >= _HALVES_FROM else made
+        return vectorize_loops(made, config.lanes)
+
     passes: dict[str, tuple[int, ModulePass]] = {
         "select": (0, select_stores),
         "hoist": (0, hoist),
         "decouple": (0, decouple),
-        "vectorize": (
-            1,
-            lambda module: vectorize_loops(
-                vectorize(module, config.lanes, reassociate), config.lanes
-            ),
-        ),
+        "vectorize": (1, vectors),
         "first_iterations": (4, first_iterations),
         "store_streams": (4, lambda module: store_streams(module, config)),
         "bufferize": (2, bufferize),
         "align_queues": (3, lambda module: align_queues(module, config.lanes)),
         "keep_sums": (4, lambda module: keep_sums(module, zeros)),
         "forward_stores": (4, forward_stores),
+        "count_iterations": (4, count_iterations),
         "lower": (0, lambda module: lower_access(module, config)),
     }
     return {name: run for name, (level, run) in passes.items() if opt >= level}

@@ -14,6 +14,7 @@ from sw.compiler.tmu.coupled.pipeline import STEPS, couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.execute.unroll import SHARES
+from sw.compiler.tmu.halve_sums import halved_loops
 from sw.compiler.tmu.lane_sums import summed_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
@@ -75,7 +76,8 @@ class Step:
         """``module`` is what the pass ``name`` made of it."""
         meaning = self.meaning
         if name == "vectorize":
-            nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
+            loops, halved = summed_loops(module), halved_loops(module)
+            nest = sum_by_lanes(meaning.nest, meaning.sizes, loops, config.lanes, halved)
             meaning = replace(meaning, nest=nest)
         return replace(self, name=name, module=module, meaning=meaning)
 
