@@ -39,7 +39,7 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
         loop = callback.parent_op()
         if isinstance(loop, ForOp) and loop.vector is None:
-            _queue_before(callback)
+            queue_before(callback)
     counters: dict[ForOp, str] = {}
     for push in [each for each in module.walk() if isinstance(each, PushOp)]:
         assert isinstance(push.stream.type, StreamType)
@@ -72,7 +72,7 @@ def _merges(stream: SSAValue) -> bool:
     return isinstance(block.parent_op(), MergeOp)
 
 
-def _queue_before(callback: CallbackOp) -> None:
+def queue_before(callback: CallbackOp) -> None:
     """A callback's streams are queued before it, without its token."""
     block = callback.parent_block()
     assert block is not None

@@ -29,7 +29,9 @@ PASSES = (
     Pass("select", "one store of what a condition chooses"),
     Pass("hoist", "out of loops what all of their iterations do alike"),
     Pass("decouple", "SLC: loops over streams, and callbacks"),
-    Pass("vectorize", "SLCV: the innermost loop in steps of a vector (level 1)"),
+    Pass(
+        "vectorize", "SLCV: the innermost loop in steps of a vector (level 1), in halves (level 4)"
+    ),
     Pass("first_iterations", "which iteration is the first is a variable (level 4)"),
     Pass("store_streams", "stores past the execute unit (level 4)"),
     Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
@@ -41,6 +43,7 @@ PASSES = (
     Pass("partial_sums", "sums side by side (level 4)"),
     Pass("repeat_fibers", "what is read twice is queued twice (level 4)"),
     Pass("prefetch_rows", "the next iteration's row is fetched (level 4)"),
+    Pass("count_iterations", "no tokens where all bounds are constants (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 

@@ -138,9 +138,14 @@ def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:
 
 def summed_loops(module: ModuleOp) -> set[int]:
     """Numbers of the nest's statements that are loops with sums by lanes."""
+    return loops_with(SUMS, module)
+
+
+def loops_with(attribute: str, module: ModuleOp) -> set[int]:
+    """Numbers of the nest's statements that are loops with an attribute."""
     found = set()
     for loop in module.walk():
-        if SUMS in loop.attributes:
+        if attribute in loop.attributes:
             number = loop.attributes[STATEMENT]
             assert isinstance(number, IntegerAttr)
             found.add(number.value.data)

@@ -63,8 +63,11 @@ class _Lowering:
             if isinstance(operation, CallbackOp):
                 (self._ends if is_behind else self._starts).append(operation)
         self._traverse(outermost)
-        end = EventStep(EventKind.TOKEN, token=self._token(END))
-        self._access.layers[0].step(Event.END, end)
+        stores = any(isinstance(each, StoreStrOp) for each in outermost.walk())
+        self._waits = bool(self._cases) or stores
+        if self._waits:
+            end = EventStep(EventKind.TOKEN, token=self._token(END))
+            self._access.layers[0].step(Event.END, end)
         self._order_tokens()
         self._access.divide_queues()
         self._check()
@@ -175,6 +178,8 @@ class _Lowering:
             *((name, [callback]) for name, callback in self._cases),
             (END, self._ends),
         ]
+        if not self._waits:
+            cases = [(START, [*self._starts, *self._ends])]
         for name, callbacks in cases:
             case = Block()
             for callback in callbacks:

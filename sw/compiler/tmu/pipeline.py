@@ -14,6 +14,7 @@ from sw.compiler.tmu.fetch_rows import fetch_rows
 from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.fits import fits
 from sw.compiler.tmu.forward_stores import forward_stores
+from sw.compiler.tmu.halve_sums import halve_sums
 from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_rows import keep_rows
 from sw.compiler.tmu.keep_sums import keep_sums
@@ -22,6 +23,7 @@ from sw.compiler.tmu.partial_sums import partial_sums
 from sw.compiler.tmu.prefetch_rows import prefetch_rows
 from sw.compiler.tmu.repeat_fibers import repeat_fibers
 from sw.compiler.tmu.select_stores import select_stores
+from sw.compiler.tmu.static_nests import count_iterations
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.vectorize import vectorize
 from sw.compiler.tmu.vectorize_loops import vectorize_loops
@@ -31,6 +33,9 @@ LEVELS = range(5)
 
 SCF_PASSES = ("select", "hoist")
 """Those whose result is SCF; it is DLC of the last pass, and SLC of all others."""
+
+_HALVES_FROM = 4
+"""The level from which ``vectorize`` has sums of halves side by side."""
 
 ModulePass = Callable[[ModuleOp], ModuleOp]
 
@@ -47,16 +52,16 @@ def pipeline(
     def repeat(module: ModuleOp) -> ModuleOp:
         return repeat_fibers(module, config, has_room)
 
+    def vectors(module: ModuleOp) -> ModuleOp:
+        made = vectorize(module, config.lanes, reassociate)
+        made = halve_sums(made, config.streams) if opt >= _HALVES_FROM else made
+        return vectorize_loops(made, config.lanes)
+
     passes: dict[str, tuple[int, ModulePass]] = {
         "select": (0, select_stores),
         "hoist": (0, hoist),
         "decouple": (0, decouple),
-        "vectorize": (
-            1,
-            lambda module: vectorize_loops(
-                vectorize(module, config.lanes, reassociate), config.lanes
-            ),
-        ),
+        "vectorize": (1, vectors),
         "first_iterations": (4, first_iterations),
         "store_streams": (4, lambda module: store_streams(module, config)),
         "bufferize": (2, bufferize),
@@ -73,6 +78,7 @@ def pipeline(
         "partial_sums": (4, partial_sums),
         "repeat_fibers": (4, repeat),
         "prefetch_rows": (4, prefetch_rows),
+        "count_iterations": (4, count_iterations),
         "lower": (0, lambda module: lower_access(module, config)),
     }
     return {name: run for name, (level, run) in passes.items() if opt >= level}

@@ -14,6 +14,7 @@ from sw.compiler.tmu.coupled.pipeline import STEPS, couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
 from sw.compiler.tmu.execute.unroll import SHARES
+from sw.compiler.tmu.halve_sums import halved_loops
 from sw.compiler.tmu.lane_sums import renumbered, summed_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
@@ -76,7 +77,8 @@ class Step:
         """``module`` is what the pass ``name`` made of it."""
         meaning = self.meaning
         if name == "vectorize":
-            nest = sum_by_lanes(meaning.nest, meaning.sizes, summed_loops(module), config.lanes)
+            loops, halved = summed_loops(module), halved_loops(module)
+            nest = sum_by_lanes(meaning.nest, meaning.sizes, loops, config.lanes, halved)
             module = renumbered(module, meaning.nest, nest)
             meaning = replace(meaning, nest=nest)
         elif name == "partial_sums":

@@ -25,20 +25,32 @@ from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 
-def sum_by_lanes(nest: Nest, sizes: Mapping[str, int], loops: Collection[int], lanes: int) -> Nest:
+def sum_by_lanes(
+    nest: Nest,
+    sizes: Mapping[str, int],
+    loops: Collection[int],
+    lanes: int,
+    halved: Collection[int] = (),
+) -> Nest:
     """The nest with ``lanes`` partial sums, a power of two, for each float32 local that one of
     ``loops`` adds up.
 
     ``loops``: numbers of loops as ``statements`` gives them. Lane l sums the iterations l,
     l + lanes, and so on, from 0. Then lane i is added to lane i + lanes / 2, and so on by halves;
     what the local was comes last. The lanes' own sums that this has made of a loop may be split
-    again: vector i of them belongs to sum i modulo ``lanes``. O(size of the nest x lanes).
+    again: vector i of them belongs to sum i modulo ``lanes``.
+
+    Of ``loops``, those of ``halved``, whose bounds are of ``sizes`` and make an even number of
+    vectors, go through both halves of their iterations at once, with partial sums of their own: to
+    lane l of the first half's that of the second one's is added, before all else. O(size of the
+    nest x lanes).
     """
-    wanted = {
-        id(statement)
+    numbers = {
+        id(statement): number
         for number, statement in enumerate(statements(nest.body))
         if number in loops and isinstance(statement, For)
     }
+    wanted = {each: 2 if number in halved else 1 for each, number in numbers.items()}
     return replace(nest, body=_block(nest.body, _Rewriting(nest, sizes, wanted, lanes)))
 
 
@@ -54,8 +66,10 @@ def loops_of_sums(nest: Nest) -> set[int]:
 
 
 class _Rewriting:
+    """``wanted``: of loops by identity, in how many parts they are gone through at once."""
+
     def __init__(
-        self, nest: Nest, sizes: Mapping[str, int], wanted: Collection[int], lanes: int
+        self, nest: Nest, sizes: Mapping[str, int], wanted: Mapping[int, int], lanes: int
     ) -> None:
         self.wanted, self.lanes, self.sizes = wanted, lanes, sizes
         assigned = {each.name for each in statements(nest.body) if isinstance(each, Assign)}
@@ -71,10 +85,14 @@ class _Rewriting:
     def are_whole(self, loop: For) -> bool:
         """Whether every step has all lanes."""
         try:
-            first, last = (dimension(each, self.sizes) for each in (loop.lower, loop.upper))
+            first, last = self.bounds(loop)
         except (KeyError, TypeError):  # not of sizes alone
             return False
         return (last - first) % (self.lanes * loop.step) == 0
+
+    def bounds(self, loop: For) -> tuple[int, int]:
+        first, last = (dimension(each, self.sizes) for each in (loop.lower, loop.upper))
+        return first, last
 
 
 def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statement, ...]:
@@ -97,18 +115,24 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
     lanes, place = rewriting.lanes, loop.place
     names = _sums(loop.body)
     zero = Constant(0.0, FLOAT32, place)
+    parts = rewriting.wanted[id(loop)]
+    upper, apart = loop.upper, 0
+    if parts > 1:
+        first, last = rewriting.bounds(loop)
+        apart = (last - first) // parts
+        upper = Constant(first + apart, INT32, place)
     begin: list[Statement] = [
         Assign(rewriting.lane(name, number), zero, place)
         for name in names
-        for number in range(lanes)
+        for number in range(parts * lanes)
     ]
     whole = rewriting.are_whole(loop)
     steps: list[Statement] = []
-    for number in range(lanes):
+    for number in range(parts * lanes):
         index: Expression = Variable(loop.variable, INT32, place)
-        if number:
-            by = Constant(number * loop.step, INT32, place)
-            index = Binary(BinaryOperator.ADD, index, by, place)
+        off = number % lanes * loop.step + number // lanes * apart
+        if off:
+            index = Binary(BinaryOperator.ADD, index, Constant(off, INT32, place), place)
         renamed = {name: rewriting.lane(name, number) for name in names}
         body = tuple(_with(each, loop.variable, index, renamed) for each in loop.body)
         if number and not whole:
@@ -118,14 +142,14 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
             steps += body
     end: list[Statement] = []
     for name in names:
-        half = lanes // 2
+        half = parts * lanes // 2
         while half:
             for number in range(half):
-                first, second = (rewriting.lane(name, n) for n in (number, number + half))
-                end.append(_sum(first, second, place))
+                first_lane, second = (rewriting.lane(name, n) for n in (number, number + half))
+                end.append(_sum(first_lane, second, place))
             half //= 2
         end.append(_sum(name, rewriting.lane(name, 0), place))
-    return [*begin, replace(loop, step=lanes * loop.step, body=tuple(steps)), *end]
+    return [*begin, replace(loop, upper=upper, step=lanes * loop.step, body=tuple(steps)), *end]
 
 
 def _sums(body: tuple[Statement, ...]) -> list[str]:

@@ -2,8 +2,8 @@
 
 The module holds one ``dlc.access`` and one ``func.func`` whose arguments are the arrays, and whose
 body is of ``dlc.case``: what the execute unit does at a token. ``start`` comes first, without a
-token; the case ``end`` ends the run. In a case are operations of arith, math, memref, scf and
-vector, and ``slc.pop``, ``slc.get`` and ``slc.set``.
+token; the case ``end`` ends the run, or ``start`` if it is alone. In a case are operations of
+arith, math, memref, scf and vector, and ``slc.pop``, ``slc.get`` and ``slc.set``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
@@ -11,14 +12,15 @@ from sw.compiler.tmu.execute.allocate import RegistersError, allocate
 from sw.compiler.tmu.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.tmu.execute.emit import emit
 from sw.compiler.tmu.execute.fuse import fuse_products
-from sw.compiler.tmu.execute.latency import cycles
 from sw.compiler.tmu.execute.liveness import live_out
-from sw.compiler.tmu.execute.machine import Block, Register, Step
-from sw.compiler.tmu.execute.queue_operands import queue_operands
-from sw.compiler.tmu.execute.schedule import schedule
+from sw.compiler.tmu.execute.machine import Block
+from sw.compiler.tmu.execute.order import best_order
+from sw.compiler.tmu.execute.overlap import overlap_iterations
+from sw.compiler.tmu.execute.webs import split_webs
 
 WINDOWS = (64, 32, 16, 8, 1)
-"""How far a step may overtake others, the farthest first: until registers suffice."""
+"""How far a step may overtake others, the farthest first: until registers suffice. With each,
+iterations of loops overlap first."""
 
 
 def assemble(
@@ -29,20 +31,23 @@ def assemble(
     ``select``: makes the blocks, once for each try; ``name``: of the function, for errors. Raises
     ``CapacityError`` where registers or the program's memory do not suffice.
     """
-    for window in WINDOWS:
+    for overlaps, window in product((True, False), WINDOWS):
         blocks = select()
         _jump_at_once(blocks)
         remove_copies(blocks)
         fuse_products(blocks)
         fill_gaps(blocks)
         _begin_variables(blocks)
-        for block, live in zip(blocks, live_out(blocks), strict=True):
-            block.steps = _best(block, live, window)
+        done = overlap_iterations(blocks, window) if overlaps else set()
+        split_webs(blocks)
+        for number, live in enumerate(live_out(blocks)):
+            if number not in done:
+                blocks[number].steps = best_order(blocks[number], live, window)
         try:
             registers = allocate(blocks)
             break
         except RegistersError as error:
-            if window == WINDOWS[-1]:
+            if window == WINDOWS[-1] and not overlaps:
                 raise CapacityError(f"{name}: {error}") from None
     code, addresses = emit(blocks, registers)
     check_size(code, config)
@@ -53,16 +58,6 @@ def check_size(code: Sequence[Instruction], config: TmuConfig) -> None:
     """Raises ``CapacityError`` where the program's memory does not suffice."""
     if len(code) > config.program_words:
         raise CapacityError(f"program_words = {config.program_words}: must be at least {len(code)}")
-
-
-def _best(block: Block, live: Collection[Register], window: int) -> list[Step]:
-    """The block's steps in the order, and with the operands from the queue, of fewest cycles."""
-    if not any(step.takes for step in block.steps):
-        return schedule(block.steps, window)
-    tries = [
-        schedule(queue_operands(block.steps, live, eager=eager), window) for eager in (True, False)
-    ]
-    return min(tries, key=cycles)
 
 
 def _jump_at_once(blocks: Sequence[Block]) -> None:

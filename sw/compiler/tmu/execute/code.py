@@ -14,6 +14,7 @@ from sw.compiler.tmu.dialects.dlc import START
 from sw.compiler.tmu.execute.assemble import assemble
 from sw.compiler.tmu.execute.linearize import linearize
 from sw.compiler.tmu.execute.machine import Block
+from sw.compiler.tmu.execute.rotate import rotate_loops
 from sw.compiler.tmu.execute.select import select_cases
 from sw.compiler.tmu.execute.simplify import simplify
 from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
@@ -49,7 +50,7 @@ def _unrolled(
 ) -> ExecuteCode:
     """Loops of a case are written out to at most ``budget`` instructions."""
     cases = ModuleOp([function_of(module).clone()])
-    cases = share_reads(linearize(unroll_counted(cases, budget)))
+    cases = share_reads(linearize(unroll_counted(rotate_loops(cases), budget)))
     made = function_of(simplify(split_choices(simplify(cases))))
     entries: dict[str, int] = {}
 

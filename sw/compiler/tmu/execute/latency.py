@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hw.tmu.config import FLOAT_STAGES
 from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.machine import Register, Step
+from sw.compiler.tmu.execute.result_bus import LEVELS, bus_cycles, first_free
 
 _LOAD = 10
 """From a load that finds its line in L1 to an instruction that needs the word."""
@@ -16,8 +17,6 @@ _SUMS = (Opcode.FADD, Opcode.FSUB, Opcode.FMIN, Opcode.FMAX)
 _FLOATS = (*_SUMS, Opcode.FMUL, Opcode.MUL, Opcode.TO_FLOAT)
 _DIVISIONS = (Opcode.FDIV, Opcode.FSQRT)
 _REDUCTIONS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN)
-_LEVELS = 3
-"""Of a reduction's tree, of eight lanes."""
 
 
 def latency(maker: Step, reader: Step) -> int:
@@ -37,7 +36,7 @@ def latency(maker: Step, reader: Step) -> int:
                 return units * FLOAT_STAGES
             return units * FLOAT_STAGES + late
         case opcode if opcode in _REDUCTIONS:
-            return _LEVELS * FLOAT_STAGES + 2
+            return LEVELS * FLOAT_STAGES + 2
         case Opcode.EXTRACT:
             return 3
     return 2 if maker.vector else 1
@@ -45,17 +44,22 @@ def latency(maker: Step, reader: Step) -> int:
 
 def cycles(steps: Sequence[Step]) -> int:
     """Of steps that come again and again, with all words that they need in queues and caches."""
-    first = _issue(steps, {}, 0)
+    taken: set[int] = set()
+    first = _issue(steps, {}, taken, 0)
     writers = {step.dst: (time, step) for step, time in first if step.dst is not None}
     start = 1 + max((time for _, time in first), default=-1)
-    second = _issue(steps, writers, start)
+    second = _issue(steps, writers, taken, start)
     return 1 + max((time for _, time in second), default=start - 1) - start
 
 
 def _issue(
-    steps: Sequence[Step], writers: dict[Register, tuple[int, Step]], start: int
+    steps: Sequence[Step],
+    writers: dict[Register, tuple[int, Step]],
+    taken: set[int],
+    start: int,
 ) -> list[tuple[Step, int]]:
-    """When each step issues, in order."""
+    """When each step issues, in order; ``taken``: cycles of the result bus, to which theirs are
+    added."""
     writers = dict(writers)
     divided, time, found = 0, start - 1, []
     for step in steps:
@@ -69,6 +73,8 @@ def _issue(
         if step.opcode in _DIVISIONS:
             time = max(time, divided)
             divided = time + _DIVISION
+        time = first_free(step, time, taken)
+        taken.update(time + each for each in bus_cycles(step))
         if step.dst is not None:
             writers[step.dst] = (time, step)
         found.append((step, time))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -10,12 +11,14 @@ from sw.compiler.tmu.execute.latency import latency
 from sw.compiler.tmu.execute.machine import Register, Step, Taken
 
 
-def queue_operands(steps: Sequence[Step], live: Collection[Register], *, eager: bool) -> list[Step]:
+def queue_operands(
+    steps: Sequence[Step], live: Collection[Register], eager: Collection[Opcode]
+) -> list[Step]:
     """What a step takes from the data queue into a register for one other step, that one takes
-    itself, where none between the two takes anything.
+    itself: at its place, or at that of the other if something else is taken between the two.
 
-    ``live``: registers that are needed behind the steps. ``eager``: also where this other step has
-    to wait, and with it all that take something later. O(steps^2).
+    ``live``: registers that are needed behind the steps. ``eager``: what such steps are that take
+    it also where they have to wait, and with them all that take something later. O(steps^2).
     """
     found = [replace(step) for step in steps]
     for number in reversed(range(len(found))):
@@ -26,12 +29,18 @@ def queue_operands(steps: Sequence[Step], live: Collection[Register], *, eager: 
         place = _user(found, number, take.dst)
         if place is None or take.dst in live:
             continue
-        user = found[place]
-        if any(each.takes for each in found[number + 1 : place + 1]):
+        user, between = found[place], found[number + 1 : place]
+        comes_first = any(each.takes for each in [*between, user])
+        if comes_first and not _is_movable(user, between, take.dst):
             continue
-        if eager or not _waits(found[:place], user, take.dst):
+        before = found[: number if comes_first else place]
+        if user.opcode in eager or not _waits(before, user, take.dst):
             user.renamed(take.dst, take.a)
-            del found[number]
+            if comes_first:
+                del found[place]
+                found[number] = user
+            else:
+                del found[number]
     return found
 
 
@@ -47,6 +56,14 @@ def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:
     return places[0]
 
 
+def _is_movable(user: Step, between: Sequence[Step], taken: Register) -> bool:
+    """Whether a step can be done before those ``between`` what it takes and itself."""
+    if user.takes or user.place is not None:
+        return False
+    reads, dst = set(user.reads) - {taken}, user.dst
+    return not any(each.dst in reads or dst in (each.dst, *each.reads) for each in between)
+
+
 def _waits(before: Sequence[Step], user: Step, taken: Register) -> bool:
     """Whether another operand takes long, other than what a step of this kind has summed up."""
     for register in set(user.reads) - {taken}:
@@ -54,3 +71,12 @@ def _waits(before: Sequence[Step], user: Step, taken: Register) -> bool:
         if makers and makers[-1].opcode != user.opcode and latency(makers[-1], user) > 2:
             return True
     return False
+
+
+def takers(steps: Sequence[Step], live: Collection[Register]) -> list[Opcode]:
+    """What steps are that could take something from the data queue themselves."""
+    found = queue_operands(steps, live, eager=tuple(Opcode))
+    before = [step.opcode for step in steps if step.takes]
+    counts = Counter(step.opcode for step in found if step.takes)
+    counts.subtract(before)
+    return [opcode for opcode, count in counts.items() if count > 0]

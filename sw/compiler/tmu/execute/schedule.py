@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
 from sw.compiler.tmu.execute.machine import Place, Register, Step
+from sw.compiler.tmu.execute.result_bus import bus_cycles, first_free
 
 
-def schedule(steps: Sequence[Step], window: int) -> list[Step]:
+def schedule(steps: Sequence[Step], window: int, *, is_free: bool = False) -> list[Step]:
     """A block's steps in another order: a step that would wait for its operands lets those behind
     it go before that need not; none overtakes more than ``window`` others, which bounds the
     registers that are in use. Otherwise the order stays: accesses of memory that iterations make
-    are spread evenly, and what is taken from the data queue is taken in its order.
+    are spread evenly, and what is taken from the data queue is taken in its order. Without
+    ``is_free``, a step waits for the result bus, too, as it would in the hardware.
 
     O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
     "Advanced Compiler Design and Implementation", section 17.1.2.
@@ -27,6 +29,7 @@ def schedule(steps: Sequence[Step], window: int) -> list[Step]:
     earliest = [0] * len(steps)
     is_done = [False] * len(steps)
     found: list[Step] = []
+    taken: set[int] = set()
     first, cycle = 0, 0
     while first < len(steps):
         ready = [
@@ -34,8 +37,13 @@ def schedule(steps: Sequence[Step], window: int) -> list[Step]:
             for number in range(first, min(first + window, len(steps)))
             if not is_done[number] and missing[number] == 0
         ]
-        number = min(ready, key=lambda each: (max(earliest[each], cycle), each))
-        cycle = max(cycle, earliest[number])
+        issues = {
+            each: first_free(steps[each], max(earliest[each], cycle), taken) for each in ready
+        }
+        number = min(ready, key=lambda each: (issues[each], each))
+        cycle = issues[number]
+        if not is_free:
+            taken.update(cycle + each for each in bus_cycles(steps[number]))
         found.append(steps[number])
         is_done[number] = True
         for other, wait in after[number]:

@@ -38,18 +38,21 @@ def select_cases(
 ) -> tuple[list[Block], dict[str, int]]:
     """Blocks of a DLC function's cases, one case behind the other, and the first block of each.
 
-    A case ends in the next one's beginning; any may follow any. Otherwise as ``select``.
+    A case ends in the next one's beginning; any may follow any, up to ``end``, or ``start`` if that
+    is alone. Otherwise as ``select``.
     """
     selection = _Selection(lanes, bases)
     entries: dict[str, int] = {}
     ends = []
+    cases = [each.token.data for each in function.body.block.ops if isinstance(each, CaseOp)]
+    last = END if END in cases else START
     for operation in function.body.block.ops:
         if not isinstance(operation, CaseOp):
             selection.operations([operation])
             continue
         entries[operation.token.data] = selection.begin() if entries else 0
         selection.operations(operation.body.block.ops)
-        if operation.token.data == END:
+        if operation.token.data == last:
             selection.end(Step(Opcode.HALT), [])
         else:
             selection.end(Step(Opcode.JUMP_TOKEN), [])
@@ -227,7 +230,8 @@ class _Selection(Computing):
         self.emit(Step(Opcode.LOOP, a=left))
         begin = self.begin()
         self.operations(loop.body.block.ops)
-        self.emit(Step(Opcode.ADD, dst=index, a=index, b=step))
+        if loop.body.block.args[0].uses.get_length():
+            self.emit(Step(Opcode.ADD, dst=index, a=index, b=step))
         last = len(self.blocks) - 1
         self.blocks[last].closes = True
         after = self.begin()

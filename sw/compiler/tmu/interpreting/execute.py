@@ -14,7 +14,7 @@ from sw.compiler.tmu.interpreting.queues import Queues
 
 @register_impls
 class ExecuteUnit(InterpreterFunctions):
-    """Runs the case ``start``, and that of each token up to ``end``."""
+    """Runs the case ``start``, and that of each token up to ``end``, if there is such a case."""
 
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
@@ -26,7 +26,7 @@ class ExecuteUnit(InterpreterFunctions):
         }
         token = START
         interpreter.run_op(cases[token])
-        while token != END:
+        while token != END and END in cases:
             token = self._queues.next_token()
             interpreter.run_op(cases[token])
         self._queues.check_empty()

@@ -1,0 +1,37 @@
+"""The order of a block's steps, and their operands from the queue, of fewest cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+
+from sw.compiler.tmu.execute.latency import cycles
+from sw.compiler.tmu.execute.machine import Block, Register, Step
+from sw.compiler.tmu.execute.queue_operands import queue_operands, takers
+from sw.compiler.tmu.execute.schedule import schedule
+
+MOST_TAKERS = 3
+"""Kinds of steps of which all choices are tried that take operands from the queue at once."""
+
+
+def best_order(block: Block, live: Collection[Register], window: int) -> list[Step]:
+    """``live``: registers that are needed behind the block; ``window``: as ``schedule`` has it.
+    O(choices x steps x window)."""
+    tries = [
+        schedule(steps, window, is_free=is_free)
+        for steps in choices(block.steps, live)
+        for is_free in (False, True)
+    ]
+    return min(tries, key=cycles)
+
+
+def choices(steps: Sequence[Step], live: Collection[Register]) -> list[list[Step]]:
+    """The steps with operands from the queue, in the ways that are worth a try."""
+    kinds = takers(steps, live)[:MOST_TAKERS]
+    found: list[list[Step]] = []
+    for count in reversed(range(len(kinds) + 1)):
+        for eager in combinations(kinds, count):
+            made = queue_operands(steps, live, eager)
+            if made not in found:
+                found.append(made)
+    return found
