@@ -16,13 +16,15 @@ from sw.workloads.loops.nest import Nest
 class LoopWorkload:
     """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
     start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
-    which ``tensor_expression`` made the nest, if of one."""
+    which ``tensor_expression`` made the nest, if of one. ``temporaries``: arrays that the nest
+    writes for itself alone."""
 
     name: str
     nest: Nest
     inputs: Mapping[str, np.ndarray]
     sizes: Mapping[str, int] | None = None
     expression: str = ""
+    temporaries: frozenset[str] = frozenset()
 
     @cached_property
     def binding(self) -> Binding:
