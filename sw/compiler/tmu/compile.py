@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
@@ -15,13 +16,14 @@ from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.pipeline import LEVELS
 from sw.compiler.tmu.record import DumpedWorkload, as_passes_leave, check_configuration, dumped
 from sw.compiler.tmu.sections import TMU_SCHEMA
-from sw.compiler.tmu.steps import Manner, Step, first_step, launch_of, steps
+from sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of, steps
 from sw.program.program import Launch, Program
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.inputs import DEFAULT_BATCH
 from sw.workloads.embedding.model import Batch
 from sw.workloads.embedding.program_tensors import model_tensors
 from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
+from sw.workloads.loops.sequence import in_sequence
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
@@ -70,8 +72,9 @@ def compile(
     batch: int | None = None,
     ref: bool = False,
 ) -> Program:
-    """A program for the shapes that the workload's arrays have; of a model a launch for each kind
-    of features; of a dump the program that it was written of, to which all options belong.
+    """A program for the shapes that the workload's arrays have: a launch for each of the nests that
+    ``in_sequence`` makes of one, unless it is coupled; of a model for each kind of features; of a
+    dump the program that it was written of, to which all options belong.
 
     opt
         of ``LEVELS``, by default the last.
@@ -123,12 +126,22 @@ def compile(
         return _program(model.name, first, config, trace)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
-    meaning = Meaning(
-        workload.nest, workload.binding.sizes, workload.expression, shape=workload.shape
-    )
-    given = [spec.name for spec in meaning.inputs(workload.inputs)]
-    step = first_step(workload.name, meaning, given, manner)
-    return _program(workload.name, [step], config, trace)
+    return _program(workload.name, _in_sequence(workload, manner), config, trace)
+
+
+def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:
+    """A step for each launch."""
+    sizes = workload.binding.sizes
+    whole = Meaning(workload.nest, sizes, workload.expression, shape=workload.shape)
+    given = [spec.name for spec in whole.inputs(workload.inputs)]
+    nests = (whole.nest,) if manner.coupled else in_sequence(whole.nest, given)
+    found: list[Step] = []
+    for number, nest in enumerate(nests):
+        own = {size.name: sizes[size.name] for size in nest.sizes}
+        name = f"{number}: {', '.join(nest.results)}" if len(nests) > 1 else workload.name
+        step = first_step(name, replace(whole, nest=nest, sizes=own), given, manner)
+        found.append(replace(step, temporaries=workload.temporaries))
+    return in_order(found)
 
 
 def _by_hand(workload: LoopWorkload | ModelWorkload, config: TmuConfig, coupled: bool) -> Program:
@@ -156,14 +169,19 @@ def _program(name: str, first: Sequence[Step], config: TmuConfig, trace: Trace) 
     for last in zip(*(steps(each, config) for each in first), strict=True):
         _report(name, last, config, trace)
     launches = tuple(launch_of(each, config) for each in last)
-    return _of_launches(name, launches, list(first[0].given), config)
+    return _of_launches(name, launches, list(first[0].given), config, first[0].temporaries)
 
 
 def _of_launches(
-    name: str, launches: tuple[Launch, ...], given: Sequence[str], config: TmuConfig
+    name: str,
+    launches: tuple[Launch, ...],
+    given: Sequence[str],
+    config: TmuConfig,
+    temporaries: Collection[str] = (),
 ) -> Program:
     inputs = {spec.name: spec for launch in launches for spec in launch.inputs}
-    outputs = {spec.name: spec for launch in launches for spec in launch.outputs}
+    written = {spec.name: spec for launch in launches for spec in launch.outputs}
+    outputs = {each: spec for each, spec in written.items() if each not in temporaries}
     ordered = sorted(outputs, key=lambda each: _first_of(each, given))
     return Program(
         config.target,

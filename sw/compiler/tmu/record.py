@@ -22,7 +22,7 @@ from hw.lib.errors import WorkloadError, damaged_as
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from sw.compiler.tmu.pipeline import SCF_PASSES
-from sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step
+from sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step, in_order
 from sw.compiler.tmu.text import from_text, level_of, to_text
 
 ATTRIBUTE = "gnarl"
@@ -86,7 +86,13 @@ def dump_of(module: ModuleOp, file: str) -> DumpedWorkload:
         first = records[0]
         if any(each[key] != first[key] for each in records for key in ("workload", "pass")):
             raise WorkloadError(f"{file}: modules must be of one program, behind the same pass")
-        names = {spec.name for each in steps for spec in each.meaning.inputs(each.given)}
+        steps = in_order(steps)
+        names = {
+            spec.name
+            for each in steps
+            for spec in each.inputs
+            if spec.name in each.given or spec.name not in each.earlier
+        }
         if any({*each.given} != names for each in steps):
             raise WorkloadError(f"{file}: inputs: must be {', '.join(sorted(names))}")
         return DumpedWorkload(file, str(first["workload"]), str(first["digest"]), tuple(steps))
@@ -131,7 +137,8 @@ def _record(name: str, step: Step, config: TmuConfig) -> DictionaryAttr:
     found: dict[str, Attribute] = {key: StringAttr(text) for key, text in texts.items()}
     found |= {key: IntegerAttr(number, i64) for key, number in numbers.items()}
     found["sizes"] = ArrayAttr([IntegerAttr(number, i64) for number in meaning.numbers])
-    found["inputs"] = ArrayAttr([StringAttr(each) for each in step.given])
+    for key, names in (("inputs", step.given), ("temporaries", sorted(step.temporaries))):
+        found[key] = ArrayAttr([StringAttr(each) for each in names])
     return DictionaryAttr(found)
 
 
@@ -170,6 +177,7 @@ def _step(record: Mapping[str, Any], module: ModuleOp) -> Step:
         meaning,
         record["inputs"],
         manner,
+        temporaries=record["temporaries"],
         share=record["share"],
     )
 

@@ -23,6 +23,7 @@ from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
 from sw.compiler.tmu.scf import to_scf
 from sw.compiler.tmu.sections import encode
 from sw.program.program import Launch
+from sw.workloads.embedding.program_tensors import Specs
 from sw.workloads.loops.lane_sums import sum_by_lanes
 
 PASSES_OF = {
@@ -54,6 +55,10 @@ class Step:
         what it computes, in its order of additions.
     given
         names of the program's inputs, among them results that are not 0 before the run.
+    earlier
+        names of what earlier launches of the program write.
+    temporaries
+        names of what is written for later launches alone.
     share
         of coupled programs, see ``couple``; -1 before it is known.
     instructions
@@ -66,12 +71,20 @@ class Step:
     meaning: Meaning
     given: Collection[str]
     manner: Manner
+    earlier: Collection[str] = ()
+    temporaries: Collection[str] = ()
     share: int = -1
     instructions: Sequence[Instruction] = ()
 
     @property
     def zeros(self) -> list[str]:
-        return [each for each in self.meaning.results if each not in self.given]
+        begun = {*self.given, *self.earlier}
+        return [each for each in self.meaning.results if each not in begun]
+
+    @property
+    def inputs(self) -> Specs:
+        """The launch's."""
+        return self.meaning.inputs({*self.given, *self.earlier})
 
     def after(self, name: str, module: ModuleOp, config: TmuConfig) -> Step:
         """``module`` is what the pass ``name`` made of it."""
@@ -92,6 +105,15 @@ class Step:
 def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Manner) -> Step:
     module = to_scf(meaning.nest, meaning.sizes)
     return Step("scf", module, launch, meaning, given, manner)
+
+
+def in_order(first: Sequence[Step]) -> list[Step]:
+    """Of a program's launches: each knows what those before it write."""
+    found: list[Step] = []
+    for step in first:
+        written = [spec.name for each in found for spec in each.meaning.outputs]
+        found.append(replace(step, earlier=tuple(dict.fromkeys(written))))
+    return found
 
 
 def steps(first: Step, config: TmuConfig) -> Iterator[Step]:
@@ -149,7 +171,7 @@ def launch_of(last: Step, config: TmuConfig) -> Launch:
         statistics = {"level": last.manner.level}
     return Launch(
         last.launch,
-        meaning.inputs(last.given),
+        last.inputs,
         meaning.outputs,
         {**statistics, "program_words": len(instructions)},
         encode(meaning, bases, access, instructions, config),

@@ -123,7 +123,7 @@ def _callback(
         made.name_hint = argument.name_hint
         body.values[argument] = made
         if stream is induction:
-            body.index = argument
+            body.indices.append(argument)
     body.mask = region.block.args[-1] if masked else None
     for operation in callback.body.block.ops:
         if not body.add(operation):
@@ -135,13 +135,14 @@ def _callback(
 class _Body:
     """Copies operations into a callback's body, with vectors for what lanes differ in.
 
-    index
-        the loop's induction variable; it may only be the last index of an array.
+    indices
+        the loop's induction variable, and its sums with what lanes have alike; one may only be the
+        last index of an array.
     """
 
     def __init__(self, block: Block, lanes: int, sums: Mapping[str, LaneSum]) -> None:
         self.values: dict[SSAValue, SSAValue] = {}
-        self.index: SSAValue | None = None
+        self.indices: list[SSAValue] = []
         self.mask: SSAValue | None = None
         self._block = block
         self._lanes = lanes
@@ -163,8 +164,13 @@ class _Body:
                 return self._set_sum(self._sums[operation.variable.data])
             case memref.StoreOp() | SetOp():
                 return False
+        if isinstance(operation, arith.AddiOp) and self._is_shifted(operation):
+            made = self._append(copy(operation, self.values))
+            self.values[operation.result] = made.results[0]
+            self.indices.append(operation.result)
+            return True
         if isinstance(operation, _ELEMENTWISE):
-            if any(source_of(each) is self.index for each in operation.operands):
+            if any(map(self._is_index, operation.operands)):
                 return False
             if any(self._is_vector(each) for each in operation.operands):
                 result = operation.results[0]
@@ -185,8 +191,8 @@ class _Body:
             made = self._append(arith.SelectOp(condition, *values))
             self.values[operation.result] = made.results[0]
             return True
-        is_index = isinstance(operation, arith.IndexCastOp)
-        if not is_index and any(source_of(each) is self.index for each in operation.operands):
+        is_cast = isinstance(operation, arith.IndexCastOp)
+        if not is_cast and any(map(self._is_index, operation.operands)):
             return False
         if operation.regions or any(self._is_vector(each) for each in operation.operands):
             return False
@@ -210,8 +216,16 @@ class _Body:
 
     def _is_across(self, indices: Sequence[SSAValue]) -> bool:
         """Whether lanes have neighbouring elements."""
-        found = [source_of(each) for each in indices]
-        return bool(found) and found[-1] is self.index and self.index not in found[:-1]
+        *outer, last = indices or [None]
+        return last is not None and self._is_index(last) and not any(map(self._is_index, outer))
+
+    def _is_index(self, value: SSAValue) -> bool:
+        return source_of(value) in self.indices
+
+    def _is_shifted(self, operation: arith.AddiOp) -> bool:
+        """Whether it moves the index, by as much in all lanes."""
+        left, right = (self._is_index(each) for each in operation.operands)
+        return left != right and not any(map(self._is_vector, operation.operands))
 
     def _is_vector(self, value: SSAValue) -> bool:
         return isinstance(self.values.get(value, value).type, VectorType)

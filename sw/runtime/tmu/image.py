@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -25,7 +25,7 @@ class Operands:
     """What a machine is given.
 
     tensors
-        inputs by name.
+        inputs by name, perhaps among others.
     """
 
     launch: Launch
@@ -39,7 +39,11 @@ class Operands:
     def binding(self) -> Binding:
         """Raises ``WorkloadError`` where values do not fit the nest."""
         found = self.meaning
-        return bind(found.nest, found.arrays(self.tensors), found.sizes)
+        return bind(found.nest, found.arrays(self._own), found.sizes)
+
+    @property
+    def _own(self) -> Mapping[str, Array]:
+        return {spec.name: self.tensors[spec.name] for spec in self.launch.inputs}
 
     @cached_property
     def golden(self) -> dict[str, Array]:
@@ -48,7 +52,15 @@ class Operands:
 
     @cached_property
     def reference(self) -> dict[str, Array]:
-        return self.meaning.tensors(golden_of(self.launch).reference(self.binding))
+        """The outputs in float64; inputs that are in float64 are taken as they are."""
+        given = {name: np.asarray(array) for name, array in self._own.items()}
+        wide = {name: array for name, array in given.items() if array.dtype == np.float64}
+        with np.errstate(over="ignore"):
+            rounded = {name: array.astype(np.float32) for name, array in wide.items()}
+        binding = replace(self, tensors={**given, **rounded}).binding
+        arrays = {name: wide.get(name, array) for name, array in binding.arrays.items()}
+        found = golden_of(self.launch).reference(replace(binding, arrays=arrays))
+        return self.meaning.tensors(found)
 
     @cached_property
     def memory(self) -> np.ndarray:

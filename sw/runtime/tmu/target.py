@@ -85,16 +85,16 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
         return machine.run(config, job.image, wanted)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        found: dict[str, Array] = {}
+        found: dict[str, Array] = {**tensors}
         for launch in program.launches:
-            found |= Operands(launch, tensors).golden
-        return found
+            found |= Operands(launch, found).golden
+        return {spec.name: found[spec.name] for spec in program.outputs}
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        found: dict[str, Array] = {}
+        found: dict[str, Array] = {**tensors}
         for launch in program.launches:
-            found |= Operands(launch, tensors).reference
-        return found
+            found |= Operands(launch, found).reference
+        return {spec.name: found[spec.name] for spec in program.outputs}
 
 
 TARGET = TmuTarget()

@@ -17,7 +17,7 @@ class LoopWorkload:
     """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
     start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
     which ``tensor_expression`` made the nest, if of one; ``shape``: of its result, if compressed.
-    """
+    ``temporaries``: arrays that the nest writes for itself alone."""
 
     name: str
     nest: Nest
@@ -25,6 +25,7 @@ class LoopWorkload:
     sizes: Mapping[str, int] | None = None
     expression: str = ""
     shape: tuple[int, ...] = ()
+    temporaries: frozenset[str] = frozenset()
 
     @cached_property
     def binding(self) -> Binding:

@@ -26,12 +26,15 @@ class Exported:
         a tensor or a number for each placeholder, by name of its node.
     names
         what users call placeholders, by name of their nodes: ``bag.weight``.
+    results
+        what results are called, in the order of the output's nodes.
     """
 
     name: str
     nodes: list[Any]
     data: dict[str, Any]
     names: dict[str, str]
+    results: list[str]
 
     @property
     def start(self) -> Place:
@@ -127,4 +130,19 @@ def _exported(name: str, program: Any) -> Exported:
             raise WorkloadError(
                 f"{name}: changes {spec.target or spec.arg.name}: forward must change nothing"
             )
-    return Exported(name, list(program.graph.nodes), data, names)
+    results = _results(program.call_spec.out_spec)
+    return Exported(name, list(program.graph.nodes), data, names, results)
+
+
+def _results(structure: Any) -> list[str]:
+    """Keys of dictionaries, fields and numbers of tuples, as ``result0``, joined by _."""
+    from torch.utils._pytree import SequenceKey, tree_leaves_with_path, tree_unflatten
+
+    found = []
+    for path, _ in tree_leaves_with_path(tree_unflatten(range(structure.num_leaves), structure)):
+        parts = [
+            str(getattr(key, "idx", getattr(key, "key", getattr(key, "name", "")))) for key in path
+        ]
+        unnamed = not path or isinstance(path[0], SequenceKey)
+        found.append("result" * unnamed + "_".join(parts))
+    return found

@@ -1,7 +1,8 @@
 """Graphs of PyTorch's operators as loop nests.
 
-What is elementwise, or looks up, becomes an expression; what adds up becomes loops, of which a
-graph may have one kind. Integers are int32, and indices below 0 do not count from the end.
+What is elementwise, or looks up, becomes an expression; what adds up becomes loops that store it,
+into a result if nothing else takes it. Integers are int32, and indices below 0 do not count from
+the end.
 """
 
 from __future__ import annotations
@@ -14,17 +15,14 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.loops.nest import Expression, Load, Nest, Statement, Store
+from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.pytorch.export import Exported, export, load, place_of
 from sw.workloads.loops.pytorch.operators import OPERATORS
-from sw.workloads.loops.pytorch.parameters import Parameters, nested
-from sw.workloads.loops.pytorch.values import Pooled, Value, View, integer
-from sw.workloads.loops.scalar_type import FLOAT32
+from sw.workloads.loops.pytorch.parameters import Parameters
+from sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
 from sw.workloads.loops.verify import verify
 from sw.workloads.loops.workload import LoopWorkload
-
-RESULT = "result"
 
 
 def module_workload(module: Any, inputs: Any) -> LoopWorkload:
@@ -43,45 +41,67 @@ def file_workload(path: str | Path) -> LoopWorkload:
 
 def _workload(graph: Exported) -> LoopWorkload:
     parameters = Parameters(graph)
-    value, place = _value(graph, parameters)
-    name = parameters.name(RESULT)
-    if isinstance(value, Pooled):
-        name, body = _pooled(value, name, parameters)
-    elif value.type != FLOAT32:
-        raise WorkloadError(f"{place}: the result is {value.type}: must be float32")
-    else:
-        body = _stored(value, name, parameters, place)
-    if name not in parameters.arrays:
-        parameters.declare(name, FLOAT32, value.shape or (1,), place)
+    place, results = _Lowering(graph, parameters).run()
     nest_name = "".join(each if each.isalnum() and each.isascii() else "_" for each in graph.name)
-    nest = Nest(parameters.name(nest_name), (), tuple(parameters.arrays.values()), body, place)
+    declared = parameters.arrays
+    order = [*(each for each in declared if each not in results), *results]
+    arrays = tuple(declared[name] for name in order)
+    nest = Nest(parameters.name(nest_name), (), arrays, parameters.body, place)
     verify(nest)
     inputs: dict[str, np.ndarray] = parameters.data
-    return LoopWorkload(graph.name, nest, inputs)
+    return LoopWorkload(graph.name, nest, inputs, temporaries=frozenset(parameters.temporaries))
 
 
-def _value(graph: Exported, parameters: Parameters) -> tuple[Value, Place]:
-    """The graph's result, and where it stands."""
-    values: dict[Any, Any] = {}
+class _Lowering:
+    def __init__(self, graph: Exported, parameters: Parameters) -> None:
+        self._graph, self._parameters = graph, parameters
+        *self._nodes, output = graph.nodes
+        self._results = [*zip(output.args[0], graph.results, strict=True)]
+        self._values: dict[Any, Any] = {}
+        self._places: dict[Any, Place] = {}
 
-    def of(argument: Any) -> Any:
+    def run(self) -> tuple[Place, list[str]]:
+        """Where the last operator stands, and the arrays of results in their order."""
+        place = self._graph.start
+        stored: dict[str, str] = {}
+        for node in self._nodes:
+            place = self._places[node] = place_of(node, place)
+            value = self._values[node] = self._value(node, place)
+            if isinstance(value, Stepwise) and len(node.users) > 1:
+                # What several take is computed once.
+                for name in [name for each, name in self._results if each is node][:1]:
+                    stored[name] = self._parameters.name(name)
+                    self._parameters.store(value, stored[name], place)
+                self._values[node] = self._parameters.plain(value, place)
+        self._parameters.count_uses([self._of(node) for node, _ in self._results])
+        names = [stored.get(name) or self._stored(node, name) for node, name in self._results]
+        return place, names
+
+    def _value(self, node: Any, place: Place) -> Any:
+        if node.op == "placeholder":
+            return self._parameters.placeholder(node, self._graph.start)
+        return _call(node, self._of, self._parameters, place)
+
+    def _of(self, argument: Any) -> Any:
         if isinstance(argument, list | tuple):
-            return [of(each) for each in argument]
-        return (
-            values[argument] if isinstance(argument, Hashable) and argument in values else argument
-        )
+            return [self._of(each) for each in argument]
+        if isinstance(argument, Hashable) and argument in self._values:
+            return self._values[argument]
+        return argument
 
-    place = graph.start
-    for node in graph.nodes:
-        place = place_of(node, place)
-        match node.op:
-            case "placeholder":
-                values[node] = parameters.placeholder(node, graph.start)
-            case "output":
-                return _only(of(node.args[0]), graph, place), place
-            case _:
-                values[node] = _call(node, of, parameters, place)
-    raise AssertionError("a graph without an output")
+    def _stored(self, node: Any, name: str) -> str:
+        """The array. What ``index_add`` adds to, and nothing else takes, is its result, too."""
+        parameters, value = self._parameters, self._of(node)
+        if not isinstance(value, Value):
+            raise WorkloadError(f"{self._graph.name}: {name}: must be a dense tensor")
+        if isinstance(value, Pooled) and (start := value.start) and start.array:
+            if parameters.uses[start.array] == 1:
+                parameters.read(start, value.place)
+                parameters.store(value, start.array, value.place, begun=True)
+                return start.array
+        name = parameters.name(name)
+        parameters.store(value, name, self._places[node])
+        return name
 
 
 def _call(node: Any, of: Any, parameters: Parameters, place: Place) -> Any:
@@ -102,52 +122,13 @@ def _call(node: Any, of: Any, parameters: Parameters, place: Place) -> Any:
     except TypeError as error:
         raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
     try:
-        return operator(parameters, place, *arguments, **named)
+        found = operator(parameters, place, *arguments, **named)
     except WorkloadError as error:
         raise WorkloadError(str(error).replace(f"{place}: ", f"{place}: {name}: ", 1)) from None
+    if all(each is not found for each in arguments):
+        parameters.count_uses([*arguments, *named.values()])
+    return found
 
 
 def _short(name: str) -> str:
     return name.removeprefix("aten.").partition(".")[0]
-
-
-def _only(outputs: list[Any], graph: Exported, place: Place) -> Value:
-    if len(outputs) != 1 or not isinstance(outputs[0], View | Pooled):
-        raise WorkloadError(f"{graph.name}: must give one dense tensor")
-    return outputs[0]
-
-
-def _pooled(value: Pooled, name: str, parameters: Parameters) -> tuple[str, tuple[Statement, ...]]:
-    """The array that has the result, and what makes it."""
-    place = value.place
-    loops = [parameters.loop(size, place) for size in value.shape[: value.outer]]
-    outer = [each.variable for each in loops]
-    if value.start:
-        name = value.start
-    body = value.body(name, outer)
-    if value.start and _loads(body, name):
-        raise WorkloadError(f"{place}: {name} is read while it is added to: must not be")
-    if value.finish is not None:
-        inner = [parameters.loop(size, place) for size in value.shape[value.outer :]]
-        at: tuple[Expression, ...] = (*outer, *(each.variable for each in inner))
-        stored = at or (integer(0, place),)
-        element = value.finish(at, Load(name, stored, FLOAT32, place))
-        body += nested(inner, (Store(name, stored, element, place),))
-    return name, nested(loops, body)
-
-
-def _loads(node: Any, array: str) -> bool:
-    """Whether an element of the array is read anywhere in a statement or an expression."""
-    if isinstance(node, Load) and node.array == array:
-        return True
-    if isinstance(node, tuple):
-        return any(_loads(each, array) for each in node)
-    fields = getattr(node, "__dataclass_fields__", ())
-    return any(_loads(getattr(node, name), array) for name in fields)
-
-
-def _stored(value: View, name: str, parameters: Parameters, place: Place) -> tuple[Statement, ...]:
-    loops = [parameters.loop(size, place) for size in value.shape]
-    at: tuple[Expression, ...] = tuple(each.variable for each in loops)
-    stored = Store(name, at or (integer(0, place),), value.at(at), place)
-    return nested(loops, (stored,))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from sw.workloads.loops.nest import Expression, Unary, UnaryOperator
 from sw.workloads.loops.place import Place
+from sw.workloads.loops.pytorch import shapes
 from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, type_of
-from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, sparse_mm, sum_
+from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
 from sw.workloads.loops.pytorch.values import (
+    Change,
     Indices,
     Pooled,
+    Stepwise,
     Value,
     View,
     binary,
@@ -23,10 +25,7 @@ from sw.workloads.loops.pytorch.values import (
     cast,
     integer,
     number,
-    plain,
-    rearranged,
     refuse,
-    reshaped,
 )
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType, common
 
@@ -42,28 +41,29 @@ def _two(
     if operator == "/":
         type = FLOAT32
     shape = tuple(np.broadcast_shapes(*(_shape(each) for each in (left, right))))
-    pooled = [each for each in (left, right) if isinstance(each, Pooled)]
-    if len(pooled) == 2:
-        refuse(place, "both operands are sums: at most one may be")
 
     def apply(a: Expression, b: Expression) -> Expression:
         if alpha != 1:
             b = binary("*", b, number(alpha, type, place), place)
         return binary(operator, a, b, place)
 
-    if pooled:
-        (sums,) = pooled
-        if sums.shape != shape:
-            refuse(place, f"a sum of shape {[*sums.shape]} is broadcast: must not be")
-        other = _operand(right if sums is left else left, shape, type, place)
-
-        def change(indices: Indices, element: Expression) -> Expression:
-            found = other(indices)
-            return apply(element, found) if sums is left else apply(found, element)
-
-        return sums.then(change)
+    # Of two sums one is stored first, and one that is broadcast.
+    if isinstance(right, Stepwise) and right.shape != shape:
+        right = parameters.plain(right, place)
+    if isinstance(left, Stepwise) and (isinstance(right, Stepwise) or left.shape != shape):
+        left = parameters.plain(left, place)
+    if isinstance(left, Stepwise):
+        other = _operand(right, shape, type, place)
+        return _then(left, lambda at, element: apply(cast(element, type, place), other(at)), type)
+    if isinstance(right, Stepwise):
+        first = _operand(left, shape, type, place)
+        return _then(right, lambda at, element: apply(first(at), cast(element, type, place)), type)
     a, b = (_operand(each, shape, type, place) for each in (left, right))
     return View(shape, type, lambda indices: apply(a(indices), b(indices)))
+
+
+def _then(value: Stepwise, change: Change, type: ScalarType) -> Value:
+    return value.then(change) if isinstance(value, Pooled) else value.then(change, type)
 
 
 def _subtracted(
@@ -83,7 +83,7 @@ def _operand(
 
 def _type(left: Any, right: Any, place: Place) -> ScalarType:
     """PyTorch's promotion: a number is of its kind only where the tensor's is less."""
-    types = [each.type for each in (left, right) if isinstance(each, View | Pooled)]
+    types = [each.type for each in (left, right) if isinstance(each, Value)]
     if any(isinstance(each, float) for each in (left, right)):
         types.append(FLOAT32)
     if FLOAT32 in types:
@@ -93,7 +93,7 @@ def _type(left: Any, right: Any, place: Place) -> ScalarType:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    return value.shape if isinstance(value, View | Pooled) else ()
+    return value.shape if isinstance(value, Value) else ()
 
 
 def _one(
@@ -102,8 +102,8 @@ def _one(
     place: Place,
     value: Value,
 ) -> Value:
-    if isinstance(value, Pooled):
-        return value.then(lambda indices, element: change(element, place))
+    if not isinstance(value, View):
+        return _then(value, lambda indices, element: change(element, place), value.type)
     return View(value.shape, value.type, lambda indices: change(value.at(indices), place))
 
 
@@ -120,6 +120,8 @@ def _same(parameters: Parameters, place: Place, value: Any, *arguments: Any, **n
 
 
 def _item(parameters: Parameters, place: Place, values: Any, number: int) -> Any:
+    if isinstance(values, list):
+        return values[number]
     if number:
         refuse(place, "embedding_bag: only its first result is supported")
     return values
@@ -135,7 +137,7 @@ def _index_select(
     parameters: Parameters, place: Place, value: Value, dimension: int, index: Value
 ) -> View:
     """``index`` of any number of dimensions, which stand for that one of ``value``."""
-    view, places = plain(value, place), plain(index, place)
+    view, places = parameters.plain(value, place), parameters.plain(index, place)
     dimension %= len(view.shape)
     before, order = view.shape[:dimension], len(places.shape)
     shape = before + places.shape + view.shape[dimension + 1 :]
@@ -151,8 +153,8 @@ def _index(
     parameters: Parameters, place: Place, value: Value, chosen: Sequence[Value | None]
 ) -> View:
     """Indices for some dimensions, broadcast together."""
-    view = plain(value, place)
-    given = {d: plain(each, place) for d, each in enumerate(chosen) if each is not None}
+    view = parameters.plain(value, place)
+    given = {d: parameters.plain(each, place) for d, each in enumerate(chosen) if each is not None}
     common_shape = tuple(np.broadcast_shapes(*(each.shape for each in given.values())))
     wide = {d: broadcast(each, common_shape, place) for d, each in given.items()}
     numbers = [*given]
@@ -190,7 +192,7 @@ def _constant(
     **named: Any,
 ) -> View:
     """Of the shape ``like``, or of the shape and type of that tensor."""
-    is_tensor = isinstance(like, View | Pooled)
+    is_tensor = isinstance(like, Value)
     shape = like.shape if is_tensor else tuple(like)
     type = like.type if is_tensor else FLOAT32
     if dtype is not None:
@@ -210,63 +212,6 @@ def _arange(
 
     size = max(0, -(-(end - start) // step))
     return View((size,), INT32, at, step=0 if start else step)
-
-
-def _reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[int]) -> View:
-    view = plain(value, place)
-    known = prod(size for size in shape if size != -1)
-    missing = prod(view.shape) // max(known, 1)
-    found = reshaped(view, tuple(missing if each == -1 else each for each in shape), place)
-    if found is None:
-        refuse(
-            place,
-            f"from {[*view.shape]} to {[*shape]}: only dimensions of 1 may come or go, or all "
-            "become one",
-        )
-    return found
-
-
-def _unsqueeze(parameters: Parameters, place: Place, value: Value, dimension: int) -> View:
-    view = plain(value, place)
-    shape = [*view.shape]
-    shape.insert(dimension % (len(shape) + 1), 1)
-    return _reshape(parameters, place, view, shape)
-
-
-def _squeeze(parameters: Parameters, place: Place, value: Value, dimensions: Any) -> View:
-    view = plain(value, place)
-    wanted = [dimensions] if isinstance(dimensions, int) else dimensions
-    gone = {d % len(view.shape) for d in wanted}
-    shape = [size for d, size in enumerate(view.shape) if d not in gone or size != 1]
-    return _reshape(parameters, place, view, shape)
-
-
-def _expand(
-    parameters: Parameters,
-    place: Place,
-    value: Value,
-    shape: Sequence[int],
-    implicit: bool = False,
-) -> View:
-    view = plain(value, place)
-    old = (1,) * (len(shape) - len(view.shape)) + view.shape
-    sizes = tuple(was if size == -1 else size for size, was in zip(shape, old, strict=True))
-    return broadcast(view, sizes, place)
-
-
-def _permute(parameters: Parameters, place: Place, value: Value, order: Sequence[int]) -> View:
-    view = plain(value, place)
-    old = [each % len(view.shape) for each in order]
-    shape = tuple(view.shape[d] for d in old)
-    return rearranged(view, shape, [old.index(d) for d in range(len(old))])
-
-
-def _transpose(
-    parameters: Parameters, place: Place, value: Value, one: int = 0, other: int = -1
-) -> View:
-    order = [*range(len(value.shape))]
-    order[one], order[other] = order[other], order[one]
-    return _permute(parameters, place, value, order)
 
 
 _BINARY = {
@@ -296,21 +241,28 @@ OPERATORS: dict[str, Operator] = {
     "aten.ones.default": partial(_constant, 1.0),
     "aten.ones_like.default": partial(_constant, 1.0),
     "aten.arange.start_step": _arange,
-    "aten.view.default": _reshape,
-    "aten.reshape.default": _reshape,
-    "aten._unsafe_view.default": _reshape,
-    "aten.unsqueeze.default": _unsqueeze,
-    "aten.squeeze.dim": _squeeze,
-    "aten.squeeze.dims": _squeeze,
-    "aten.expand.default": _expand,
-    "aten.permute.default": _permute,
-    "aten.transpose.int": _transpose,
-    "aten.t.default": _transpose,
+    "aten.view.default": shapes.reshape,
+    "aten.reshape.default": shapes.reshape,
+    "aten._unsafe_view.default": shapes.reshape,
+    "aten.unsqueeze.default": shapes.unsqueeze,
+    "aten.squeeze.dim": shapes.squeeze,
+    "aten.squeeze.dims": shapes.squeeze,
+    "aten.select.int": shapes.select,
+    "aten.slice.Tensor": shapes.slice_,
+    "aten.unbind.int": shapes.unbind,
+    "aten.cat.default": shapes.cat,
+    "aten.stack.default": shapes.stack,
+    "aten.expand.default": shapes.expand,
+    "aten.permute.default": shapes.permute,
+    "aten.transpose.int": shapes.transpose,
+    "aten.t.default": shapes.transpose,
     "aten.embedding_bag.padding_idx": embedding_bag,
     "aten.index_add.default": index_add,
     **{f"aten.{name}.default": sparse_mm for name in ("_sparse_mm", "mm", "matmul")},
     "aten.sum.dim_IntList": sum_,
     "aten.sum.default": sum_,
+    "aten.mean.dim": mean,
+    "aten.mean.default": mean,
     "getitem": _item,
 }
 """By their names."""

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.loops.names import name_problem
-from sw.workloads.loops.nest import Array, Expression, For, Load, Statement, Variable
+from sw.workloads.loops.nest import Array, Expression, Load, Statement, Variable
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.pytorch.export import Exported
-from sw.workloads.loops.pytorch.values import Indices, Value, View, integer
+from sw.workloads.loops.pytorch.loop import Loop
+from sw.workloads.loops.pytorch.storing import stored
+from sw.workloads.loops.pytorch.values import (
+    Destination,
+    Indices,
+    Stepwise,
+    Value,
+    View,
+    integer,
+    refuse,
+)
 from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
@@ -31,6 +43,12 @@ class Parameters:
 
     data
         int32 where PyTorch has int64.
+    body
+        statements so far.
+    temporaries
+        arrays that ``body`` writes for what comes after it alone.
+    uses
+        how often operators and results take each parameter of the graph, by name.
     """
 
     def __init__(self, graph: Exported) -> None:
@@ -39,6 +57,11 @@ class Parameters:
         self._loops = 0
         self.arrays: dict[str, Array] = {}
         self.data: dict[str, np.ndarray] = {}
+        self.body: tuple[Statement, ...] = ()
+        self.temporaries: set[str] = set()
+        self.uses: Counter[str] = Counter()
+        # What is stored by now, by its identity.
+        self._stored: dict[int, tuple[Value, View]] = {}
 
     def name(self, wanted: str) -> str:
         """One that nothing has yet."""
@@ -116,6 +139,48 @@ class Parameters:
         if len(found) == view.shape[0]:
             self.data[view.array] = np.append(found, found.dtype.type(value))
             self.declare(view.array, view.type, (len(found) + 1,), place)
+        elif found[-1] != value:
+            refuse(
+                place,
+                f"{view.array} ends bags of {found[-1]} look-ups elsewhere: must not end others of "
+                f"{value}",
+            )
+
+    def count_uses(self, values: Iterable[Any]) -> None:
+        for each in values:
+            if isinstance(each, list):
+                self.count_uses(each)
+            elif isinstance(each, View) and each.array:
+                self.uses[each.array] += 1
+
+    def plain(self, value: Any, place: Place) -> View:
+        """A tensor of which elements can be asked for: sums are stored first."""
+        if isinstance(value, View):
+            return value
+        if isinstance(value, Stepwise):
+            if id(value) not in self._stored:
+                name = self.name("temporary")
+                self.temporaries.add(name)
+                self.store(value, name, place)
+            return self._stored[id(value)][1]
+        refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
+
+    def store(self, value: Value, name: str, place: Place, begun: bool = False) -> None:
+        """Into the array ``name``, which is made if there is none; if ``begun``, a sum begins with
+        what it has. What is stored already is copied."""
+        if id(value) in self._stored:
+            value = self._stored[id(value)][1]
+        if name not in self.arrays:
+            self.declare(name, value.type, value.shape or (1,), place)
+
+        def at(indices: Indices) -> tuple[Expression, ...]:
+            return tuple(indices) or (integer(0, place),)
+
+        def element(indices: Indices) -> Expression:
+            return Load(name, at(indices), value.type, place)
+
+        self.body += stored(value, Destination(name, at), place, self.loop, begun)
+        self._stored[id(value)] = value, View(value.shape, value.type, element)
 
     def loop(self, size: int | tuple[Expression, Expression], place: Place) -> Loop:
         variable = Variable(self.name(f"i{self._loops}"), INT32, place)
@@ -142,20 +207,3 @@ class SparseMatrix:
     ) -> None:
         self.shape, self.segments, self.rows = shape, segments, rows
         self.columns, self.values = columns, values
-
-
-class Loop:
-    """``variable`` in the loop that ``around`` makes."""
-
-    def __init__(self, variable: Variable, lower: Expression, upper: Expression) -> None:
-        self.variable, self._lower, self._upper = variable, lower, upper
-
-    def around(self, *body: Statement) -> For:
-        return For(self.variable.name, self._lower, self._upper, 1, body, self.variable.place)
-
-
-def nested(loops: list[Loop], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """The first loop outermost."""
-    for loop in reversed(loops):
-        body = (loop.around(*body),)
-    return body

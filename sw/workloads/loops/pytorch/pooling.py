@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from sw.workloads.loops.nest import (
@@ -17,14 +18,10 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.pytorch.parameters import (
-    Loop,
-    Parameters,
-    SparseMatrix,
-    nested,
-    type_of,
-)
+from sw.workloads.loops.pytorch.loop import Loop, nested
+from sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
 from sw.workloads.loops.pytorch.values import (
+    Destination,
     Indices,
     Pooled,
     Value,
@@ -33,7 +30,6 @@ from sw.workloads.loops.pytorch.values import (
     cast,
     integer,
     number,
-    plain,
     refuse,
 )
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
@@ -57,8 +53,12 @@ def embedding_bag(
     """An array of offsets has that of the last bag's end, too."""
     if padding_idx is not None and padding_idx >= 0:
         refuse(place, f"padding_idx = {padding_idx}: must be left out")
-    table, looked_up, starts = plain(weight, place), plain(indices, place), plain(offsets, place)
-    weights = None if per_sample_weights is None else plain(per_sample_weights, place)
+    table, looked_up, starts = (
+        parameters.plain(weight, place),
+        parameters.plain(indices, place),
+        parameters.plain(offsets, place),
+    )
+    weights = None if per_sample_weights is None else parameters.plain(per_sample_weights, place)
     bags, dim = starts.shape[0] - include_last_offset, table.shape[1]
     fixed = looked_up.flattens
     rectangular = fixed is not None and fixed.shape[1:] == (starts.step,)
@@ -81,7 +81,7 @@ def embedding_bag(
             position = binary("+", row, position, place)
         return view.at([position])
 
-    def body(result: str, outer: Indices) -> tuple[Statement, ...]:
+    def body(result: Destination, outer: Indices) -> tuple[Statement, ...]:
         (bag,) = outer
         lower, upper = bounds(bag)
         over = parameters.loop((lower, upper), place)
@@ -93,10 +93,11 @@ def embedding_bag(
         if _MODES[mode] != "max":
             return nested([over, along], (_add(result, at, value, place),))
         local = Variable(parameters.name("element"), FLOAT32, place)
-        old = Load(result, at, FLOAT32, place)
+        to = result.at(at)
+        old = Load(result.array, to, FLOAT32, place)
         first = binary("==", over.variable, lower, place)
         most = Select(first, local, binary("max", old, local, place), place)
-        inside = (Assign(local.name, value, place), Store(result, at, most, place))
+        inside = (Assign(local.name, value, place), Store(result.array, to, most, place))
         return nested([over, along], inside)
 
     def mean(indices: Indices, element: Expression) -> Expression:
@@ -117,16 +118,16 @@ def index_add(
     source: Value,
     alpha: float = 1,
 ) -> Pooled:
-    into, places, added = plain(value, place), plain(index, place), plain(source, place)
+    into, places, added = (
+        parameters.plain(value, place),
+        parameters.plain(index, place),
+        parameters.plain(source, place),
+    )
     if into.type != FLOAT32 or added.type != FLOAT32:
         refuse(place, "must be of float32")
-    if not into.zeros and not into.array:
-        refuse(place, "what it adds to is computed: must be zeros, an input or a parameter")
-    if into.array:
-        parameters.read(into, place)  # the nest adds to it, and reads it nowhere else
     dimension %= len(into.shape)
 
-    def body(result: str, outer: Indices) -> tuple[Statement, ...]:
+    def body(result: Destination, outer: Indices) -> tuple[Statement, ...]:
         loops = [parameters.loop(size, place) for size in added.shape]
         from_ = [each.variable for each in loops]
         to: list[Expression] = [*from_]
@@ -134,39 +135,39 @@ def index_add(
         term = added.at(from_)
         if alpha != 1:
             term = binary("*", term, number(alpha, FLOAT32, place), place)
-        return nested(loops, (_add(result, tuple(to), term, place),))
+        return nested(loops, (_add(result, to, term, place),))
 
-    return Pooled(into.shape, 0, body, place, start=into.array)
+    return Pooled(into.shape, 0, body, place, start=None if into.zeros else into)
 
 
 def sparse_mm(parameters: Parameters, place: Place, left: Any, right: Value) -> Pooled:
     if not isinstance(left, SparseMatrix):
         refuse(place, "its first operand must be an input or a parameter, CSR or COO")
-    dense = plain(right, place)
+    dense = parameters.plain(right, place)
     if len(dense.shape) != 2:
         refuse(place, f"its second operand has {len(dense.shape)} dimensions: must have 2")
     shape, segments, rows = (left.shape[0], dense.shape[1]), left.segments, left.rows
 
     def terms(
-        result: str, row: Expression, over: Loop, position: Expression
+        result: Destination, row: Expression, over: Loop, position: Expression
     ) -> tuple[Statement, ...]:
         along = parameters.loop(shape[1], place)
         column = left.columns.at([position])
         product = binary("*", left.values.at([position]), dense.at([column, along.variable]), place)
         return nested([over, along], (_add(result, (row, along.variable), product, place),))
 
-    def by_rows(result: str, outer: Indices) -> tuple[Statement, ...]:
+    def by_rows(result: Destination, outer: Indices) -> tuple[Statement, ...]:
         assert segments is not None
         after = binary("+", outer[0], integer(1, place), place)
         over = parameters.loop((segments.at(outer), segments.at([after])), place)
         return terms(result, outer[0], over, over.variable)
 
-    def by_entries(result: str, outer: Indices) -> tuple[Statement, ...]:
+    def by_entries(result: Destination, outer: Indices) -> tuple[Statement, ...]:
         assert rows is not None
         over = parameters.loop(rows.shape[0], place)
         return terms(result, rows.at([over.variable]), over, over.variable)
 
-    body: Callable[[str, Indices], tuple[Statement, ...]] = by_entries if rows else by_rows
+    body: Callable[[Destination, Indices], tuple[Statement, ...]] = by_entries if rows else by_rows
     return Pooled(shape, 1 if segments else 0, body, place)
 
 
@@ -179,7 +180,7 @@ def sum_(
     dtype: Any = None,
 ) -> Pooled:
     """In the order of indices, the last the fastest."""
-    view = plain(value, place)
+    view = parameters.plain(value, place)
     if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
         refuse(place, f"of {dtype or view.type}: must be of float32")
     order = len(view.shape)
@@ -189,7 +190,7 @@ def sum_(
         1 if d in gone else size for d, size in enumerate(view.shape) if keepdim or d not in gone
     )
 
-    def body(result: str, around: Indices) -> tuple[Statement, ...]:
+    def body(result: Destination, around: Indices) -> tuple[Statement, ...]:
         loops = [parameters.loop(size, place) for size in view.shape[outer:]]
         indices = [*around, *(each.variable for each in loops)]
         zero = integer(0, place)
@@ -198,12 +199,24 @@ def sum_(
             for d, each in enumerate(indices)
             if keepdim or d not in gone
         ]
-        return nested(loops, (_add(result, tuple(kept) or (zero,), view.at(indices), place),))
+        return nested(loops, (_add(result, kept, view.at(indices), place),))
 
     return Pooled(shape, outer, body, place)
 
 
-def _add(
-    result: str, at: tuple[Expression, ...], value: Expression, place: Place
-) -> AugmentedStore:
-    return AugmentedStore(BinaryOperator.ADD, result, at, value, place)
+def mean(
+    parameters: Parameters,
+    place: Place,
+    value: Value,
+    dimensions: Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Pooled:
+    """The sum, divided by how many elements are in it."""
+    sums = sum_(parameters, place, value, dimensions, keepdim, dtype)
+    count = number(prod(value.shape) // max(prod(sums.shape), 1), FLOAT32, place)
+    return sums.then(lambda indices, element: binary("/", element, count, place))
+
+
+def _add(result: Destination, at: Indices, value: Expression, place: Place) -> AugmentedStore:
+    return AugmentedStore(BinaryOperator.ADD, result.array, result.at(at), value, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
@@ -47,31 +47,47 @@ class View:
     zeros: bool = False
 
 
+Change: TypeAlias = Callable[[Indices, Expression], Expression]
+"""What becomes of an element, from its indices and itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Destination:
+    """Where elements of a tensor go, by their indices: elements of ``array``."""
+
+    array: str
+    at: Callable[[Indices], tuple[Expression, ...]]
+
+    def through(self, into: Callable[[Indices], Indices]) -> Destination:
+        """Of a part, whose elements are at ``into`` of the tensor."""
+        return Destination(self.array, lambda indices: self.at(into(indices)))
+
+
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """A float32 tensor that loops add up, or take the maximum of, in the result's array.
+    """A float32 tensor that loops add up, or take the maximum of, where it is stored.
 
     outer
         dimensions, the first ones, whose loops are around ``body``.
     body
-        statements, from the result's name and variables of these loops. Their results begin as
-        zeros, or as what the parameter ``start`` has.
+        statements, from where elements go and variables of these loops. Elements begin as zeros,
+        or as those of ``start``.
     finish
-        what becomes of an element at last, from its indices and itself; ``None`` if nothing.
+        what becomes of an element at last; ``None`` if nothing.
     """
 
     shape: tuple[int, ...]
     outer: int
-    body: Callable[[str, Indices], tuple[Statement, ...]]
+    body: Callable[[Destination, Indices], tuple[Statement, ...]]
     place: Place
-    finish: Callable[[Indices, Expression], Expression] | None = None
-    start: str = ""
+    finish: Change | None = None
+    start: View | None = None
 
     @property
     def type(self) -> ScalarType:
         return FLOAT32
 
-    def then(self, change: Callable[[Indices, Expression], Expression]) -> Pooled:
+    def then(self, change: Change) -> Pooled:
         before = self.finish
 
         def finish(indices: Indices, element: Expression) -> Expression:
@@ -80,7 +96,33 @@ class Pooled:
         return Pooled(self.shape, self.outer, self.body, self.place, finish, self.start)
 
 
-Value: TypeAlias = View | Pooled
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A tensor whose parts are computed by loops of their own: each with the indices in the tensor
+    of its elements."""
+
+    shape: tuple[int, ...]
+    type: ScalarType
+    parts: tuple[tuple[View | Pooled, Callable[[Indices], Indices]], ...]
+
+    def then(self, change: Change, type: ScalarType) -> Parts:
+        def changed(part: View | Pooled, into: Callable[[Indices], Indices]) -> View | Pooled:
+            def of(indices: Indices, element: Expression) -> Expression:
+                return change(into(indices), element)
+
+            if isinstance(part, Pooled):
+                return part.then(of)
+            return View(part.shape, type, lambda indices: of(indices, part.at(indices)))
+
+        return Parts(
+            self.shape, type, tuple((changed(part, into), into) for part, into in self.parts)
+        )
+
+
+Stepwise: TypeAlias = Pooled | Parts
+"""Tensors whose elements cannot be asked for before they are stored."""
+
+Value: TypeAlias = View | Stepwise
 
 
 def integer(value: int, place: Place) -> Constant:
@@ -97,6 +139,22 @@ def number(value: float, type: ScalarType, place: Place) -> Constant:
 
 def binary(operator: str, left: Expression, right: Expression, place: Place) -> Expression:
     return Binary(BinaryOperator(operator), left, right, place)
+
+
+def shifted(index: Expression, by: Expression, place: Place) -> Expression:
+    """Their sum; of constants a constant."""
+    if isinstance(by, Constant) and isinstance(index, Constant):
+        return integer(int(index.value + by.value), place)
+    if by == integer(0, place):
+        return index
+    return by if index == integer(0, place) else binary("+", index, by, place)
+
+
+def scaled(index: Expression, by: int, place: Place) -> Expression:
+    """Their product; of constants a constant."""
+    if isinstance(index, Constant):
+        return integer(int(index.value) * by, place)
+    return index if by == 1 else binary("*", index, integer(by, place), place)
 
 
 def cast(value: Expression, type: ScalarType, place: Place) -> Expression:
@@ -128,13 +186,18 @@ def rearranged(view: View, shape: tuple[int, ...], dimensions: Sequence[int | No
 
 
 def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
-    """Of as many elements: the same but for dimensions of 1, or in one dimension; else none."""
+    """Of as many elements: dimensions of 1 come or go, one becomes several, or all become one;
+    else none."""
     if shape == view.shape:
         return view
-    kept = [d for d, size in enumerate(shape) if size != 1]
-    if [shape[d] for d in kept] == [size for size in view.shape if size != 1]:
-        rest = iter(kept)
-        return rearranged(view, shape, [None if size == 1 else next(rest) for size in view.shape])
+    groups = _groups(view.shape, shape)
+    if groups is not None:
+        return View(
+            shape,
+            view.type,
+            lambda indices: view.at(_linear(indices, shape, groups, place)),
+            zeros=view.zeros,
+        )
     if len(shape) != 1:
         return None
 
@@ -154,13 +217,58 @@ def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
     return View(shape, view.type, at, flattens=view, zeros=view.zeros)
 
 
-def plain(value: Any, place: Place) -> View:
-    """Refuses sums, of which elements cannot be asked for while they are added up."""
-    if isinstance(value, View):
-        return value
-    if isinstance(value, Pooled):
-        refuse(place, f"takes a result of {value.place}, which is a sum: only elementwise may")
-    refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
+def merged(value: Value, shape: tuple[int, ...], place: Place) -> Parts | None:
+    """Of as many elements: dimensions of 1 come or go, and several become one; else none."""
+    groups = _groups(shape, value.shape)
+    if groups is None:
+        return None
+
+    def into(indices: Indices) -> Indices:
+        return _linear(indices, value.shape, groups, place)
+
+    return placed(value, shape, into)
+
+
+def placed(value: Value, shape: tuple[int, ...], into: Callable[[Indices], Indices]) -> Parts:
+    """A value as part of a tensor of ``shape``, or all of it."""
+    if not isinstance(value, Parts):
+        return Parts(shape, value.type, ((value, into),))
+
+    def behind(inner: Callable[[Indices], Indices]) -> Callable[[Indices], Indices]:
+        return lambda indices: into(inner(indices))
+
+    return Parts(shape, value.type, tuple((part, behind(inner)) for part, inner in value.parts))
+
+
+def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | None:
+    """The neighbouring dimensions of ``parts`` of which each of ``shape`` is the product."""
+    found, at = [], 0
+    for size in shape:
+        group, product = [], 1
+        while product != size and at < len(parts):
+            group.append(at)
+            product *= parts[at]
+            at += 1
+        if product != size:
+            return None
+        found.append(group)
+    return found if all(size == 1 for size in parts[at:]) else None
+
+
+def _linear(
+    indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Place
+) -> Indices:
+    """One index for each of ``groups``, which are dimensions of ``sizes``."""
+    found: list[Expression] = []
+    for group in groups:
+        index: Expression | None = None
+        for d in group:
+            if sizes[d] == 1:
+                continue
+            row = None if index is None else scaled(index, sizes[d], place)
+            index = indices[d] if row is None else shifted(row, indices[d], place)
+        found.append(integer(0, place) if index is None else index)
+    return found
 
 
 def refuse(place: Place, text: str) -> NoReturn:

@@ -186,3 +186,19 @@ def test_a_step_beyond_a_stride():
         with pytest.raises(CapacityError) as caught:
             check(nest(text.format(step)), values, CONFIG, 1)
         assert str(caught.value) == f"file.py:6:5: a step of {step}: must be at most 4095"
+
+
+@pytest.mark.parametrize("dim, opt", [(7, 1), (8, 0), (8, 1), (8, 2), (8, 3), (8, 4)])
+def test_results_that_begin_at_an_offset(dim: int, opt: int):
+    """As parts of a row have them: vectors, too."""
+    text = (
+        "def f(x: float32[n, m], o: int32[n], y: float32[n, m + 9]):\n"
+        "    for i in range(n):\n"
+        "        for j in range(m):\n"
+        "            y[i, j + 3] += x[o[i], j]\n"
+    )
+    x = np.random.default_rng(dim).standard_normal((5, dim)).astype(np.float32)
+    run = check(nest(text), {"x": x, "o": np.array([4, 1, 1, 0, 3], np.int32)}, CONFIG, opt)
+    if opt < 2:
+        steps = dim if opt == 0 else -(-dim // CONFIG.lanes)
+        assert run.counters["tokens_queued"] == 5 * steps + 1

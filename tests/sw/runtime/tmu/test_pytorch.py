@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from sw.golden import loops
 from sw.runtime.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
@@ -16,6 +21,11 @@ from tests.support.pytorch_modules import bag, module, whole
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])
 SPARSE = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]]).to_sparse_csr()
+
+
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
 
 
 def bags(self, indices, offsets):
@@ -48,6 +58,81 @@ def test_modules(made: torch.nn.Module, inputs: tuple[torch.Tensor, ...], opt: i
         np.testing.assert_array_equal(result.outputs["result"], made(*inputs).numpy())
 
 
+def tables(self, i, o, j, x):
+    """The sparse part of a recommendation model, and what goes into its dense one."""
+    pooled = [self.a(i, o), self.b(j, o)]
+    joined = torch.stack([*pooled, x], 1)
+    return {"pairs": (joined[:, 1:] * joined[:, :1]).sum(2), "dense": torch.cat([*pooled, x], 1)}
+
+
+@pytest.mark.parametrize("options", ({"opt": 0}, {"opt": 4}, {"coupled": True}))
+def test_several_results_and_sums(options: dict[str, Any]) -> None:
+    made = module(tables, a=bag(), b=bag("max"))
+    inputs = (INDICES, OFFSETS, INDICES.flip(0), whole(3, 6))
+    with Device("tmu_l2", "model") as device:
+        workload = device.target.workload((made, inputs))
+        result = device.run(device.compile(workload, **options), workload.inputs)
+        assert device.verify(result).bit_exact
+    wanted = made(*(each.clone() for each in inputs))
+    assert [*result.outputs] == [*wanted]
+    for name, tensor in wanted.items():
+        np.testing.assert_array_equal(result.outputs[name], tensor.numpy())
+
+
+def plus(a, b):
+    return torch.relu(a + b)
+
+
+def joined_parts(a, b):
+    return torch.cat([a, b * 2], 1)[:, 2:8]
+
+
+def stacked_sums(a, b):
+    return torch.stack([a, b], 1).sum(1)
+
+
+def every_other(a, b):
+    return torch.stack([a, b], 1).view(3, 12)[:, ::2]
+
+
+def looked_up(a, b):
+    return a[torch.tensor([2, 0, 2])] - b.sum(1, keepdim=True)
+
+
+def scattered_rows(a, b):
+    return a.index_add(0, torch.tensor([1, 1, 0]), b)
+
+
+def centred(a, b):
+    return (a - b.mean(0)).reshape(2, 9).reshape(3, 6)
+
+
+STEPS = (plus, joined_parts, stacked_sums, every_other, looked_up, scattered_rows, centred)
+
+
+@settings(max_examples=3, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(STEPS), *[st.integers(0, 9)] * 2), min_size=1, max_size=4),
+    st.sampled_from((0, 1, 3, 4)),
+)
+def test_random_modules(steps: list[tuple[Callable[..., Any], int, int]], opt: int) -> None:
+    """Each step takes two of what there is by then; the last two are the results."""
+
+    def random_module(self, i, o, x):
+        found = [x, self.bag(i, o)]
+        for step, one, other in steps:
+            found.append(step(found[one % len(found)], found[other % len(found)]))
+        return tuple(found[-2:])
+
+    made, inputs = module(random_module, bag=bag()), (INDICES, OFFSETS, whole(3, 6))
+    with Device("tmu_l2", "model") as device:
+        workload = device.target.workload((made, inputs))
+        result = device.run(device.compile(workload, opt=opt), workload.inputs)
+        assert device.verify(result).bit_exact
+    for name, tensor in zip(workload.nest.results[-2:], made(*inputs), strict=True):
+        np.testing.assert_allclose(result.outputs[name], tensor, rtol=1e-5, atol=1e-3)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "bags.pt2"
@@ -62,8 +147,8 @@ def test_files(file: Path, tmp_path: Path, backend: str) -> None:
     other = INDICES.flip(0)
     np.save(tmp_path / "i.npy", other.numpy().astype(np.int32))
     out = tmp_path / "out.npz"
-    for given, indices in (([], INDICES), (["--tensor", f"indices={tmp_path / 'i.npy'}"], other)):
-        result = gnarl("run", "tmu_l2", file, *given, "--backend", backend, "-o", out)
+    for more, indices in (([], INDICES), (["--tensor", f"indices={tmp_path / 'i.npy'}"], other)):
+        result = gnarl("run", "tmu_l2", file, *more, "--backend", backend, "-o", out)
         assert result.exit_code == 0, result.stderr
         wanted = module(bags, bag=bag())(indices, OFFSETS).numpy()
         np.testing.assert_array_equal(np.load(out)["result"], wanted)

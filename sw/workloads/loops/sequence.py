@@ -1,0 +1,170 @@
+"""A nest as nests that run one after the other. Source: Allen and Kennedy, *Optimizing Compilers
+for Modern Architectures*, section 2.4.2, loop distribution; Ember, section VI.B, candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from sw.workloads.loops.nest import (
+    Assign,
+    AugmentedStore,
+    Binary,
+    Constant,
+    Expression,
+    Fiber,
+    For,
+    If,
+    Load,
+    Merge,
+    Nest,
+    Statement,
+    Store,
+    Variable,
+)
+from sw.workloads.loops.place import Place
+
+Body = tuple[Statement, ...]
+
+
+def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
+    """Nests that do one after the other what ``nest`` does, with the same results.
+
+    Each has one loop, if any, that is a *candidate* for an access unit which runs ahead: it reads
+    arrays that it does not write, and its bounds are addresses. Of two candidates in the nest's
+    body, the second one's nest begins with it, or else with what stands between them. Loops around
+    two candidates are distributed first, where neither side writes what the other one reads or
+    writes.
+
+    ``given``: results that do not begin as zeros. Candidates stay in one nest where a local goes
+    from one to the other, where the first one reads what the second one fills from zeros, or where
+    a nest would use a size that its arrays lack. O(statements squared x nodes).
+    """
+
+    def may_part(first: Body, second: Body) -> bool:
+        zeros = _read(first) - _written(first) - {*given}
+        return not (zeros & _written(second) or _carried(first, second))
+
+    body = tuple(part for each in nest.body for part in _distributed(each))
+    parts = [_part(nest, each) for each in _cut(body, may_part)]
+    if len(parts) == 1 or None in parts:
+        return (nest,)
+    return tuple(each for each in parts if each)
+
+
+def _cut(body: Body, may_part: Callable[[Body, Body], bool]) -> list[Body]:
+    """At most one candidate in each part, if all may part."""
+    candidates = [number for number, each in enumerate(body) if _is_candidate(each)]
+    cuts = [0]
+    for one, other in zip(candidates, candidates[1:], strict=False):
+        places = range(other, one, -1)
+        cuts += [at for at in places if may_part(body[:at], body[at:])][:1]
+    return [body[at:end] for at, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
+
+
+def _is_candidate(statement: Statement) -> bool:
+    if not isinstance(statement, For | Merge):
+        return False
+    ends = statement.fibers if isinstance(statement, Merge) else (statement,)
+    written = _written([statement])
+    bounds_known = all(_is_known(each, written) for end in ends for each in (end.lower, end.upper))
+    return bounds_known and bool(_read([statement]) - written)
+
+
+def _is_known(bound: Expression, written: Collection[str]) -> bool:
+    """Whether it is an address, which an access unit computes from what it loads."""
+    match bound:
+        case Load(array, indices):
+            return array not in written and all(_is_known(each, written) for each in indices)
+        case Binary("+" | "-" | "*" | "<<", left, right):
+            return _is_known(left, written) and _is_known(right, written)
+    return isinstance(bound, Constant | Variable)
+
+
+def _distributed(statement: Statement) -> Body:
+    """Loops one after the other in place of one around several candidates."""
+    if not isinstance(statement, For):
+        return (statement,)
+
+    def may_part(first: Body, second: Body) -> bool:
+        one, other = _written(first), _written(second)
+        clash = one & (_read(second) | other) or other & _read(first)
+        return not (clash or _carried(first, second))
+
+    if _read([replace(statement, body=())]) & _written(statement.body):
+        return (statement,)
+    body = tuple(part for each in statement.body for part in _distributed(each))
+    parts = _cut(body, may_part)
+    if len(parts) == 1:
+        return (statement,)
+    return tuple(replace(statement, body=part) for part in parts)
+
+
+def _part(nest: Nest, body: Body) -> Nest | None:
+    """``body`` with the parameters that it has, if their shapes have all of its sizes."""
+    used = {each.name for each in _nodes(body) if isinstance(each, Variable)}
+    used |= _read(body) | _written(body)
+    parameters = tuple(each for each in nest.parameters if each.name in used)
+    found = replace(nest, parameters=parameters, body=body)
+    shapes = [array.shape for array in found.arrays.values()]
+    named = {each.name: each for each in nest.sizes}
+    in_shapes = dict.fromkeys(
+        each.name for each in _nodes(tuple(shapes)) if isinstance(each, Variable)
+    )
+    if used & named.keys() - in_shapes.keys():
+        return None
+    return replace(found, sizes=tuple(named[each] for each in in_shapes))
+
+
+def _read(body: Any) -> set[str]:
+    """Arrays of which elements are read."""
+    return {each.array for each in _nodes(body) if isinstance(each, Load | Fiber | AugmentedStore)}
+
+
+def _written(body: Any) -> set[str]:
+    return {each.array for each in _nodes(body) if isinstance(each, Store | AugmentedStore)}
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    if is_dataclass(node) and not isinstance(node, Place):
+        yield node
+        for each in fields(node):
+            yield from _nodes(getattr(node, each.name))
+    elif isinstance(node, tuple | list):
+        for part in node:
+            yield from _nodes(part)
+
+
+def _carried(first: Body, second: Body) -> set[str]:
+    """Locals of ``first`` that ``second`` may read before it assigns them."""
+    assigned = {each.name for each in _nodes(first) if isinstance(each, Assign)}
+    needed: set[str] = set()
+    _block(second, set(), needed)
+    return assigned & needed
+
+
+def _block(body: Body, known: set[str], needed: set[str]) -> set[str]:
+    """Adds to ``needed`` what is read and not ``known``; gives what is known behind it."""
+    for statement in body:
+        match statement:
+            case For(variable, lower, upper, _, inside):
+                _use((lower, upper), known, needed)
+                _block(inside, known | {variable}, needed)
+            case Merge(fibers=fibers, body=inside):
+                _use(fibers, known, needed)
+                own = {statement.coordinate, *statement.positions, *statement.present}
+                _block(inside, known | own, needed)
+            case If(condition, then, otherwise):
+                _use(condition, known, needed)
+                known = _block(then, known, needed) & _block(otherwise, known, needed)
+            case Assign(name, value):
+                _use(value, known, needed)
+                known = known | {name}
+            case _:
+                _use(statement, known, needed)
+    return known
+
+
+def _use(node: Expression | Statement | tuple[Any, ...], known: set[str], needed: set[str]) -> None:
+    needed |= {each.name for each in _nodes(node) if isinstance(each, Variable)} - known
