@@ -216,8 +216,8 @@ class _Body:
 
     def _is_across(self, indices: Sequence[SSAValue]) -> bool:
         """Whether lanes have neighbouring elements."""
-        *outer, last = indices or [None]
-        return last is not None and self._is_index(last) and not any(map(self._is_index, outer))
+        found = [self._is_index(each) for each in indices]
+        return bool(found) and found[-1] and not any(found[:-1])
 
     def _is_index(self, value: SSAValue) -> bool:
         return source_of(value) in self.indices
