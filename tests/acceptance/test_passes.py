@@ -68,6 +68,7 @@ CASES = {
             "partial_sums": IR,
             "repeat_fibers": IR,
             "prefetch_rows": IR,
+            "count_iterations": IR,
             "lower": IR,
         },
     ),

@@ -24,6 +24,7 @@ PASSES = (
     "partial_sums",
     "repeat_fibers",
     "prefetch_rows",
+    "count_iterations",
     "lower",
 )
 

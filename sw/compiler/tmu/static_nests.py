@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
 from sw.compiler.tmu.align_queues import queue_before
-from sw.compiler.tmu.dialects.slc import LOOPS, CallbackOp, ForOp, StoreStrOp, body_of
+from sw.compiler.tmu.dialects.slc import LOOPS, CallbackOp, ForOp, StoreStrOp, ToggleOp, body_of
 from sw.compiler.tmu.values import constant_of, integer
 
 
@@ -29,14 +29,14 @@ def count_iterations(module: ModuleOp) -> ModuleOp:
 
         for i < n: (words; callback)   →   for i < n: words; callback: for i < n: (callback)
 
-    Left alone: nests with another loop, streams that are stored, or callbacks with branches or that
-    take words in a vector loop. O(operations).
+    Left alone: nests with another loop, toggles, streams that are stored, or callbacks with branches
+    or that take words in a vector loop. O(operations).
     """
     module = module.clone()
     operations = list(module.walk())
     loops = [each for each in operations if isinstance(each, LOOPS)]
     callbacks = [each for each in operations if isinstance(each, CallbackOp)]
-    others = any(isinstance(each, StoreStrOp | scf.IfOp) for each in operations)
+    others = any(isinstance(each, StoreStrOp | ToggleOp | scf.IfOp) for each in operations)
     if others or not all(is_static(each) for each in loops) or any(map(_takes_lanes, callbacks)):
         return module
     for callback in callbacks:

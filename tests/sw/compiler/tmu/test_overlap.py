@@ -48,16 +48,20 @@ def loop_of(steps: Sequence[Step], iterations: int) -> list[Block]:
     ]
 
 
-def stores(blocks: Sequence[Block]) -> dict[str, list[object]]:
+Terms = dict[object, int]
+"""Numbers of terms, which share most of their parts."""
+
+
+def stores(blocks: Sequence[Block], terms: Terms) -> dict[str, list[object]]:
     """What the blocks of ``loop_of`` store in each array one after the other, as terms of what they
     load and take."""
     found: dict[str, list[object]] = {}
-    for array, *store in _stores(blocks):
+    for array, *store in _stores(blocks, terms):
         found.setdefault(array, []).append(store)
     return found
 
 
-def _stores(blocks: Sequence[Block]) -> Iterator[tuple[str, object, object]]:
+def _stores(blocks: Sequence[Block], terms: Terms) -> Iterator[tuple[str, object, object]]:
     values: dict[Register, object] = {}
     taken = 0
     stored: dict[str, int] = {}
@@ -78,7 +82,8 @@ def _stores(blocks: Sequence[Block]) -> Iterator[tuple[str, object, object]]:
                 stored[array] = stored.get(array, 0) + 1
                 yield array, step.place, operands
             elif step.dst is not None:
-                values[step.dst] = (step.opcode, operands, array and stored.get(array, 0))
+                term = (step.opcode, *operands, step.place, array and stored.get(array, 0))
+                values[step.dst] = ("term", terms.setdefault(term, len(terms)))
 
 
 def random_steps(random: Random) -> list[Step]:
@@ -117,10 +122,11 @@ def random_steps(random: Random) -> list[Step]:
 def test_the_same_values_in_the_same_order(seed: int, iterations: int):
     steps = random_steps(Random(seed))
     blocks = loop_of(steps, iterations)
-    before, alone = stores(blocks), cycles(steps)
+    terms: Terms = {}
+    before, alone = stores(blocks, terms), cycles(steps)
     overlaps = overlap_iterations(blocks, WINDOW)
     split_webs(blocks)
-    assert stores(blocks) == before
+    assert stores(blocks, terms) == before
     assert not overlaps or cycles(blocks[1].steps) <= alone
 
 

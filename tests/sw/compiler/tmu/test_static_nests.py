@@ -25,7 +25,7 @@ n, k, m, r = sizes('n', 'k', 'm', 'r')
 
 @nest
 def f(
-    x: float32[r, m], y: float32[m], w: float32[n], at: int32[n],
+    x: float32[r, m], z: float32[r, m], y: float32[m], w: float32[n], at: int32[n],
     one: float32[n], two: float32[n, k],
 ):
     for i in range(n):
@@ -34,7 +34,7 @@ NESTS = {
     "dot products": (
         "s = 0.0",
         "for e in range(m):",
-        "    s += x[at[i], e] * y[e]",
+        "    s += x[at[i], e] * z[at[i], e]",
         "one[i] = s",
     ),
     "norms": (
@@ -82,6 +82,7 @@ def values(n: int, k: int, m: int, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     return {
         "x": rng.standard_normal((5, m)).astype(np.float32),
+        "z": rng.standard_normal((5, m)).astype(np.float32),
         "y": rng.standard_normal(m).astype(np.float32),
         "w": rng.standard_normal(n).astype(np.float32),
         "at": rng.integers(0, 5, n).astype(np.int32),
