@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, ModulePass, pipeline
 from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
 from sw.compiler.tmu.steps import PASSES_OF, Step, steps
 from sw.compiler.tmu.text import from_text, level_of, to_text
@@ -50,7 +50,10 @@ def optimise(
 def _run(step: Step, file: str, passes: Sequence[str], config: TmuConfig) -> Step:
     if step.manner.coupled:
         return _run_coupled(step, file, passes, config)
-    known = pipeline(config, step.zeros, max(LEVELS), step.manner.reassociate)
+    # A pass that does more at a higher level does what the dump's own one has.
+    known: dict[str, ModulePass] = {}
+    for level in (max(LEVELS), step.manner.level):
+        known |= pipeline(config, step.zeros, level, step.manner.reassociate)
     for name in passes:
         _check_level(name, step.module, file)
         step = step.after(name, known[name](step.module), config)

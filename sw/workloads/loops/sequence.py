@@ -39,7 +39,8 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
 
     ``given``: results that do not begin as zeros. Candidates stay in one nest where a local goes
     from one to the other, where the first one reads what the second one fills from zeros, or where
-    a nest would use a size that its arrays lack. O(statements squared x nodes).
+    a nest would use a size that its arrays lack. Parameters that nothing uses are the first nest's.
+    O(statements squared x nodes).
     """
 
     def may_part(first: Body, second: Body) -> bool:
@@ -47,7 +48,9 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
         return not (zeros & _written(second) or _carried(first, second))
 
     body = tuple(part for each in nest.body for part in _distributed(each))
-    parts = [_part(nest, each) for each in _cut(body, may_part)]
+    unused = {each.name for each in nest.parameters} - _used(body)
+    first, *others = _cut(body, may_part)
+    parts = [_part(nest, first, unused), *(_part(nest, each) for each in others)]
     if len(parts) == 1 or None in parts:
         return (nest,)
     return tuple(each for each in parts if each)
@@ -101,11 +104,11 @@ def _distributed(statement: Statement) -> Body:
     return tuple(replace(statement, body=part) for part in parts)
 
 
-def _part(nest: Nest, body: Body) -> Nest | None:
-    """``body`` with the parameters that it has, if their shapes have all of its sizes."""
-    used = {each.name for each in _nodes(body) if isinstance(each, Variable)}
-    used |= _read(body) | _written(body)
-    parameters = tuple(each for each in nest.parameters if each.name in used)
+def _part(nest: Nest, body: Body, others: Collection[str] = ()) -> Nest | None:
+    """``body`` with the parameters that it has, and ``others``, if their shapes have all of its
+    sizes."""
+    used = _used(body)
+    parameters = tuple(each for each in nest.parameters if each.name in {*used, *others})
     found = replace(nest, parameters=parameters, body=body)
     shapes = [array.shape for array in found.arrays.values()]
     named = {each.name: each for each in nest.sizes}
@@ -115,6 +118,12 @@ def _part(nest: Nest, body: Body) -> Nest | None:
     if used & named.keys() - in_shapes.keys():
         return None
     return replace(found, sizes=tuple(named[each] for each in in_shapes))
+
+
+def _used(body: Any) -> set[str]:
+    """Variables and arrays."""
+    variables = {each.name for each in _nodes(body) if isinstance(each, Variable)}
+    return variables | _read(body) | _written(body)
 
 
 def _read(body: Any) -> set[str]:

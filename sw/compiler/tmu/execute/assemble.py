@@ -39,7 +39,8 @@ def assemble(
         fill_gaps(blocks)
         _begin_variables(blocks)
         done = overlap_iterations(blocks, window) if overlaps else set()
-        split_webs(blocks)
+        if done:
+            split_webs(blocks)
         for number, live in enumerate(live_out(blocks)):
             if number not in done:
                 blocks[number].steps = best_order(blocks[number], live, window)

@@ -22,7 +22,7 @@ def best_order(block: Block, live: Collection[Register], window: int) -> list[St
         for steps in choices(block.steps, live)
         for is_free in (False, True)
     ]
-    return min(tries, key=cycles)
+    return min(tries, key=lambda steps: (cycles(steps), len(steps)))
 
 
 def choices(steps: Sequence[Step], live: Collection[Register]) -> list[list[Step]]:

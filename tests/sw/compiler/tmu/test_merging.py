@@ -220,9 +220,9 @@ TAKES = "def f(x: int32[n], y: int32[n], z: float32[n], o: float32[n], w: int32[
     "body, message",
     [
         (
-            "for k, (p, q) in intersect(x, y):\n        o[k] += z[p]\n"
-            "    for k, (p, q) in intersect(x, y):\n        o[k] += z[p]",
-            "8:5: a loop over merged fibers behind another one in the same body",
+            "for i in range(n):\n        for k, (p, q) in intersect(x, y):\n            o[k] += z[p]\n"
+            "        for k, (p, q) in intersect(x, y):\n            o[k] += z[p]",
+            "9:9: a loop over merged fibers behind another one in the same body",
         ),
         (
             "for i in range(n):\n        w[i] = 1\n"

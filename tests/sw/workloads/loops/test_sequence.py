@@ -65,12 +65,13 @@ def test_what_comes_first_stays_with_the_first():
 
 
 def test_parameters_and_sizes_are_those_in_use():
+    """What nothing uses is the first nest's."""
     nests = in_sequence(read_source(HEAD + SUMS + SCALED, "f.py"))
     assert [[each.name for each in nest.parameters] for nest in nests] == [
-        ["x", "o", "y"],
+        ["x", "o", "y", "w"],
         ["x", "y", "z"],
     ]
-    assert [[each.name for each in nest.sizes] for nest in nests] == [["n"], ["n"]]
+    assert [[each.name for each in nest.sizes] for nest in nests] == [["n", "m"], ["n"]]
 
 
 LOCAL = """\
