@@ -29,8 +29,8 @@ def count_iterations(module: ModuleOp) -> ModuleOp:
 
         for i < n: (words; callback)   →   for i < n: words; callback: for i < n: (callback)
 
-    Left alone: nests with another loop, toggles, streams that are stored, or callbacks with branches
-    or that take words in a vector loop. O(operations).
+    Left alone: nests with another loop, toggles, streams that are stored, or callbacks that have
+    branches or take words in a vector loop. O(operations).
     """
     module = module.clone()
     operations = list(module.walk())

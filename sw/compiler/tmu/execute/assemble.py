@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 from hw.lib.errors import CapacityError
@@ -13,14 +13,13 @@ from sw.compiler.tmu.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.tmu.execute.emit import emit
 from sw.compiler.tmu.execute.fuse import fuse_products
 from sw.compiler.tmu.execute.liveness import live_out
-from sw.compiler.tmu.execute.machine import Block
+from sw.compiler.tmu.execute.machine import Block, Register
 from sw.compiler.tmu.execute.order import best_order
 from sw.compiler.tmu.execute.overlap import overlap_iterations
 from sw.compiler.tmu.execute.webs import split_webs
 
 WINDOWS = (64, 32, 16, 8, 1)
-"""How far a step may overtake others, the farthest first: until registers suffice. With each,
-iterations of loops overlap first."""
+"""How far a step may overtake others, the farthest first: until registers suffice."""
 
 
 def assemble(
@@ -31,28 +30,38 @@ def assemble(
     ``select``: makes the blocks, once for each try; ``name``: of the function, for errors. Raises
     ``CapacityError`` where registers or the program's memory do not suffice.
     """
-    for overlaps, window in product((True, False), WINDOWS):
+    for overlaps in (True, False):
+        blocks, registers = _ordered(select, name, overlaps)
+        code, addresses = emit(blocks, registers)
+        if len(code) <= config.program_words:
+            break
+    check_size(code, config)
+    return code, addresses
+
+
+def _ordered(
+    select: Callable[[], list[Block]], name: str, overlaps: bool
+) -> tuple[list[Block], Mapping[Register, int]]:
+    """The blocks with their steps in order, and registers; raises ``CapacityError`` for these.
+    ``overlaps``: whether iterations of loops may, which takes more instructions."""
+    for may_overlap, window in product((True, False) if overlaps else (False,), WINDOWS):
         blocks = select()
         _jump_at_once(blocks)
         remove_copies(blocks)
         fuse_products(blocks)
         fill_gaps(blocks)
         _begin_variables(blocks)
-        done = overlap_iterations(blocks, window) if overlaps else set()
+        done = overlap_iterations(blocks, window) if may_overlap else set()
         if done:
             split_webs(blocks)
         for number, live in enumerate(live_out(blocks)):
             if number not in done:
                 blocks[number].steps = best_order(blocks[number], live, window)
         try:
-            registers = allocate(blocks)
-            break
+            return blocks, allocate(blocks)
         except RegistersError as error:
-            if window == WINDOWS[-1] and not overlaps:
-                raise CapacityError(f"{name}: {error}") from None
-    code, addresses = emit(blocks, registers)
-    check_size(code, config)
-    return code, addresses
+            problem = error
+    raise CapacityError(f"{name}: {problem}")
 
 
 def check_size(code: Sequence[Instruction], config: TmuConfig) -> None:

@@ -220,7 +220,8 @@ TAKES = "def f(x: int32[n], y: int32[n], z: float32[n], o: float32[n], w: int32[
     "body, message",
     [
         (
-            "for i in range(n):\n        for k, (p, q) in intersect(x, y):\n            o[k] += z[p]\n"
+            "for i in range(n):\n"
+            "        for k, (p, q) in intersect(x, y):\n            o[k] += z[p]\n"
             "        for k, (p, q) in intersect(x, y):\n            o[k] += z[p]",
             "9:9: a loop over merged fibers behind another one in the same body",
         ),
