@@ -43,6 +43,7 @@ MATRICES = (
     "matrix_product",
     "compressed_matrix_elementwise_product",
     "compressed_matrix_sum",
+    "compressed_matrix_product",
 )
 """Operations of merging, these of a matrix of a file."""
 

@@ -76,16 +76,10 @@ def compressed_sums(site: Site, layers: Layers) -> str:
 
 def matrix_product(site: Site, layers: Layers) -> str:
     """Of each row and each one of the other matrix; s0: the sum."""
-    left = layers.single(Fiber(0, site.sizes["rows"]))
-    fibers = [_row(site, left, "left")]
-    right = layers.single(Fiber(0, site.sizes["right_rows"]))
-    fibers.append(_row(site, right, "right"))
+    left, right, merged = _pairs_of_rows(site, layers)
     columns = site.sizes["right_rows"]
     place = right.address(site.arrays["out"], left.induction, right.induction, scale=columns)
-    merged, _, values = _merged(site, layers, Mode.CONJUNCTIVE, fibers)
-    merged.on(Event.ITERATION, *map(word, values), Token("both"))
     merged.on(Event.END, word(place), Token("pair"))
-    left.on(Event.END, Token("end"))
     return """
     jump_token
 both:
@@ -99,6 +93,49 @@ pair:
 end:
     halt
 """
+
+
+def compressed_matrix_product(site: Site, layers: Layers) -> str:
+    """s0: the sum; s2: whether there is one; s3: how many entries there are."""
+    left, right, merged = _pairs_of_rows(site, layers)
+    merged.on(Event.END, word(right.induction), Token("pair"))
+    right.on(Event.END, word(left.induction), Token("row"))
+    offsets, out, values = (site.arrays[name].base for name in ("offsets", "out", "out_values"))
+    return f"""
+    store zero, [{offsets}]
+    jump_token
+both:
+    add s1, deq, zero
+    fmul_add s0, s1, deq, s0
+    add s2, 1, zero
+    jump_token
+pair:
+    add s1, deq, zero
+    branch_eq s2, zero, none
+    store s1, [s3 + {out}]
+    store s0, [s3 + {values}], s3 += 1
+    add s0, zero, zero
+    add s2, zero, zero
+none:
+    jump_token
+row:
+    store s3, [deq + {offsets + 1}]
+    jump_token
+end:
+    halt
+"""
+
+
+def _pairs_of_rows(site: Site, layers: Layers) -> tuple[WrittenLayer, WrittenLayer, WrittenLayer]:
+    """Layers of rows, of the other matrix's rows, and of what both have."""
+    left = layers.single(Fiber(0, site.sizes["rows"]))
+    fibers = [_row(site, left, "left")]
+    right = layers.single(Fiber(0, site.sizes["right_rows"]))
+    fibers.append(_row(site, right, "right"))
+    merged, _, values = _merged(site, layers, Mode.CONJUNCTIVE, fibers)
+    merged.on(Event.ITERATION, *map(word, values), Token("both"))
+    left.on(Event.END, Token("end"))
+    return left, right, merged
 
 
 class _Fibers:

@@ -81,6 +81,9 @@ PROGRAMS: Mapping[str, ByHand] = {
     "matrix_elementwise_product": _PRODUCTS,
     "matrix_sum": _SUMS,
     "matrix_product": ByHand(merging.matrix_product, coupled_merging.matrix_product, keeps=True),
+    "compressed_matrix_product": ByHand(
+        merging.compressed_matrix_product, coupled_merging.compressed_matrix_product, keeps=True
+    ),
     "compressed_matrix_elementwise_product": _COMPRESSED_PRODUCTS,
     "compressed_matrix_sum": _COMPRESSED_SUMS,
 }

@@ -62,9 +62,20 @@ def test_matrices(name: str, rows: list[tuple[list, list]], lanes: int, coupled:
 
 
 def test_matrices_without_rows():
-    for name in ("matrix_sum", "compressed_matrix_sum", "matrix_product"):
+    for name in (
+        "matrix_sum",
+        "compressed_matrix_sum",
+        "matrix_product",
+        "compressed_matrix_product",
+    ):
         for coupled in (False, True):
             assert is_exact(name, matrices([], []), 8, coupled)
+
+
+@pytest.mark.parametrize("coupled", (False, True))
+@pytest.mark.parametrize("name", ("matrix_product", "compressed_matrix_product"))
+def test_products_with_no_rows(name: str, coupled: bool):
+    assert is_exact(name, matrices([[1], [2, 3]], []), 8, coupled)
 
 
 @pytest.mark.parametrize("coupled", (False, True))

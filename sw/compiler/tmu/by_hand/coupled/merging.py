@@ -52,6 +52,10 @@ def matrix_product(site: Site) -> str:
     return _text(site, _MatrixProduct, is_union=False)
 
 
+def compressed_matrix_product(site: Site) -> str:
+    return _text(site, _CompressedMatrixProduct, is_union=False)
+
+
 def _text(site: Site, made: type[_Fibers], *, is_union: bool) -> str:
     """With the largest blocks that fit. Raises ``CapacityError``."""
     for block in range(min(_MOST[is_union], site.config.lanes), 0, -1):
@@ -267,7 +271,8 @@ class _MatrixProduct(_Fibers):
         return False
 
     def _begin(self) -> Iterator[str]:
-        yield f"add s23, {self._bases['out']}, zero"
+        if self._number is None:
+            yield f"add s23, {self._bases['out']}, zero"
         yield f"add s25, {self._site.sizes['rows']}, zero"
         yield f"add s30, {self._site.sizes['right_rows']}, zero"
         yield "rows:"
@@ -304,6 +309,49 @@ class _MatrixProduct(_Fibers):
     def _both(self, i: int, k: int) -> Iterator[str]:
         yield from self._take_values(i, k)
         yield "fmul_add s24, s20, s21, s24"
+
+
+class _CompressedMatrixProduct(_MatrixProduct):
+    """Of rows that have a column in common.
+
+    s22
+        how many entries there are.
+    s23
+        whether both rows have a column in common.
+    """
+
+    def lines(self) -> Iterator[str]:
+        if self._site.sizes["right_rows"] or not self._site.sizes["rows"]:
+            yield from super().lines()
+            return
+        yield f"store zero, [{self._number}]"
+        yield f"add s25, {self._site.sizes['rows']}, zero"
+        yield "rows:"
+        yield "add s26, s26, 1"
+        yield f"store zero, [s26 + {self._number}]"
+        yield "branch_ne s26, s25, rows"
+        yield "halt"
+
+    @property
+    def _is_empty(self) -> bool:
+        return not self._site.sizes["rows"]
+
+    def _end_fibers(self) -> Iterator[str]:
+        yield "branch_eq s23, zero, none"
+        yield f"store s27, [s22 + {self._bases['out']}]"
+        yield f"store s24, [s22 + {self._bases['out_values']}], s22 += 1"
+        yield "add s24, zero, zero"
+        yield "add s23, zero, zero"
+        yield "none:"
+        yield "add s27, s27, 1"
+        yield "branch_lt s27, s30, fibers"
+        yield "add s26, s26, 1"
+        yield f"store s22, [s26 + {self._number}]"
+        yield "branch_ne s26, s25, rows"
+
+    def _both(self, i: int, k: int) -> Iterator[str]:
+        yield from super()._both(i, k)
+        yield "add s23, 1, zero"
 
 
 def _coordinate(n: int, i: int) -> str:
