@@ -6,10 +6,10 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.dialects.flat import FetchOp
 from sw.compiler.tmu.dialects.slc import ToggleOp
 from sw.compiler.tmu.kept_vectors import as_index
+from sw.compiler.tmu.row_lines import one_in_each_line
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 ROWS_AHEAD = 2
@@ -65,17 +65,8 @@ def _fetch(block: Block, array: SSAValue, row: SSAValue, parts: list[range]) -> 
     then = arith.AddiOp(row, ahead.result)
     block.add_ops([ahead, then])
     words = sorted({word for part in parts for word in part if word < size})
-    for column in _one_in_each_line(words, size):
+    for column in one_in_each_line(words, size):
         first = integer(column)
         block.add_op(first)
         at = [as_index(each, block) for each in (then.result, first.result)]
         block.add_op(FetchOp(array, at))
-
-
-def _one_in_each_line(words: list[int], size: int) -> list[int]:
-    """Of ascending columns, so many that every line of them has one; rows of ``size`` words begin
-    anywhere in a line, unless whole lines or parts of a line are rows."""
-    all_words = set(words)
-    found = [word for word in words if word % LINE_WORDS == 0 or word - 1 not in all_words]
-    is_apart = size % LINE_WORDS == 0 or LINE_WORDS % size == 0
-    return found if is_apart or words[-1] in found else [*found, words[-1]]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.dialects.flat import FetchOp
 from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp
 from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.operations import written_arrays
 from sw.compiler.tmu.queued_fiber import counter_of
+from sw.compiler.tmu.row_lines import one_in_each_line
 from sw.compiler.tmu.values import constant_of, integer, source_of
 
 _Load = vector.LoadOp | vector.MaskedLoadOp
@@ -57,16 +57,12 @@ def _factor(index: SSAValue, counter: str) -> int:
 
 
 def _lines(load: _Load, starts: Sequence[int]) -> list[int]:
-    """A word, at least, of each line that has vectors from ``starts`` on."""
+    """A word of each line that has vectors from ``starts`` on."""
     assert isinstance(load.base.type, MemRefType)
-    columns = load.base.type.get_shape()[-1]
-    if columns % LINE_WORDS == 0 or LINE_WORDS % columns == 0:
-        return sorted({each // LINE_WORDS * LINE_WORDS for each in starts})
-    type = load.results[0].type
-    assert isinstance(type, VectorType)
-    (lanes,) = type.get_shape()
-    last = min(max(starts) + lanes, columns) - 1
-    return [*range(min(starts), last, LINE_WORDS), last]
+    size = load.base.type.get_shape()[-1]
+    (lanes,) = load.results[0].type.get_shape()
+    words = {word for start in starts for word in range(start, start + lanes) if word < size}
+    return one_in_each_line(sorted(words), size)
 
 
 def _fetch(
