@@ -208,8 +208,8 @@ def test_every_program_by_hand_is_compared(tmp_path: Path):
     file.touch()
     found = by_hand.jobs(request)
     assert len(found) - len(without_matrix) == len(by_hand.MATRICES) * len(by_hand.PROGRAMS)
-    assert found[-1].name == f"compressed_matrix_sum:{file}"
-    assert found[-1].workload == "compressed_matrix_sum:lp_scsd1"
+    assert found[-1].name == f"compressed_matrix_product:{file}"
+    assert found[-1].workload == "compressed_matrix_product:lp_scsd1"
     assert len({(job.workload, job.program) for job in found}) == len(found)
     nests = {OPERATIONS[job.workload.partition(":")[0]].nest.name for job in found}
     assert nests == set(PROGRAMS)
