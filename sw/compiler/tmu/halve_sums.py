@@ -16,7 +16,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.tmu.lane_sums import SUMS, loops_with
+from sw.compiler.tmu.lane_sums import SUMS, loops_with, of_second_half
 from sw.compiler.tmu.operations import FLOAT_BINARY, FLOAT_UNARY
 from sw.compiler.tmu.static_nests import is_static
 from sw.compiler.tmu.values import constant_of, copy, integer
@@ -127,7 +127,7 @@ def _both(callback: CallbackOp, seconds: dict[SSAValue, SSAValue]) -> None:
         for number, known in enumerate(values):
             copied = copy(operation, known)
             if number and isinstance(copied, GetOp | SetOp):
-                copied.properties["variable"] = StringAttr(_second(copied.variable.data))
+                copied.properties["variable"] = StringAttr(of_second_half(copied.variable.data))
             region.block.add_op(copied)
             known |= dict(zip(operation.results, copied.results, strict=True))
     block = callback.parent_block()
@@ -142,13 +142,13 @@ def _add_second(behind: CallbackOp, name: str) -> None:
     total = _total(behind, name)
     assert total is not None
     block = behind.body.block
-    second = GetOp(_second(name), total.vector.type)
+    second = GetOp(of_second_half(name), total.vector.type)
     both = arith.AddfOp(total.vector, second.value)
     block.insert_ops_before([second, both], total)
     total.operands[0] = both.result
     for each in [each for each in block.ops if isinstance(each, SetOp)]:
         if each.variable.data == name:
-            block.insert_op_after(SetOp(_second(name), each.value), each)
+            block.insert_op_after(SetOp(of_second_half(name), each.value), each)
 
 
 def halved_loops(module: ModuleOp) -> set[int]:
@@ -159,7 +159,3 @@ def halved_loops(module: ModuleOp) -> set[int]:
 def _element(stream: SSAValue) -> Attribute:
     assert isinstance(stream.type, StreamType)
     return stream.type.element
-
-
-def _second(name: str) -> str:
-    return f"{name}_of_second_half"

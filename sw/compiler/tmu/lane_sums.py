@@ -52,6 +52,11 @@ def is_of_lanes(variable: str) -> bool:
     return variable.endswith(_BY_LANES)
 
 
+def of_second_half(variable: str) -> str:
+    """Of a variable with a sum for each lane, the one for a second half of the iterations."""
+    return f"{variable.removesuffix(_BY_LANES)}_of_second_half{_BY_LANES}"
+
+
 def lane_sums(body: Region) -> dict[str, LaneSum]:
     """Variables that a body reads only to add to them, by name. O(operations)."""
     gets = [each for each in body.walk() if isinstance(each, GetOp)]

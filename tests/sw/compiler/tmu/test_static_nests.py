@@ -122,6 +122,11 @@ def test_sums_of_halves(name: str, m: int, vectors: int):
     assert len(unit.streams) == 1 + operands * vectors
 
 
+def test_both_halves_have_partial_sums():
+    """Where a vector of each half takes fewer instructions than a sum takes cycles."""
+    run("norms", 2, 1, 48, TmuConfig(lanes=2))
+
+
 def test_halves_that_streams_do_not_suffice_for():
     config = TmuConfig(lanes=4, streams=4)
     (launch,) = run("dot products", 3, 1, 24, config).program.launches

@@ -7,14 +7,14 @@
 // CHECK-NEXT: %[[SECOND:.*]] = "slc.mem_str"(%x, {{.*}}%[[LATER]])
 // CHECK: "slc.callback"(%[[FIRST]], %[[SECOND]])
 // CHECK: "slc.set"{{.*}} <{variable = "total_by_lanes"}>
-// CHECK: "slc.set"{{.*}} <{variable = "total_by_lanes_of_second_half"}>
+// CHECK: "slc.set"{{.*}} <{variable = "total_of_second_half_by_lanes"}>
 // CHECK: sums_of_halves
 // CHECK: "slc.callback"() ({
 // CHECK: %[[A:.*]] = "slc.get"() <{variable = "total_by_lanes"}>
-// CHECK: %[[B:.*]] = "slc.get"() <{variable = "total_by_lanes_of_second_half"}>
+// CHECK: %[[B:.*]] = "slc.get"() <{variable = "total_of_second_half_by_lanes"}>
 // CHECK-NEXT: %[[BOTH:.*]] = arith.addf %[[A]], %[[B]]
 // CHECK-NEXT: vector.reduction <add>, %[[BOTH]]
-// CHECK: "slc.set"{{.*}} <{variable = "total_by_lanes_of_second_half"}>
+// CHECK: "slc.set"{{.*}} <{variable = "total_of_second_half_by_lanes"}>
 builtin.module {
   func.func @f(%x: memref<3x16xf32>, %out: memref<3xf32>) attributes {names = "x,out"} {
     %zero = arith.constant 0 : i32
