@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.tmu.accumulate import Accumulation, accumulations
-from sw.compiler.tmu.callback_body import CallbackBody
-from sw.compiler.tmu.callback_body import refuse as _refuse
+from sw.compiler.tmu.callback_body import CallbackBody, refuse
 from sw.compiler.tmu.dialects import fiber
 from sw.compiler.tmu.dialects.slc import (
     CONJUNCTIVE,
@@ -120,7 +119,7 @@ class _Decoupling:
         self._body(self._function.body.block.ops)
         if not self._streams:
             place = next((text for each in self._function.walk() if (text := place_of(each))), "")
-            _refuse(place, "no loop that reads an array by known bounds and indices")
+            refuse(place, "no loop that reads an array by known bounds and indices")
         self._levels[0].block.add_op(func.ReturnOp())
 
     def _body(self, operations: Iterable[Operation]) -> None:
@@ -200,14 +199,14 @@ class _Decoupling:
     def _check_merge(self, loop: fiber.MergeOp, has_inner: bool) -> None:
         place = place_of(loop)
         if has_inner:
-            _refuse(place, "a loop over merged fibers behind another one in the same body")
+            refuse(place, "a loop over merged fibers behind another one in the same body")
         if any(array in self._written for array in loop.coordinates):
-            _refuse(place, "a loop over merged fibers whose coordinates the nest writes")
+            refuse(place, "a loop over merged fibers whose coordinates the nest writes")
         bounds = [*loop.lowers, *loop.uppers]
         if self._levels[-1].merge == DISJUNCTIVE and not self._are_zeros(bounds):
-            _refuse(place, "a loop over merged fibers inside of a union")
+            refuse(place, "a loop over merged fibers inside of a union")
         if not self._has_streams(bounds):
-            _refuse(place, "a loop over merged fibers whose bounds are no streams")
+            refuse(place, "a loop over merged fibers whose bounds are no streams")
 
     def _merge(self, loop: fiber.MergeOp) -> None:
         depth = len(self._levels)
@@ -364,7 +363,7 @@ def _require_no_merge(operation: Operation) -> None:
             kind = (
                 "a condition" if isinstance(operation, scf.IfOp) else "a loop that is not traversed"
             )
-            _refuse(place_of(each), f"a loop over merged fibers inside of {kind}")
+            refuse(place_of(each), f"a loop over merged fibers inside of {kind}")
 
 
 def _identity(value: SSAValue) -> object:
