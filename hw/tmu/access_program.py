@@ -138,7 +138,7 @@ class AccessProgram:
     ) -> AccessProgram:
         """Inverse of ``rows``; layers end before the first that is ``OFF``.
 
-        Raises ``ValueError`` for a mode, kind, operation or source that is none.
+        Raises ``ValueError`` for a mode, kind, operation or source that is none, and a stride of 0.
         """
         layers = []
         for place, row in enumerate(rows["layers"]):
@@ -155,6 +155,8 @@ class AccessProgram:
                 while streams and not rows["streams"][first + len(streams) - 1].any():
                     streams.pop()
                 unit = _fields(isa.UNIT, rows["units"][unit_row(config, place, lane)])
+                if unit["stride"] == 0:
+                    raise ValueError(f"layer {place}, unit {lane}: stride = 0: must be at least 1")
                 units.append(Unit(**unit, streams=tuple(streams)))
             events = {
                 event: tuple(

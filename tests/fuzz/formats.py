@@ -80,6 +80,8 @@ def _overrides(config: str, workload: str, *overrides: str) -> Format:
 
 
 _OPERANDS = ("--tensor", "B=B.mtx", "--tensor", "c=c.tns")
+NEST_ARRAYS = ("--tensor", "x=x.npy", "--tensor", "at=at.npy")
+_DUMPS = ("dump/01_scf.mlir", "dump/05_vectorize.mlir", "dump/18_lower.mlir")
 _LANES = f"{SUITE['matmul_ikj']} -s=parallelize(i,2)"
 
 FORMATS = (
@@ -155,15 +157,39 @@ FORMATS = (
         ("schedules.json",),
         (("compile", "cuda_sm90", "small", "--schedules", "schedules.json", "-o", "out.npz"),),
     ),
+    Format(
+        "loop nest",
+        "python",
+        ("nest.py",),
+        (
+            (*_MODEL, "tmu_l2", "nest.py", *NEST_ARRAYS, *_SAVED),
+            ("compile", "tmu_l2", "nest.py", *NEST_ARRAYS, "-o", "out.npz"),
+        ),
+        computes=True,
+    ),
+    Format(
+        "array of a loop nest",
+        "npy",
+        ("x.npy", "at.npy"),
+        ((*_MODEL, "tmu_l2", "tmu.npz", *NEST_ARRAYS, *_SAVED),),
+    ),
+    Format(
+        "dump",
+        "text",
+        _DUMPS,
+        tuple(("compile", "tmu_l2", name, "-o", "out.npz") for name in _DUMPS),
+    ),
     Format("journal", "lines", ("out.json.journal",), (JOURNALLED,)),
     _program("dpu.npz", *_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
     _program("sam.npz", *_MODEL, "sam_fp32", "sam.npz", *_OPERANDS),
     _program("fabric.npz", *_MODEL, "sam_fabric_small", "fabric.npz", *_OPERANDS),
     _program("cuda.npz", *_EMULATION, "cuda_sm90", "cuda.npz", "--values", "values.npz"),
+    _program("tmu.npz", *_MODEL, "tmu_l2", "tmu.npz", *NEST_ARRAYS),
     _configuration("dpu.toml", "graph.edgelist"),
     _configuration("sam.toml"),
     _configuration("fabric.toml", VECTOR),
     _configuration("cuda.toml", "small"),
+    _configuration("tmu.toml", "nest.py", *NEST_ARRAYS),
     _overrides("dpu_d1_b8", "graph.edgelist", "depth=2", "format=float16"),
     _overrides("sam_fp32", VECTOR, "index_bits=16", "skip=false"),
     Format(

@@ -40,9 +40,11 @@ def npy() -> bytes:
 def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("valid")
     write_valid_files(folder)
-    for name in ("dpu.npz", "sam.npz", "fabric.npz", "cuda.npz"):
+    for name in ("dpu.npz", "sam.npz", "fabric.npz", "cuda.npz", "tmu.npz"):
         (folder / name).write_bytes(archive())
-    for name in ("graph.gv", "schedules.json", "out.json.journal"):
+    (folder / "dump").mkdir()
+    dumps = ("dump/01_scf.mlir", "dump/05_vectorize.mlir", "dump/18_lower.mlir")
+    for name in ("graph.gv", "schedules.json", "out.json.journal", *dumps):
         (folder / name).write_bytes(CONTENTS["json"])
     return folder
 

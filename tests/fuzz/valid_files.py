@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from sw.runtime.configuration import configuration_files
-from tests.fuzz.formats import VECTOR
+from tests.fuzz.formats import NEST_ARRAYS, VECTOR
 from tests.support.dag_files import HEADER
 from tests.support.embedding_files import write_model, write_values
 from tests.support.sam_files import VECTOR_C, B, write_fibertree, write_mtx
@@ -51,6 +51,16 @@ features = [
 model = EmbeddingModel("shop", tuple(features))
 """
 
+_NEST = """n, m, r = sizes("n", "m", "r")
+
+
+@nest
+def sums(x: float32[r, m], at: int32[n], out: float32[m]):
+    for i in range(n):
+        for e in range(m):
+            out[e] += x[at[i], e]
+"""
+
 _SPARSE: dict[str, Callable[[np.ndarray], object]] = {
     "csr": scipy.sparse.csr_array,
     "csc": scipy.sparse.csc_matrix,
@@ -65,6 +75,7 @@ COMPILED = (
     ("sam_fp32", VECTOR, "-o", "sam.npz", "--dot", "graph.gv"),
     ("sam_fabric_small", VECTOR, "-o", "fabric.npz"),
     ("cuda_sm90", "small", "-o", "cuda.npz"),
+    ("tmu_l2", "nest.py", *NEST_ARRAYS, "-o", "tmu.npz", "--dump", "dump"),
 )
 """Files that ``gnarl compile`` has to write, in this folder."""
 
@@ -87,12 +98,16 @@ def write_valid_files(folder: Path) -> None:
     write_model(folder)
     write_values(folder / "values.npz")
     (folder / "model.py").write_text(_PYTHON)
+    (folder / "nest.py").write_text(_NEST)
+    np.save(folder / "x.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
+    np.save(folder / "at.npy", np.array([1, 0, 3], np.int32))
     configurations = configuration_files()
     for name, source in (
         ("dpu", "dpu_d1_b8"),
         ("sam", "sam_matmul"),
         ("fabric", "sam_fabric_small"),
         ("cuda", "cuda_sm90"),
+        ("tmu", "tmu_l2"),
     ):
         (folder / f"{name}.toml").write_text(configurations[source].read_text())
 

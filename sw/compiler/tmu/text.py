@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
@@ -29,6 +31,9 @@ DIALECTS = (
     FLAT,
 )
 
+_STRING = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"?')
+"""A comment or string: one without its second quote has something that no string may have."""
+
 
 def to_text(module: ModuleOp) -> str:
     """Ends in a newline; ``from_text`` reads it back. O(operations)."""
@@ -40,6 +45,7 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
 
     ``file``: the name for messages. Raises ``WorkloadError`` for what is no module of these levels.
     """
+    _check_strings(text, file)
     context = Context()
     for dialect in DIALECTS:
         context.load_dialect(dialect)
@@ -53,6 +59,18 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
             raise WorkloadError(f"{file}: {one_line(error)}") from error
     _check_order(module, file)
     return module
+
+
+def _check_strings(text: str, file: str) -> None:
+    """xDSL's lexer takes exponential time for a string that does not end. O(size of the text)."""
+    for found in _STRING.finditer(text):
+        if found[0] == '"' or not found[0].endswith('"') and not found[0].startswith("//"):
+            line = text.count("\n", 0, found.end()) + 1
+            column = found.end() - text.rfind("\n", 0, found.end())
+            raise WorkloadError(
+                f"{file}:{line}:{column}: a string must end in its line, and have no escapes but "
+                '\\n, \\t, \\", \\\\ and two hexadecimal digits'
+            )
 
 
 def level_of(module: ModuleOp) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.program.npz import ArrayFileError, read_array
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operation_families import (
     Bags,
@@ -124,9 +125,7 @@ def _array(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise WorkloadError(f"{path}: {'not a' if Path(path).exists() else 'no such'} file")
     try:
-        found: np.ndarray = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        with open(path, "rb") as file:
+            return read_array(file, Path(path).stat().st_size)
+    except (ArrayFileError, OSError) as error:
         raise WorkloadError(f"{path}: not a .npy file: {error}") from error
-    if not isinstance(found, np.ndarray):
-        raise WorkloadError(f"{path}: must be a .npy file of one array")
-    return found

@@ -29,3 +29,12 @@ def test_text_that_is_no_module(text: str, message: str):
     with pytest.raises(WorkloadError) as caught:
         from_text(text, "a.mlir")
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("string", ('"\\Infinity ', '"', '"a\n"', '"\\4'))
+def test_strings_that_do_not_end(string: str):
+    """With more text before and behind than a search that goes back could bear."""
+    long = '"' + "s = x" * 20_000 + '"'
+    text = f"builtin.module attributes {{a = {long}, // it's \"\n b = {string}" + "z \\0A" * 20_000
+    with pytest.raises(WorkloadError, match=r"^a\.mlir:2:\d+: a string must end in its line"):
+        from_text(text, "a.mlir")

@@ -264,6 +264,11 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
     text.write_text("text")
     with pytest.raises(WorkloadError, match="text.npy: not a .npy file: "):
         load_arrays({"x": str(text)})
+    header = tmp_path / "header.npy"
+    np.save(header, np.zeros(3))
+    header.write_bytes(header.read_bytes().replace(b"}", b" "))
+    with pytest.raises(WorkloadError, match="header.npy: not a .npy file: header "):
+        load_arrays({"x": str(header)})
     np.savez(tmp_path / "two.npz", a=np.zeros(1), b=np.zeros(1))
-    with refused(f"{tmp_path / 'two.npz'}: must be a .npy file of one array"):
+    with refused(f"{tmp_path / 'two.npz'}: not a .npy file: not an array of NumPy"):
         load_arrays({"x": str(tmp_path / "two.npz")})

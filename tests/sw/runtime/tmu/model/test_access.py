@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import UNIT, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     AccessProgram,
     EventStep,
@@ -196,6 +196,15 @@ def test_rows_mean_the_program(bags, level):
     config = TmuConfig()
     program = embedding_bag(bags, [0, 16, 64], level)
     assert AccessProgram.decoded(program.rows(config), config) == program
+
+
+def test_strides_of_zero_are_refused(bags):
+    config = TmuConfig()
+    rows = embedding_bag(bags, [0, 16, 64], 0).rows(config)
+    stride = UNIT["stride"]
+    rows["units"][0, 0] &= ~np.uint32((1 << stride.width) - 1 << stride.offset)
+    with pytest.raises(ValueError, match="layer 0, unit 0: stride = 0: must be at least 1"):
+        AccessProgram.decoded(rows, config)
 
 
 def requests(program: AccessProgram, words: int = 256) -> list[tuple[int, int, int]]:
