@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
 from sw.compiler.tmu.dialects.flat import FetchOp
@@ -60,7 +60,9 @@ def _lines(load: _Load, starts: Sequence[int]) -> list[int]:
     """A word of each line that has vectors from ``starts`` on."""
     assert isinstance(load.base.type, MemRefType)
     size = load.base.type.get_shape()[-1]
-    (lanes,) = load.results[0].type.get_shape()
+    type = load.results[0].type
+    assert isinstance(type, VectorType)
+    (lanes,) = type.get_shape()
     words = {word for start in starts for word in range(start, start + lanes) if word < size}
     return one_in_each_line(sorted(words), size)
 
