@@ -6,8 +6,12 @@ import pytest
 from hypothesis import settings
 
 # Machines differ in speed: a slow example is no failure.
-settings.register_profile("gnarl", deadline=None)
-settings.load_profile("gnarl")
+settings.register_profile("quick", deadline=None, max_examples=40)
+settings.register_profile("exhaustive", deadline=None, max_examples=400)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "exhaustive")
 
 
 @pytest.fixture

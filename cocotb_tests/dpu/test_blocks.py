@@ -22,7 +22,10 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "small" else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS],
+)
 def test_blocks(name):
     config = CONFIGS[name]
     modules = ",".join(f"cocotb_tests.dpu.blocks.{block}" for block in BLOCKS)

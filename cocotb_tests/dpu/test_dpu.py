@@ -21,7 +21,6 @@ from sw.runtime.dpu.model.interpreter import ModelError, run
 from sw.runtime.host import Status
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
 
-FAST = ("pipelined", "odd")
 """Configurations that differ most; the blocks of ``small`` are tested with theirs."""
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
@@ -240,7 +239,10 @@ async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
     await use_machine(port, config, use)
 
 
-@pytest.mark.parametrize("name", [*FAST, pytest.param("small", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "odd" else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS],
+)
 def test_dpu(name):
     config = CONFIGS[name]
     run_cocotb(build(config), __name__, name="dpu", environment=environment(config))

@@ -162,7 +162,10 @@ async def a_stopped_run_is_not_done(dut):
     await use_machine(port, use)
 
 
-@pytest.mark.parametrize("name", machines())
+@pytest.mark.parametrize(
+    "name",
+    [each if each == "sum" else pytest.param(each, marks=pytest.mark.slow) for each in machines()],
+)
 def test_machines(name):
     config = machines()[name].config
     run_cocotb(build(config), __name__, name="sam", environment=environment(name))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.lib.records import load
 from tests.support.cuda_bench import write_model
 from tests.support.fake_cuda import fake_gpus
@@ -48,6 +50,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+@pytest.mark.slow
 def test_parts_are_measured_and_resumed(tmp_path: Path):
     write_model(tmp_path / "recflex" / "A")
     command = (*PARTS, "--quick", "--batch-sizes", "5", "-o", "out")

@@ -196,6 +196,7 @@ def tune_late(job: tuning_part.Job) -> dict[str, Any]:
     return tuning_part.measure(replace(job, deadline=time.time()))
 
 
+@pytest.mark.slow
 def test_tuning_writes_schedules_that_the_kernels_take(tmp_path: Path):
     folder = tmp_path / "schedules"
     folder.mkdir()

@@ -38,6 +38,7 @@ def found_of(times: Sequence[tuple[str, int, dict[str, float]]]) -> list[Record]
     ]
 
 
+@pytest.mark.slow
 def test_calls_are_measured_with_launches_and_without(here: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")

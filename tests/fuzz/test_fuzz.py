@@ -11,7 +11,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.runner import Runner
 
 SEED = 0
-TEST, TEST_ALL = 1000, 100_000
+TEST, TEST_ALL = 500, 100_000
 """Cases of ``make test`` and ``make test-all``."""
 
 ACCEPTED = 0.05
@@ -19,7 +19,7 @@ ACCEPTED = 0.05
 
 BATCHES = [
     *((first, 100) for first in range(0, TEST, 100)),
-    *(pytest.param((first, 1000), marks=pytest.mark.slow) for first in range(TEST, TEST_ALL, 1000)),
+    *(pytest.param((first, 500), marks=pytest.mark.slow) for first in range(TEST, TEST_ALL, 500)),
 ]
 
 

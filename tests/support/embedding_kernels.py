@@ -30,8 +30,11 @@ from sw.workloads.embedding.rowwise import quantise
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
 
-each_half = pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.slow)])
-"""Of the covering cases, which are many: a test's cases are every other one from ``half``."""
+PARTS = 5
+each_part = pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))]
+)
+"""Of the covering cases, which are many: those of a test are every ``PARTS``-th from ``part``."""
 
 Lengths = Callable[[np.random.Generator, int], np.ndarray]
 

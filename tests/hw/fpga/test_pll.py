@@ -39,7 +39,7 @@ def number(pattern: str, text: str) -> float:
 
 
 @pytest.mark.parametrize("name", PLLS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(source=st.sampled_from(SOURCES_MHZ), wanted=st.integers(16, 275))
 def test_dividers_are_in_range_and_give_what_they_say(name: str, source: int, wanted: int) -> None:
     pll = PLLS[name]

@@ -38,7 +38,7 @@ def test_all_operations_of_graphs_are_there():
     assert tuple(OPERATIONS) == ALU_OPERATIONS
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.data(),
     st.sampled_from(["float8_e4m3", "fixed8.3"]),

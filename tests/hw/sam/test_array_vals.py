@@ -36,7 +36,7 @@ def test_a_token_a_cycle_at_any_latency(latency):
     assert run(refs, latency=latency)["cycles"] == [latency + len(refs)]
 
 
-@example_settings(max_examples=20)
+@example_settings(max_examples=10)
 @given(st.data())
 def test_any_nested_stream(data):
     depth = data.draw(depths(0))

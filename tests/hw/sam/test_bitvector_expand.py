@@ -41,7 +41,7 @@ def words_of(crds):
     return [sum(1 << crd % 32 for crd in crds if crd // 32 == number) for number in range(WORDS)]
 
 
-@example_settings(max_examples=30)
+@example_settings(max_examples=15)
 @given(st.data())
 def test_any_nested_stream(data):
     depth = data.draw(depths(0, 3))

@@ -73,7 +73,7 @@ def lane(base, crds):
 
 
 @pytest.mark.parametrize("block", [BitvectorIntersect, BitvectorUnion])
-@example_settings(max_examples=20)
+@example_settings(max_examples=10)
 @given(data=st.data())
 def test_any_nested_stream(block, data):
     depth = data.draw(depths(0, 3))

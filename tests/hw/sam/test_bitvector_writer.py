@@ -45,7 +45,7 @@ def test_examples(text, words, keep_empty, expected):
     assert got == {"bv": expected, "rows": len(expected), "entries": entries}
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data(), depths(), st.integers(1, 4), st.booleans(), stalls())
 def test_random_streams(data, depth, words, keep_empty, pauses):
     crds = st.lists(st.integers(0, 32 * words - 1), max_size=40, unique=True).map(sorted)

@@ -105,7 +105,7 @@ levels = st.lists(fibers_with_few, min_size=1, max_size=6)
 
 
 @SKIPS
-@example_settings(max_examples=15)
+@example_settings(max_examples=7)
 @given(data=st.data())
 def test_any_nested_stream(skip, data):
     depth = data.draw(depths(0, 3))
@@ -176,7 +176,7 @@ def check_hints(data):
         assert given.keys() >= set(needed[place])
 
 
-@example_settings(max_examples=15)
+@example_settings(max_examples=7)
 @given(st.data())
 def test_hints_leave_out_nothing_that_is_needed(data):
     check_hints(data)

@@ -39,7 +39,7 @@ def test_examples(text, keep_empty, ends, crds):
     }
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data(), depths(), st.booleans(), stalls())
 def test_random_streams(data, depth, keep_empty, pauses):
     coordinates = st.lists(st.integers(0, 255), max_size=6, unique=True).map(sorted)

@@ -40,7 +40,7 @@ def test_examples_of_the_sam_tools(outer, inner, expected, share):
     assert format_stream(got["out_inner"]) == inner
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(1, 3), stalls())
 def test_coordinates_with_tokens_in_their_fibers(data, depth, how):
     leaf = st.tuples(words(6, empty=False), st.lists(words(8), max_size=3))

@@ -32,7 +32,7 @@ def test_example_of_the_sam_tools(share):
     assert format_stream(got["out_inner"]) == inner
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(1, 3), stalls())
 def test_a_coordinate_for_every_inner_one(data, depth, how):
     leaf = st.tuples(words(8, empty=False), st.lists(words(8), max_size=3))

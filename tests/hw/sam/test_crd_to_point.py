@@ -25,7 +25,7 @@ def test_hold_and_stop_drop_of_the_sam_tools(share):
     assert format_stream(got["out_inner"]) == "0 2 2 D"
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(1, 3), stalls())
 def test_a_point_for_every_inner_coordinate(data, depth, how):
     points = []

@@ -52,7 +52,7 @@ def test_empty_tokens_become_what_the_unit_makes_of_them(share):
     assert format_stream(got["o"]) == "254 255 S0 S3 255 S1 D"
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(0), st.integers(1, 6), stalls())
 def test_results_come_with_their_tokens(data, depth, latency, how):
     tokens = stream(data.draw(trees(depth, words(8))), depth)

@@ -41,7 +41,7 @@ def test_coordinates_do_not_wait_for_the_next_reference():
     assert got["cycles"] == [102]
 
 
-@example_settings(max_examples=30)
+@example_settings(max_examples=15)
 @given(st.data())
 def test_any_nested_stream(data):
     depth = data.draw(depths(0, 3))

@@ -50,7 +50,7 @@ def test_reciprocals(share):
     assert format_stream(got["out_val"]) == text.format(*results)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data(), depths(0), stalls())
 def test_any_stream(data, depth, how):
     val = stream(data.draw(trees(depth, words(8))), depth)

@@ -100,7 +100,7 @@ def test_the_distance_doubles_from_4_and_what_is_between_is_halved():
     assert result[3] == [13, 17, 25, 41, 33]
 
 
-@example_settings(max_examples=25)
+@example_settings(max_examples=12)
 @given(
     st.lists(st.integers(0, 500), min_size=1, unique=True).map(sorted),
     st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 520)), min_size=1, max_size=8),

@@ -40,7 +40,7 @@ def test_example_of_the_sam_tools(share):
     assert [format_stream(got[name]) for name in OUTPUTS] == ["2 S0 D", "1 S0 D", "0 S0 D"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.data(), depths(), stalls())
 def test_coordinates_of_both_fibers(data, depth, how):
     tree = data.draw(trees(depth - 1, st.tuples(lanes(6, 8), lanes(6, 5))))

@@ -24,7 +24,7 @@ def test_a_token_a_cycle():
     assert got["cycles"] == [8]
 
 
-@example_settings(max_examples=20)
+@example_settings(max_examples=10)
 @given(st.data())
 def test_any_nested_stream(data):
     depth = data.draw(depths(0))

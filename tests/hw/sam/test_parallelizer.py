@@ -65,7 +65,7 @@ def lane_of(dealt):
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(), st.integers(2, 5), stalls())
 def test_units_in_turn(data, depth, lanes, how):
     tokens = stream(data.draw(trees(depth, words(8))), depth)

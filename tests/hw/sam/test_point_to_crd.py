@@ -32,7 +32,7 @@ def test_examples_of_the_sam_tools_and_no_points(points, expected, share):
     assert [format_stream(got[name]) for name in OUTPUTS] == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 15)), max_size=20), stalls())
 def test_a_fiber_for_every_run_of_an_outer_coordinate(points, how):
     got = run([*(point[0] for point in points), DONE], [*(p[1] for p in points), DONE], **how)

@@ -75,7 +75,7 @@ def test_coordinates_say_how_many_values_are_owed(crd, val, expected, share, sta
     assert format_stream(got["out_val"]) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), FORMATS, st.sampled_from(OF_GRAPHS), st.integers(1, 8), depths(), stalls())
 def test_a_value_for_every_stop(data, format, op, stages, depth, how):
     val = stream(data.draw(trees(depth, words(8))), depth)
@@ -87,7 +87,7 @@ def test_a_value_for_every_stop(data, format, op, stages, depth, how):
     assert got["out_val"] == [*expected, DONE]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), FORMATS, st.sampled_from(OF_GRAPHS), st.integers(1, 8), depths(1, 3), stalls())
 def test_a_value_for_every_coordinate(data, format, op, stages, depth, how):
     tree = data.draw(trees(depth, st.tuples(words(6), st.lists(words(8), max_size=4))))

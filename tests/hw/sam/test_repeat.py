@@ -30,7 +30,7 @@ def test_examples_of_the_sam_tools(ref, repsig, expected, share):
     assert format_stream(got["out_ref"]) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(0, 3), stalls())
 def test_any_references_any_number_of_times(data, depth, how):
     tree = data.draw(trees(depth, st.tuples(words(8), st.integers(0, 3))))

@@ -22,7 +22,7 @@ def test_example_of_the_sam_tools(share):
     assert format_stream(got["out_repsig"]) == "0 0 S0 0 S0 S0 D"
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data(), depths(), stalls())
 def test_any_stream(data, depth, how):
     crd = stream(data.draw(trees(depth, words(8))), depth)

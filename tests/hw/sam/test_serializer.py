@@ -43,7 +43,7 @@ def test_fibers_in_turn(lanes, expected, share):
     assert format_stream(got["o"]) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), depths(0, 3), st.integers(2, 5), stalls())
 def test_restores_what_was_dealt_out_one_level_down(data, depth, lanes, how):
     """Whatever the lengths of the fibers, and with empty ones at every level."""

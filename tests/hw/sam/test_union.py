@@ -38,7 +38,7 @@ def test_example_of_the_sam_tools(share):
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.data(), depths(), stalls())
 def test_coordinates_of_either_fiber(data, depth, how):
     tree = data.draw(trees(depth - 1, st.tuples(lanes(6, 8), lanes(6, 5))))

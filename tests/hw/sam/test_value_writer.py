@@ -33,7 +33,7 @@ def test_examples(text, values):
     assert got == {"vals": values, "entries": len(values), "cycles": len(tokens)}
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data(), depths(0), stalls())
 def test_random_streams(data, depth, pauses):
     tokens = stream(data.draw(trees(depth, words(32))), depth)

@@ -267,7 +267,7 @@ def test_as_defined(given: Case) -> None:
     np.testing.assert_array_equal(outputs, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases(), st.integers(1, 50), st.integers(1, 90))
 def test_as_defined_piece_by_piece(given: Case, lookups: int, numbers: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -335,7 +335,7 @@ def test_maxima_are_never_off() -> None:
     assert bound(*given.lookup, "float16").tolist() == [[0.0]]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(cases(("sum", "mean")), st.booleans(), st.integers(0, 2**32 - 1))
 def test_kernels_are_within_the_bound(given: Case, fused: bool, seed: int) -> None:
     golden = pool(*given.lookup, given.output_type).astype(np.float64)
@@ -407,7 +407,7 @@ def test_maxima_are_exact() -> None:
     assert exact_in_any_order(*case([0.1, 1e30], [[0, 1]], pooling="max").lookup)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @example(-149, 0, -149, 24, [1, 2**24 - 1], 0)
 @example(-149, 1, 0, 1, [1], 0)
 @given(

@@ -48,7 +48,7 @@ def check(nest: Nest, values: dict[str, np.ndarray]) -> None:
         assert binding.arrays[name].tobytes() == array.tobytes()
 
 
-@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(randoms)
 def test_random_nests_uncompiled(random: Random) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -42,7 +42,7 @@ def test_no_runs():
     assert run_totals(np.zeros(0, np.uint32), np.zeros(0, int), "add", "float32").tolist() == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.sampled_from(FORMATS),
     st.sampled_from(["add", "max"]),

@@ -55,7 +55,7 @@ def test_labels_that_do_not_fit_the_sections_are_refused(labels: tuple[str, ...]
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2, max_size=2))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 def test_any_labels_come_back(tmp_path: Path, names: list[str]):
     path = tmp_path / "labels.npz"
     program(tuple(names)).save(path)

@@ -273,7 +273,7 @@ REQUESTS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     requests=REQUESTS,
     words_per_cycle=st.sampled_from([1, 2]),
@@ -311,7 +311,7 @@ def test_answers_of_a_flat_memory_and_misses_of_the_model(
     assert events.writes == len(requests) - len(reads)
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(requests=REQUESTS, stalls=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 1000))
 def test_fetches_may_come_back_in_any_order(requests, stalls, seed):
     cache = Cache(sets=2, ways=2, line_bits=5, line_words=WORDS, tag_bits=8, misses=4, waiting=6)

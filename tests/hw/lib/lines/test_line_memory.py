@@ -171,7 +171,7 @@ REQUESTS = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     requests=REQUESTS,
     words_per_cycle=st.sampled_from([1, 2, 4]),

@@ -118,7 +118,7 @@ def _requests(draw: st.DrawFn) -> list[Request]:
 
 
 @given(_requests(), st.sampled_from((0.0, 0.4)), st.sampled_from((0.0, 0.6)), st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_reads_see_the_writes_before_them(
     requests: list[Request], pauses: float, stalls: float, seed: int
 ):

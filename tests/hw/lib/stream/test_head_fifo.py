@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hw.lib.stream.head_fifo import HeadFifo
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     depth=st.integers(2, 6),
     steps=st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 15)), max_size=60),

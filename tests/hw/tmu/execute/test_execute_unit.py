@@ -44,7 +44,7 @@ def check_random(machine: Machine, seed: int, pace: Pace) -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), pace=st.sampled_from(PACES))
 def test_random_programs(machine, seed, pace):
     check_random(machine, seed, pace)
@@ -238,7 +238,7 @@ _CASES = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     cases=_CASES,
     turns=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=4, max_size=40),

@@ -94,6 +94,7 @@ def library(request: pytest.FixtureRequest) -> Path | None:
     return next(OLDEST.glob("nvidia/*/lib"))
 
 
+@pytest.mark.slow
 def test_the_example_compiles(library: Path | None, tmp_path: Path) -> None:
     variants = "all" if library else "plain"  # other tests compile all with the newest
     version, kernels = compiled(library, variants, [EXAMPLE], tmp_path)

@@ -10,12 +10,13 @@ from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import (
     DIMS,
+    PARTS,
     Bench,
     case,
     check_cases,
     check_negative_maxima,
     covering_cases,
-    each_half,
+    each_part,
     every_case,
     program_of,
 )
@@ -98,9 +99,9 @@ def test_random_bags(bench: Bench, seed: int) -> None:
     bench.check(batch, shuffled(bench.mapping(batch, rng.choice([0.2, 1, 2])), seed))
 
 
-@each_half
-def test_outputs_are_the_golden_models(half: int) -> None:
-    check_cases(covering_cases(NAME, 64, triples=False)[half::2], 64)
+@each_part
+def test_outputs_are_the_golden_models(part: int) -> None:
+    check_cases(covering_cases(NAME, 64, triples=False)[part::PARTS], 64)
 
 
 @pytest.mark.parametrize(("block_threads", "tile"), [(32, 128), (1024, 2048)])

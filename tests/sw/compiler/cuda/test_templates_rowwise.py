@@ -9,12 +9,13 @@ from sw.compiler.cuda.templates import templates
 from sw.workloads.embedding.model import Batch, Feature
 from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
 from tests.support.embedding_kernels import (
+    PARTS,
     Bench,
     Case,
     case,
     check_cases,
     covering_cases,
-    each_half,
+    each_part,
     every_case,
     program_of,
 )
@@ -39,10 +40,10 @@ def few_cases(name: str) -> list[Case]:
     return chosen
 
 
-@each_half
+@each_part
 @pytest.mark.parametrize("name", templates())
-def test_outputs_are_the_golden_models(name: str, half: int) -> None:
-    check_cases(few_cases(name)[half::2])
+def test_outputs_are_the_golden_models(name: str, part: int) -> None:
+    check_cases(few_cases(name)[part::PARTS])
 
 
 @pytest.mark.slow

@@ -10,13 +10,14 @@ from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import (
     DIMS,
+    PARTS,
     Bench,
     Case,
     case,
     check_cases,
     check_negative_maxima,
     covering_cases,
-    each_half,
+    each_part,
     every_case,
     program_of,
 )
@@ -36,15 +37,15 @@ ONE_OF_EACH = (
 )
 
 
-@each_half
+@each_part
 @pytest.mark.parametrize("name", NAMES)
-def test_outputs_are_the_golden_models(name: str, half: int) -> None:
-    check_cases(covering_cases(name, 128, triples=False)[half::2])
+def test_outputs_are_the_golden_models(name: str, part: int) -> None:
+    check_cases(covering_cases(name, 128, triples=False)[part::PARTS])
 
 
 def few_cases(block_threads: int) -> list[Case]:
     return [
-        one for name in NAMES for one in covering_cases(name, block_threads, triples=False)[::18]
+        one for name in NAMES for one in covering_cases(name, block_threads, triples=False)[::36]
     ]
 
 

@@ -9,12 +9,13 @@ from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import Batch, Feature
 from tests.support.embedding_kernels import (
     DIMS,
+    PARTS,
     Bench,
     case,
     check_cases,
     check_negative_maxima,
     covering_cases,
-    each_half,
+    each_part,
     every_case,
     program_of,
 )
@@ -33,9 +34,9 @@ LEAST_SHARE = 128 // 8 * 2
 """Rows that a block of 128 threads has in flight at once with dim 32, vector 4 and unroll 2."""
 
 
-@each_half
-def test_outputs_are_the_golden_models(half: int) -> None:
-    check_cases(covering_cases("split_sample", 64, triples=False)[half::2], 64)
+@each_part
+def test_outputs_are_the_golden_models(part: int) -> None:
+    check_cases(covering_cases("split_sample", 64, triples=False)[part::PARTS], 64)
 
 
 @pytest.mark.parametrize("block_threads", [32, 1024])

@@ -90,7 +90,7 @@ def late_operand(builder: DagBuilder, products: int) -> None:
     builder.operation(Op.ADD, [d, a, b, c])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(dags(), machines, st.sampled_from([0.0, 1.0, np.inf]), st.integers(0, 2**32 - 1))
 def test_it_means_the_same(dag: Dag, config: DpuConfig, threshold: float, seed: int):
     leaves = random_leaves(dag, seed)
@@ -98,7 +98,7 @@ def test_it_means_the_same(dag: Dag, config: DpuConfig, threshold: float, seed: 
     assert meaning_of_binary(binary, leaves) == meaning_of_dag(dag, leaves)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(dags(), machines, st.sampled_from([0.0, 1.0, np.inf]))
 def test_groups_are_trees_no_deeper_than_the_pes(dag: Dag, config: DpuConfig, threshold: float):
     binary = binarise(dag, config, split_threshold=threshold)
@@ -115,7 +115,7 @@ def test_groups_are_trees_no_deeper_than_the_pes(dag: Dag, config: DpuConfig, th
     assert (binary.group[user[inner]] == binary.group[inner]).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dags(), machines)
 def test_every_operand_but_one_is_one_operation(dag: Dag, config: DpuConfig):
     binary = binarise(dag, config)
@@ -125,7 +125,7 @@ def test_every_operand_but_one_is_one_operation(dag: Dag, config: DpuConfig):
     assert set(range(binary.leaves, binary.leaves + binary.operations)) <= set(used.tolist())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(dags(), machines)
 def test_without_reassociation_operands_go_from_left_to_right(dag: Dag, config: DpuConfig):
     dag = dataclasses.replace(dag, reassociate=False)

@@ -80,7 +80,7 @@ def require_below(dag: Dag, config: DpuConfig) -> None:
     assert bounds["lower_bound"] <= len(found.opcode)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=500), configs())
 def test_no_schedule_beats_the_bounds(dag: Dag, config: DpuConfig):
     require_below(dag, config)

@@ -303,7 +303,7 @@ def test_no_operation_of_a_compiled_program_can_be_another():
                 check_changed(found, "operation", (cycle, pe), other)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=100), configs(), st.data())
 def test_no_instruction_of_a_program_can_be_missing(
     dag: Dag, config: DpuConfig, data: st.DataObject

@@ -48,7 +48,7 @@ def require_right(program: Program, config: DpuConfig, inputs: np.ndarray) -> No
         assert result.counters[counter] == found[name]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(dags(max_nodes=300), configs(FORMATS), st.integers(0, 2**32 - 1))
 def test_any_dag_on_any_machine_in_any_format(dag: Dag, config: DpuConfig, seed: int):
     source = workload(dag, seed)

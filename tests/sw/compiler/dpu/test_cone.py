@@ -87,7 +87,7 @@ def by_definition(
     return levels, None if levels == NOT_READY else sorted(places)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dags(max_nodes=200), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_cones_are_laid_out_as_the_tree_is(dag: Dag, depth: int, seed: int):
     binary = binarise(dag, DpuConfig(depth=depth, banks=16))

@@ -15,7 +15,7 @@ from tests.sw.compiler.dpu.passes import SMALL, configs, run_passes
 EXECUTING = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=500), configs())
 def test_instructions_say_what_the_schedule_does(dag: Dag, config: DpuConfig):
     found = run_passes(dag, config)
@@ -49,7 +49,7 @@ def test_instructions_say_what_the_schedule_does(dag: Dag, config: DpuConfig):
     assert not (columns["valid_reset"] & ~columns["read_enable"]).any()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(dags(max_nodes=500), configs())
 def test_bytes_hold_every_field(dag: Dag, config: DpuConfig):
     found = run_passes(dag, config)

@@ -9,7 +9,7 @@ from sw.compiler.dpu.heap import pop, push
 keys = st.lists(st.floats(-1e6, 1e6) | st.integers(0, 3).map(float), min_size=1, max_size=200)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(keys)
 def test_items_come_out_by_their_keys(keys: list[float]):
     key = np.array(keys)
@@ -25,7 +25,7 @@ def test_items_come_out_by_their_keys(keys: list[float]):
     assert key[items].tolist() == sorted(keys)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(keys, st.integers(0, 2**32 - 1))
 def test_the_smallest_comes_out_between_pushes_too(keys: list[float], seed: int):
     key = np.array(keys)

@@ -124,7 +124,7 @@ def require_sound(
             assert words[row, bank] == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=800), configs())
 def test_memory_holds_what_loads_and_the_host_expect(dag: Dag, config: DpuConfig):
     found = run_passes(dag, config)

@@ -26,7 +26,7 @@ def group_levels(binary: BinaryDag) -> np.ndarray:
     return levels
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(dags(max_nodes=500))
 def test_users_of_every_value_each_once(dag: Dag):
     binary = binarise(dag, DpuConfig())
@@ -39,7 +39,7 @@ def test_users_of_every_value_each_once(dag: Dag):
     assert [sorted(part.tolist()) for part in parts] == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(dags(max_nodes=300), configs())
 def test_height_is_the_longest_path_of_instructions(dag: Dag, config: DpuConfig):
     binary = binarise(dag, config)
@@ -68,7 +68,7 @@ def test_height_of_a_chain_of_two_groups():
     assert height(binary, config).tolist() == [7 + 4 + 4, 7 + 4 + 4, 4 + 4, 4]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(dags(max_nodes=500))
 def test_a_depth_first_walk_meets_all_operations_and_operands_first(dag: Dag):
     binary = binarise(dag, DpuConfig())

@@ -249,7 +249,7 @@ def try_all(bench: Bench, cycles: int, random: np.random.Generator) -> None:
                 bench.move(int(bench.state.scratch.clashes[0, random.integers(2)]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=200), configs(), st.integers(0, 2**32 - 1))
 def test_whatever_is_placed_in_whatever_order_can_run(dag: Dag, config: DpuConfig, seed: int):
     bench = Bench(without_outputs(binarise(dag, config)), config)
@@ -261,7 +261,7 @@ def test_whatever_is_placed_in_whatever_order_can_run(dag: Dag, config: DpuConfi
     check_instructions(opcode, columns, layout, bench.binary, config)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(dags(max_nodes=200), configs(), st.integers(0, 2**32 - 1))
 def test_operands_in_any_bank_are_placed_or_refused(dag: Dag, config: DpuConfig, seed: int):
     bench = Bench(binarise(dag, config), config)

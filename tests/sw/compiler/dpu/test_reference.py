@@ -11,6 +11,8 @@ from sw.runtime.device import Device
 from sw.workloads.dag.load import load
 from tests.support.workloads import workload_file
 
+LARGEST = "dag/tretail.psdd"
+
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Device]:
@@ -18,7 +20,13 @@ def device() -> Iterator[Device]:
         yield found
 
 
-@pytest.mark.parametrize("path", REFERENCE_CYCLES)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow) if path == LARGEST else path
+        for path in REFERENCE_CYCLES
+    ],
+)
 def test_workload_of_the_paper(device: Device, path: str):
     workload = load(workload_file(path))
     program = device.compile(workload)

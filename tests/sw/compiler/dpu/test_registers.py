@@ -83,7 +83,7 @@ def test_reading_what_took_its_place_breaks_a_rule():
     broken(of([(0, 5, 0), (2, 5, 1)], [(3, 5, 0)], [(1, 5, 0)]), 3, 5)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 8]))
 def test_random_writes_and_releases(seed: int, registers: int):
     random = np.random.default_rng(seed)

@@ -91,7 +91,7 @@ def require_right(found: Passes) -> None:
     check_instructions(found.opcode, found.columns, found.layout, found.binary, found.config)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(dags(max_nodes=1000) | dags(max_nodes=1000).map(simplify), configs(), windows)
 def test_any_dag_on_any_machine(dag: Dag, config: DpuConfig, window: int):
     require_right(run_passes(dag, config, window))
@@ -213,7 +213,7 @@ def test_no_progress_is_an_error_that_names_the_registers(monkeypatch: pytest.Mo
         schedule(binarise(shape("star"), SMALL), SMALL, Policy())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(dags(max_nodes=500), configs(), windows)
 def test_the_same_again(dag: Dag, config: DpuConfig, window: int):
     first, second = (run_passes(dag, config, window) for _ in range(2))

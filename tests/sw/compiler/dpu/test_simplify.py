@@ -107,7 +107,7 @@ def test_shapes_mean_the_same(name: str, reassociate: bool):
     assert meaning_of_dag(simple, leaves(dag, 1)) == meaning_of_dag(dag, leaves(dag, 1))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(dags(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_random_dags_mean_the_same_in_no_more_operations(dag: Dag, reassociate: bool, seed: int):
     dag = dataclasses.replace(dag, reassociate=reassociate)

@@ -426,7 +426,7 @@ def test_errors_name_the_line(lines: str, old: str, new: str, problem: str) -> N
 WHOLE = dialect("X=ss01,B=ss01,C=ss01", files.IKJ_POINTS).splitlines()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, len(WHOLE) - 1), st.integers(0, len(WHOLE) - 1), st.integers(0, 200))
 def test_damaged_files_give_one_line_that_names_them(line: int, other: int, cut: int) -> None:
     damaged = [

@@ -136,7 +136,7 @@ KINDS = "".join
 MATRIX = st.lists(st.sampled_from("dsb"), min_size=2, max_size=2).map(KINDS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(MATRIX, MATRIX, MATRIX, st.permutations("ijk"), st.sampled_from(DENSITIES), st.integers(0))
 def test_matrix_products_of_all_formats_in_all_orders(
     x: str, b: str, c: str, order: list[str], density: float, seed: int
@@ -154,7 +154,7 @@ def test_matrix_products_of_all_formats_in_all_orders(
 TENSOR = st.lists(st.sampled_from("ddssb"), min_size=3, max_size=3).map(KINDS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TENSOR, TENSOR, TENSOR, st.sampled_from(["*", "+", "-"]), st.integers(0))
 def test_tensors_of_all_formats(x: str, b: str, c: str, sign: str, seed: int) -> None:
     text = f"X(i,j,k)=B(i,j,k){sign}C(i,j,k) -f=X:{x} -f=B:{b} -f=C:{c}"

@@ -58,7 +58,7 @@ def check_unless_refused(case: Case, format: str) -> None:
         assert any(refusal in str(error) for refusal in refusals), (case.text, str(error))
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(cases(), st.sampled_from(["float32", "bfloat16", "float16"]))
 def test_graphs_compute_what_statements_mean(case: Case, format: str):
     check_unless_refused(case, format)

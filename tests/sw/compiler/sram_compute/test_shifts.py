@@ -28,7 +28,7 @@ def box(bounds: np.ndarray) -> tuple[slice, ...]:
 
 
 @given(tensors())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_parts_are_the_tensor_and_never_cross_tiles_in_part(tensor):
     tiling, first, last = tensor
     found = np.zeros(tiling.shape[::-1], int)
@@ -68,7 +68,7 @@ def performed(commands: Shifts, tiling: Tiling, dimension: int, values: np.ndarr
 
 
 @given(tensors(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_moves_are_those_of_numpy(tensor, data):
     tiling, first, last = tensor
     dimension = data.draw(st.integers(0, len(tiling.shape) - 1))

@@ -55,7 +55,7 @@ def test_rows_whose_last_vector_is_not_whole(name: str):
     assert is_exact(workload(name, 38))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     name=st.sampled_from(LOOK_UPS),
     lanes=st.sampled_from((2, 4, 8)),

@@ -35,7 +35,7 @@ def test_pairs_of_rows(name: str, coupled: bool):
     assert is_exact(name, matrices(left, right), 8, coupled)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     name=st.sampled_from(VECTORS),
     pair=pairs,

@@ -72,7 +72,7 @@ def test_sums_stay_in_registers_at_level_4():
     assert run.counters["instructions"] == 2 + vectors + sum(RAGGED) * (vectors + 1) + 5 * segment
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from(sorted(NESTS)),
     st.lists(st.integers(0, 4), max_size=4),

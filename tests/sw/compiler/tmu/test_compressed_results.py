@@ -103,7 +103,7 @@ def test_random_vectors(text: str, left: list[int], right: list[int], program: d
     check(text, {"B": np.array(left, float), "C": np.array(right, float)}, **program)
 
 
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(MATRICES), squares, squares, st.sampled_from(PROGRAMS[:-1]))
 def test_random_matrices(text: str, left: np.ndarray, right: np.ndarray, program: dict[str, Any]):
     check(text, {"B": left, "C": right}, **program)

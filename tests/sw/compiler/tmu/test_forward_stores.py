@@ -183,7 +183,7 @@ def part(kind: str, by: int = 0, *, is_of_begin: bool = False, column: int = 0) 
     return kind, is_of_begin, by, column, 4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(PARTS, PARTS)
 def test_memory_is_the_same(first: list[Part], second: list[Part]):
     module = from_text(text(first, second), "a.mlir")

@@ -112,7 +112,7 @@ def memory_after(module: ModuleOp, given: dict[str, np.ndarray]) -> bytes:
 ORDERS = st.lists(st.integers(1, ROWS - 1), min_size=5, max_size=9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from(sorted(NESTS)),
     ORDERS | ORDERS.map(sorted),

@@ -89,7 +89,7 @@ def test_pairs_of_vectors(name: str, pair: str):
         check_vectors(name, PAIRS[pair], program)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(sorted(VECTORS)), pairs, st.sampled_from(PROGRAMS), st.integers(0, 9))
 def test_random_vectors(
     name: str, pair: tuple[list[int], list[int]], program: dict[str, Any], seed: int
@@ -97,7 +97,7 @@ def test_random_vectors(
     check_vectors(name, pair, program, seed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from(sorted(MATRICES)),
     st.lists(pairs, max_size=4),

@@ -117,7 +117,7 @@ def random_steps(random: Random) -> list[Step]:
     return steps
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_the_same_values_in_the_same_order(seed: int, iterations: int):
     steps = random_steps(Random(seed))

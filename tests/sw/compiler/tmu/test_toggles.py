@@ -111,7 +111,7 @@ func.func @f(%x: memref<{n}xi32>, %ends: memref<4xi32>, %log: memref<{size}xi32>
 """
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(st.integers(-1, 2), min_size=1, max_size=MOST),
     st.lists(st.integers(0, MOST), min_size=SEGMENTS - 1, max_size=SEGMENTS - 1).map(sorted),

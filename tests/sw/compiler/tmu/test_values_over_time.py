@@ -85,7 +85,7 @@ def f(x: float32[n, m], y: float32[n], z: float32[n, m]):
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=3),
     st.integers(1, 9),

@@ -26,7 +26,7 @@ def fibers(largest: int = 9, most: int = 5) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(0, largest), max_size=most, unique=True).map(sorted)
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 3))
 def test_lookup_puts_fibers_in_place_of_references(data, depth):
     stored = data.draw(st.lists(fibers(), min_size=1, max_size=4))
@@ -64,7 +64,7 @@ def test_repeat_and_hold_repeat_by_the_fibers_within(data, depth):
     assert done.outputs["out_inner"].tolist() == inner
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(1, 3))
 def test_drop_removes_those_without_a_fiber(data, depth):
     tree = data.draw(trees(depth, st.tuples(st.integers(0, 9), fibers())))
@@ -80,7 +80,7 @@ def test_drop_removes_those_without_a_fiber(data, depth):
     assert done.outputs["out_outer"].tolist() == expected
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 2))
 def test_joiners_join_fiber_by_fiber(data, depth):
     lane = st.dictionaries(st.integers(0, 80), st.integers(0, 99), max_size=6)
@@ -111,7 +111,7 @@ def test_joiners_join_fiber_by_fiber(data, depth):
             assert done.outputs[f"out_ref{number}"].tolist() == to_tokens(refs, depth + 1)
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 2), st.integers(1, 3))
 def test_bitvectors_mean_the_same_as_coordinates(data, depth, words):
     tree = data.draw(trees(depth, st.tuples(*[fibers(32 * words - 1, 8)] * 2)))
@@ -151,7 +151,7 @@ def words_of(values: list[float], format: str) -> list[int]:
     return to_words(np.array(values), format).tolist()
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 3), st.sampled_from(["float32", "bfloat16", "fixed12.4"]))
 def test_reduce_totals_every_fiber_that_has_a_coordinate(data, depth, format):
     numbers = st.integers(-64, 64).map(lambda number: words_of([number / 16], format)[0])
@@ -173,7 +173,7 @@ def test_reduce_totals_every_fiber_that_has_a_coordinate(data, depth, format):
     assert done.outputs["out_val"].tolist() == to_tokens(mapped(total, tree, depth), depth)
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 2), st.booleans())
 def test_accumulator_of_order_one_sums_by_coordinate(data, depth, full):
     # Of each fiber of the reduced index: pairs of its coordinate and the fiber within.
@@ -209,7 +209,7 @@ def _bare_fibers(tree: Any, depth: int) -> bool:
     return depth > 0 and (not tree or any(_bare_fibers(part, depth - 1) for part in tree))
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(0, 1), st.booleans(), st.booleans())
 def test_accumulator_of_order_two_sums_by_coordinates(data, depth, full0, full1):
     rows = st.lists(
@@ -253,7 +253,7 @@ def test_accumulator_of_order_two_sums_by_coordinates(data, depth, full0, full1)
         assert done.outputs[name].tolist() == to_tokens(nested, levels)
 
 
-@hypothesis_settings(max_examples=50)
+@hypothesis_settings(max_examples=25)
 @given(st.data(), st.integers(1, 3), st.integers(2, 5))
 def test_lanes_give_what_is_given_without_them(data, depth, lanes):
     tree = data.draw(trees(depth, st.integers(0, 3)))

@@ -25,7 +25,7 @@ def _run(commands: list[Command], values: np.ndarray, n: int, onto: int) -> np.n
 
 
 @given(n=st.integers(1, 32), distance=st.integers(0, 40), onto=st.sampled_from([A, D]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_shifts(n: int, distance: int, onto: int) -> None:
     least = -(1 << n - 1)
     values = np.random.default_rng(n).integers(least, -least, 100)
@@ -41,7 +41,7 @@ def test_shifts(n: int, distance: int, onto: int) -> None:
 
 
 @given(n=st.integers(1, 32), value=st.integers(-(1 << 31), (1 << 32) - 1))
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_constants(n: int, value: int) -> None:
     found = _run(constant(D, n, value), np.zeros(100, np.int64), n, D)
     assert (found == value % (1 << n)).all()

@@ -91,7 +91,7 @@ def parts_of(rows: np.ndarray, type: str, dim: int) -> np.ndarray:
     return rows[:, place : place + 8].copy().view(F32).astype(np.float64)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(tables(), st.sampled_from(["int8_rowwise", "int4_rowwise"]))
 def test_integers_are_off_by_half_a_step(table: np.ndarray, type: str) -> None:
     rows = quantise(table, type)
@@ -104,7 +104,7 @@ def test_integers_are_off_by_half_a_step(table: np.ndarray, type: str) -> None:
     np.testing.assert_array_equal(elements.min(axis=1), table.min(axis=1))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(tables())
 def test_fp8_keeps_four_bits(table: np.ndarray) -> None:
     rows = quantise(table, "fp8_rowwise")
@@ -116,7 +116,7 @@ def test_fp8_keeps_four_bits(table: np.ndarray) -> None:
     assert (np.abs(elements - table.astype(np.float64)) <= off + rounding).all()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.data())
 def test_elements_are_rounded_once(data: st.DataObject) -> None:
     codes = np.array([[data.draw(st.integers(0, 255)) for _ in range(4)]], np.uint8)

@@ -25,7 +25,7 @@ INNER = 2
 """The number of its statement."""
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 40), st.sampled_from((2, 4, 8)), st.integers(0, 99))
 def test_partial_sums_and_a_tree(columns: int, lanes: int, seed: int):
     x = np.random.default_rng(seed).standard_normal((2, columns)).astype(np.float32)
@@ -41,7 +41,7 @@ def test_partial_sums_and_a_tree(columns: int, lanes: int, seed: int):
         assert np.float32(1) + sums[0] == result
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 40), st.sampled_from((2, 4)), st.sampled_from((2, 4)), st.integers(0, 99))
 def test_sums_of_lanes_in_vectors_side_by_side(columns: int, lanes: int, count: int, seed: int):
     """As with so many times the lanes."""

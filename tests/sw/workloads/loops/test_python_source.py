@@ -97,7 +97,7 @@ def test_constructs(source: str, wanted: str) -> None:
     assert printed(f"    {source}\n") == lines
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_what_is_printed_is_read_as_the_same_nest(random: Random) -> None:
     nest = RandomNest(random).nest()

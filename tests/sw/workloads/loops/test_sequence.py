@@ -171,7 +171,7 @@ def results(nests: tuple[Nest, ...], values: Mapping[str, Any], sizes: Mapping[s
     return {name: known[name].tobytes() for nest in nests for name in nest.results}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_nests(seed: int):
     random = Random(seed)

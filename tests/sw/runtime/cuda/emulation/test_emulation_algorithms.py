@@ -75,7 +75,7 @@ def kernels() -> EmulatedKernels:
 integers = st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=300)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(values=integers, block=st.integers(1, 200))
 def test_tree_sums(kernels: EmulatedKernels, values: list[int], block: int) -> None:
     grid = -(-len(values) // block)
@@ -85,7 +85,7 @@ def test_tree_sums(kernels: EmulatedKernels, values: list[int], block: int) -> N
     assert out.tolist() == [sum(values[b * block : (b + 1) * block]) for b in range(grid)]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(values=integers, surplus=st.integers(0, 70))
 def test_scans_with_two_buffers(kernels: EmulatedKernels, values: list[int], surplus: int) -> None:
     block = len(values) + surplus
@@ -95,7 +95,7 @@ def test_scans_with_two_buffers(kernels: EmulatedKernels, values: list[int], sur
     assert (out == np.cumsum(array)).all()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(values=integers, warps=st.integers(1, 4))
 def test_the_last_block_adds_up(kernels: EmulatedKernels, values: list[int], warps: int) -> None:
     block = 32 * warps

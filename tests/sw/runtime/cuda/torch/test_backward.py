@@ -54,7 +54,7 @@ def require_close(found: Trained, right: Trained) -> None:
             torch.testing.assert_close(one, other, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(lengths=lengths, seed=st.integers(0, 2**32 - 1))
 def test_gradients_are_those_of_embedding_bag(lengths: list[list[int]], seed: int) -> None:
     one = example(FEATURES, lengths, seed)
@@ -62,7 +62,7 @@ def test_gradients_are_those_of_embedding_bag(lengths: list[list[int]], seed: in
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS[1:], ids=lambda each: type(each).__name__)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(lengths=lengths, seed=st.integers(0, 2**32 - 1))
 def test_steps_are_those_of_pytorch(
     optimizer: Optimizer, lengths: list[list[int]], seed: int
