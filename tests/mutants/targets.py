@@ -100,6 +100,30 @@ GROUPS = (
         "models",
         ("sw/golden/embedding.py", "sw/golden/float32_sums.py", "sw/golden/tensor_bounds.py"),
     ),
+    Group(
+        "tmu",
+        "RTL",
+        ("hw/tmu",),
+        without=("listing.py",),
+        whole=("tests/hw/tmu/access/test_access_unit.py", "tests/sw/runtime/tmu/test_target.py"),
+    ),
+    Group(
+        "tmu",
+        "compiler",
+        ("sw/compiler/tmu",),
+        without=("listing.py",),
+        whole=(
+            "tests/sw/compiler/tmu/test_filecheck.py",
+            "tests/sw/compiler/tmu/test_compile.py",
+            "tests/sw/compiler/tmu/test_merging.py",
+        ),
+    ),
+    Group(
+        "tmu",
+        "models",
+        ("sw/golden/loops.py", "sw/golden/loop_code.py", "sw/runtime/tmu/model"),
+        plain=True,
+    ),
     Group("lib", "RTL", ("hw/lib",)),
     Group(
         "lib",

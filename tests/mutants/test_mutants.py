@@ -174,8 +174,11 @@ def test_equivalent_mutants_are_there_and_have_reasons():
 @pytest.mark.parametrize(
     "arguments, text",
     [
-        (["--target", "tmu"], "'tmu' is not one of 'dpu', 'sam', 'cuda', 'lib'"),
-        (["--file", "hw/none.py"], "--file hw/none.py: must be a source of dpu, sam, cuda, lib"),
+        (["--target", "none"], "'none' is not one of 'dpu', 'sam', 'cuda', 'tmu', 'lib'"),
+        (
+            ["--file", "hw/none.py"],
+            "--file hw/none.py: must be a source of dpu, sam, cuda, tmu, lib",
+        ),
     ],
 )
 def test_bad_arguments(arguments, text):
