@@ -7,7 +7,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.tmu.dialects.slc import CallbackOp, MemStrOp, MergeOp
 from sw.compiler.tmu.presence import Masks
@@ -30,21 +30,22 @@ def split_masks(module: ModuleOp) -> ModuleOp:
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, MergeOp)]:
-        if loop.mask is None or len(loop.coordinates) > MOST_FIBERS:
+        mask = loop.mask
+        if mask is None or len(loop.coordinates) > MOST_FIBERS:
             continue
         for callback in [each for each in loop.body.block.ops if isinstance(each, CallbackOp)]:
-            if loop.mask in callback.streams:
-                _Splitting(loop, callback).run()
+            if mask in callback.streams:
+                _Splitting(loop, callback, mask).run()
     return module
 
 
 class _Splitting:
-    def __init__(self, loop: MergeOp, callback: CallbackOp) -> None:
+    def __init__(self, loop: MergeOp, callback: CallbackOp, mask: SSAValue) -> None:
         self._loop = loop
         self._callback = callback
         arguments = callback.body.block.args
-        self._mask = arguments[list(callback.streams).index(loop.mask)]
-        self._fibers = {
+        self._mask = arguments[list(callback.streams).index(mask)]
+        self._fibers: dict[SSAValue, int] = {
             argument: fiber
             for argument, stream in zip(arguments, callback.streams, strict=True)
             if (fiber := self._fiber_of(stream)) is not None
@@ -98,7 +99,7 @@ class _Splitting:
                 drop_unused(arm)
                 arm.add_op(scf.YieldOp())
                 arms.append(Region(arm))
-            block.add_op(scf.IfOp(values[condition], [], *arms))
+            block.add_op(scf.IfOp(values[condition], [], arms[0], arms[1]))
             return
         for each in operations:
             if isinstance(each, arith.SelectOp):
@@ -151,9 +152,9 @@ class _Splitting:
         """Of what follows from the mask alone."""
         if value is self._mask:
             return mask
-        if isinstance(value, BlockArgument):
-            return None
         owner = value.owner
+        if not isinstance(owner, Operation):
+            return None
         if isinstance(owner, arith.ConstantOp):
             return constant_of(value)
         operands = [self._value(each, mask) for each in owner.operands]

@@ -52,9 +52,9 @@ def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:
 def _holds(step: Step, later: Step) -> bool:
     """Whether a step must stay before a later one."""
     return (
-        step.dst in later.reads
+        step.dst in set(later.reads)
         or later.dst == step.dst
-        or (later.dst is not None and later.dst in step.reads)
+        or (later.dst is not None and later.dst in set(step.reads))
         or (step.takes and later.takes)
         or later.opcode in CONTROL
     )
