@@ -33,36 +33,33 @@ def sink_takes(blocks: Sequence[Block]) -> None:
 def _sunk(steps: Sequence[Step]) -> list[bool]:
     """Which steps nothing that stays needs: takes behind the last one that stays, and what needs
     them."""
-    found = [False] * len(steps)
+    found = _of_takes(steps)
     needed: set[Register] = set()
     written: set[Register] = set()
     has_taken = False
     for number in reversed(range(len(steps))):
         step = steps[number]
-        is_free = (
+        found[number] &= (
             step.dst is not None
             and step.place is None
             and step.dst not in needed | written
             and written.isdisjoint(step.reads)
             and not (step.takes and has_taken)
         )
-        if is_free:
-            found[number] = True
-            continue
-        has_taken |= step.takes
-        needed |= set(step.reads)
-        if step.dst is not None:
-            written.add(step.dst)
-    return _of_takes(steps, found)
+        if not found[number]:
+            has_taken |= step.takes
+            needed |= set(step.reads)
+            if step.dst is not None:
+                written.add(step.dst)
+    return found
 
 
-def _of_takes(steps: Sequence[Step], free: Sequence[bool]) -> list[bool]:
-    """Of free steps those that take something, or need one that does."""
-    made: set[Register] = set()
+def _of_takes(steps: Sequence[Step]) -> list[bool]:
+    """Which steps take something, or need one that does."""
+    made: set[Register | None] = set()
     found = []
-    for step, is_free in zip(steps, free, strict=True):
-        sinks = is_free and (step.takes or not made.isdisjoint(step.reads))
-        found.append(sinks)
-        if sinks and step.dst is not None:
+    for step in steps:
+        found.append(step.takes or not made.isdisjoint(step.reads))
+        if found[-1]:
             made.add(step.dst)
     return found
