@@ -25,6 +25,10 @@ PASSES = (
     "repeat_fibers",
     "prefetch_rows",
     "count_iterations",
+    "stream_places",
+    "delay_stores",
+    "split_masks",
+    "store_lanes",
     "lower",
 )
 

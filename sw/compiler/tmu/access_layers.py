@@ -30,6 +30,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
 )
 from sw.compiler.tmu.index_offsets import is_needed, offset_of, shape_of
+from sw.compiler.tmu.index_streams import is_of_coordinate
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.stream_queues import slots_of_layers
 from sw.compiler.tmu.values import constant_of
@@ -175,7 +176,12 @@ class AccessLayers:
             place = layer.add(unit, made, operation.stream)
             layer.arrays[unit, place.number] = self._names[operation.array]
         elif is_needed(operation):
-            self._alu(operation, depth, self._unit_of(operation, depth) or 0)
+            of_all = is_of_coordinate(operation.stream)
+            for unit in (
+                range(len(layer.units)) if of_all else [self._unit_of(operation, depth) or 0]
+            ):
+                if (operation.stream, unit) not in layer.places:
+                    self._alu(operation, depth, unit)
 
     def store(self, store: StoreStrOp) -> EventStep:
         """Its value and its address become streams of one layer, in whose iterations it happens."""
@@ -196,8 +202,8 @@ class AccessLayers:
         )
 
     def read(self, stream: SSAValue) -> list[tuple[int, Place]]:
-        """Layer and places of what is to be queued for a stream. Of a disjunctive merge's
-        coordinate one a fiber, 0 where the fiber lacks it."""
+        """Layer and places of what is to be queued for a stream. Of what is
+        computed of a disjunctive merge's coordinate one a fiber, 0 where the fiber lacks it."""
         depth = self._depths[stream]
         layer = self.layers[depth]
         places = [place for (value, _), place in layer.places.items() if value is stream]

@@ -46,6 +46,10 @@ PASSES = (
     Pass("repeat_fibers", "what is read twice is queued twice (level 4)"),
     Pass("prefetch_rows", "the next iteration's row is fetched (level 4)"),
     Pass("count_iterations", "no tokens where all bounds are constants (level 4)"),
+    Pass("stream_places", "places of results in the access unit (level 4)"),
+    Pass("delay_stores", "stores in the next token's case (level 4)"),
+    Pass("split_masks", "a way of its own for masks of a union (level 4)"),
+    Pass("store_lanes", "what is stored late in a vector's lane (level 4)"),
     Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp, VectorType
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hw.lib.errors import CapacityError
 from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
@@ -29,6 +29,7 @@ from sw.compiler.tmu.dialects.slc import (
 )
 from sw.compiler.tmu.early_tokens import early_tokens
 from sw.compiler.tmu.functions import arrays_of, function_of
+from sw.compiler.tmu.index_streams import is_of_coordinate
 from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.values import constant_of
 
@@ -222,12 +223,12 @@ def _pop(block: Block, argument: SSAValue, words: int) -> SSAValue:
 
 def _words(stream: SSAValue | None) -> int:
     """Words that are queued for a value, as ``AccessLayers.read`` says."""
-    if stream is None or not isinstance(stream, BlockArgument):
+    if stream is None or not is_of_coordinate(stream):
         return 1
-    loop = stream.block.parent_op()
-    if isinstance(loop, MergeOp) and loop.is_disjunctive and stream is loop.coordinate:
-        return len(loop.coordinates)
-    return 1
+    owner = stream.owner
+    loop = owner.parent_op()
+    assert isinstance(loop, MergeOp)
+    return len(loop.coordinates)
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:

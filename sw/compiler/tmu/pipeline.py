@@ -10,6 +10,7 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
+from sw.compiler.tmu.delay_stores import delay_stores
 from sw.compiler.tmu.fetch_rows import fetch_rows
 from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.fits import fits
@@ -23,8 +24,11 @@ from sw.compiler.tmu.partial_sums import partial_sums
 from sw.compiler.tmu.prefetch_rows import prefetch_rows
 from sw.compiler.tmu.repeat_fibers import repeat_fibers
 from sw.compiler.tmu.select_stores import select_stores
+from sw.compiler.tmu.split_masks import split_masks
 from sw.compiler.tmu.static_nests import count_iterations
+from sw.compiler.tmu.store_lanes import store_lanes
 from sw.compiler.tmu.store_streams import store_streams
+from sw.compiler.tmu.stream_places import stream_places
 from sw.compiler.tmu.vectorize import vectorize
 from sw.compiler.tmu.vectorize_loops import vectorize_loops
 
@@ -79,6 +83,10 @@ def pipeline(
         "repeat_fibers": (4, repeat),
         "prefetch_rows": (4, prefetch_rows),
         "count_iterations": (4, count_iterations),
+        "stream_places": (4, lambda module: stream_places(module, config)),
+        "delay_stores": (4, delay_stores),
+        "split_masks": (4, split_masks),
+        "store_lanes": (4, lambda module: store_lanes(module, config.lanes)),
         "lower": (0, lambda module: lower_access(module, config)),
     }
     return {name: run for name, (level, run) in passes.items() if opt >= level}

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.slc import (
-    AluStrOp,
     CallbackOp,
     ForOp,
-    MemStrOp,
-    PopOp,
     StoreStrOp,
-    StreamType,
 )
 from sw.compiler.tmu.functions import function_of
+from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
 from sw.compiler.tmu.lower_access import lower_access
 from sw.compiler.tmu.operations import STORES, array_of
-from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.tmu.unused import drop_unused
+from sw.compiler.tmu.values import constant_of
 
 LEAST_VECTORS = 3
 """Of a fiber. One more operand from the loop around takes the access unit longer than the execute
 unit takes for shorter ones: rows of one vector 5.7 cycles instead of 3.3, on ``tmu_l8``."""
-
-_INDEX_OPERATIONS: dict[type[Operation], str] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.ShLIOp: "shift_left",
-}
 
 
 def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
@@ -98,12 +89,12 @@ class _Store:
             is_right = isinstance(operation, vector.StoreOp) and callback.masked is None
         if isinstance(value.owner, vector.BroadcastOp):
             value = value.owner.source
-        stream = _stream_of(value, callback)
+        stream = stream_of(value, callback)
         if not is_right or stream is None:
             return None
         if stream is loop.induction and loop.vector is not None:
             return None
-        if not all(_is_index(each, callback, loop) for each in operation.indices):
+        if not all(is_index(each, callback, loop) for each in operation.indices):
             return None
         if callback.masked is None and _is_short(loop):
             return None
@@ -113,36 +104,12 @@ class _Store:
         """Does it by the access unit."""
         block = self.callback.parent_block()
         assert block is not None
-        indices = [_index(each, self.callback) for each in self.operation.indices]
+        indices = [index_stream(each, self.callback) for each in self.operation.indices]
         array = array_of(self.operation)
         block.insert_op_before(StoreStrOp(self.value, array, indices), self.callback)
         self.operation.detach()
         self.operation.erase()
         _clean(self.callback)
-
-
-def _stream_of(value: SSAValue, callback: CallbackOp) -> SSAValue | None:
-    """The stream whose value it is."""
-    value = source_of(value)
-    if not isinstance(value, BlockArgument) or value.owner is not callback.body.block:
-        return None
-    if callback.masked is not None and value.index == len(callback.streams):
-        return None
-    return callback.streams[value.index]
-
-
-def _is_index(value: SSAValue, callback: CallbackOp, loop: ForOp) -> bool:
-    """Whether streams have it, or can have it, but none that its own loop loads."""
-    value = source_of(value)
-    if constant_of(value) is not None:
-        return True
-    stream = _stream_of(value, callback)
-    if stream is not None:
-        return not (isinstance(stream.owner, MemStrOp) and stream.owner.parent_op() is loop)
-    owner = value.owner
-    if not isinstance(owner, Operation) or type(owner) not in _INDEX_OPERATIONS:
-        return False
-    return all(_is_index(each, callback, loop) for each in owner.operands)
 
 
 def _is_short(loop: ForOp) -> bool:
@@ -153,42 +120,9 @@ def _is_short(loop: ForOp) -> bool:
     return upper - lower < LEAST_VECTORS * loop.vector.value.data
 
 
-def _is_pure(operation: Operation) -> bool:
-    """Whether nothing is lost without it, where nothing uses it."""
-    return bool(operation.results) and not operation.regions and not isinstance(operation, PopOp)
-
-
-def _index(value: SSAValue, callback: CallbackOp) -> SSAValue:
-    """The stream or constant, made before the callback if need be."""
-    value = source_of(value)
-    block = callback.parent_block()
-    assert block is not None
-    made: Operation
-    if (number := constant_of(value)) is not None:
-        made = integer(number)
-    elif (stream := _stream_of(value, callback)) is not None:
-        return stream
-    else:
-        assert isinstance(value.owner, Operation)
-        left, right = (_index(each, callback) for each in value.owner.operands)
-        elements = [_element(each) for each in (left, right)]
-        element = next((each for each in elements if isinstance(each, VectorType)), value.type)
-        made = AluStrOp(_INDEX_OPERATIONS[type(value.owner)], left, right, element)
-    block.insert_op_before(made, callback)
-    return made.results[0]
-
-
-def _element(value: SSAValue) -> object:
-    return value.type.element if isinstance(value.type, StreamType) else value.type
-
-
 def _clean(callback: CallbackOp) -> None:
     """Without what nothing uses any more; if nothing is left, without the callback."""
-    for operation in reversed(list(callback.body.block.ops)):
-        is_unused = not any(result.uses for result in operation.results)
-        if _is_pure(operation) and is_unused:
-            operation.detach()
-            operation.erase()
+    drop_unused(callback.body.block)
     if callback.body.block.first_op is None:
         callback.detach()
         callback.erase()

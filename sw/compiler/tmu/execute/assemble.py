@@ -12,10 +12,12 @@ from sw.compiler.tmu.execute.allocate import RegistersError, allocate
 from sw.compiler.tmu.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.tmu.execute.emit import emit
 from sw.compiler.tmu.execute.fuse import fuse_products
+from sw.compiler.tmu.execute.keep_constants import keep_constants
 from sw.compiler.tmu.execute.liveness import live_out
 from sw.compiler.tmu.execute.machine import Block, Register
 from sw.compiler.tmu.execute.order import best_order
 from sw.compiler.tmu.execute.overlap import overlap_iterations
+from sw.compiler.tmu.execute.sink_takes import sink_takes
 from sw.compiler.tmu.execute.webs import split_webs
 
 WINDOWS = (64, 32, 16, 8, 1)
@@ -44,12 +46,18 @@ def _ordered(
 ) -> tuple[list[Block], Mapping[Register, int]]:
     """The blocks with their steps in order, and registers; raises ``CapacityError`` for these.
     ``overlaps``: whether iterations of loops may, which takes more instructions."""
-    for may_overlap, window in product((True, False) if overlaps else (False,), WINDOWS):
+    tries = product((True, False) if overlaps else (False,), WINDOWS, (True, False))
+    is_kept = True
+    for may_overlap, window, keeps in tries:
+        if not keeps and not is_kept:
+            continue
         blocks = select()
         _jump_at_once(blocks)
+        sink_takes(blocks)
         remove_copies(blocks)
         fuse_products(blocks)
         fill_gaps(blocks)
+        is_kept = keeps and keep_constants(blocks)
         _begin_variables(blocks)
         done = overlap_iterations(blocks, window) if may_overlap else set()
         if done:

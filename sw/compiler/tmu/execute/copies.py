@@ -23,7 +23,7 @@ def remove_copies(blocks: Sequence[Block]) -> None:
         _forward(block)
     _drop_all_unused(blocks)
     for block, live in zip(blocks, live_out(blocks), strict=True):
-        _compute_in_place(block, live)
+        compute_in_place(block, live)
 
 
 def fill_gaps(blocks: Sequence[Block]) -> None:
@@ -63,7 +63,7 @@ def _forward(block: Block) -> None:
             source[step.dst] = a
 
 
-def _compute_in_place(block: Block, live: set[Register]) -> None:
+def compute_in_place(block: Block, live: set[Register]) -> None:
     """``t = …; …; v = t`` becomes ``v = …`` where nothing in between uses v, or t behind it."""
     steps = block.steps
     place = 0

@@ -52,6 +52,14 @@ def cycles(steps: Sequence[Step]) -> int:
     return 1 + max((time for _, time in second), default=start - 1) - start
 
 
+def waits_behind(steps: Sequence[Step]) -> dict[Register, tuple[int, Step]]:
+    """Of each register that steps write, cycles from its last write's issue to the end of all, as a
+    number of at most 0, and that step."""
+    issued = _issue(steps, {}, set(), 0)
+    end = 1 + max((time for _, time in issued), default=-1)
+    return {step.dst: (time - end, step) for step, time in issued if step.dst is not None}
+
+
 def _issue(
     steps: Sequence[Step],
     writers: dict[Register, tuple[int, Step]],

@@ -24,7 +24,7 @@ def linearize(module: ModuleOp) -> ModuleOp:
     module = module.clone()
     arrays = arrays_of(function_of(module))
     for operation in list(module.walk()):
-        if (made := _flat(operation, arrays)) is None:
+        if (made := flat_access(operation, arrays)) is None:
             continue
         block = operation.parent_block()
         assert block is not None
@@ -39,7 +39,9 @@ def linearize(module: ModuleOp) -> ModuleOp:
     return module
 
 
-def _flat(operation: Operation, arrays: dict[SSAValue, str]) -> Operation | None:
+def flat_access(operation: Operation, arrays: dict[SSAValue, str]) -> Operation | None:
+    """What an access becomes, of one of ``arrays`` by name, with what its address is computed by
+    before it; ``None`` of other operations. O(operations of its indices)."""
     match operation:
         case memref.LoadOp(memref=array, res=result):
             at = _address(operation, array, operation.indices)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from hw.tmu.execute_isa import Opcode
 
+BRANCHES = (Opcode.BRANCH_EQ, Opcode.BRANCH_NE, Opcode.BRANCH_LT, Opcode.BRANCH_GE)
+
 
 @dataclass(frozen=True)
 class Register:

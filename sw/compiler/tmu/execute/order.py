@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import combinations
 
-from sw.compiler.tmu.execute.latency import cycles
+from sw.compiler.tmu.execute.late_takes import late_takes
+from sw.compiler.tmu.execute.latency import cycles, waits_behind
 from sw.compiler.tmu.execute.machine import Block, Register, Step
 from sw.compiler.tmu.execute.queue_operands import queue_operands, takers
 from sw.compiler.tmu.execute.schedule import schedule
@@ -13,15 +14,24 @@ from sw.compiler.tmu.execute.schedule import schedule
 MOST_TAKERS = 3
 """Kinds of steps of which all choices are tried that take operands from the queue at once."""
 
+MOST_TRIED = 32
+"""Steps of a block of which orders are tried that take from the queue as late as they can, and that
+allow for what the block itself has begun when it comes again."""
+
 
 def best_order(block: Block, live: Collection[Register], window: int) -> list[Step]:
     """``live``: registers that are needed behind the block; ``window``: as ``schedule`` has it.
     O(choices x steps x window)."""
+    tried = choices(block.steps, live)
+    if len(block.steps) <= MOST_TRIED:
+        late = choices(late_takes(block.steps, live), live)
+        tried += [steps for steps in late if steps not in tried]
     tries = [
-        schedule(steps, window, is_free=is_free)
-        for steps in choices(block.steps, live)
-        for is_free in (False, True)
+        schedule(steps, window, is_free=is_free) for steps in tried for is_free in (False, True)
     ]
+    if len(block.steps) <= MOST_TRIED:
+        # A block that comes again waits for what it has computed itself.
+        tries += [schedule(each, window, earlier=waits_behind(each)) for each in tries]
     return min(tries, key=lambda steps: (cycles(steps), len(steps)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
-from sw.compiler.tmu.execute.machine import Register, Step, Taken
+from sw.compiler.tmu.execute.machine import BRANCHES, Register, Step, Taken
 
 
 def queue_operands(
@@ -51,14 +51,15 @@ def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:
     if len(places) != 1 or places[0] < number or writers != 1:
         return None
     user = steps[places[0]]
-    if user.opcode in CONTROL or list(user.reads).count(register) != 1:
+    is_control = user.opcode in CONTROL and user.opcode not in BRANCHES
+    if is_control or list(user.reads).count(register) != 1:
         return None
     return places[0]
 
 
 def _is_movable(user: Step, between: Sequence[Step], taken: Register) -> bool:
     """Whether a step can be done before those ``between`` what it takes and itself."""
-    if user.takes or user.place is not None:
+    if user.takes or user.place is not None or user.opcode in CONTROL:
         return False
     reads, dst = set(user.reads) - {taken}, user.dst
     return not any(each.dst in reads or dst in (each.dst, *each.reads) for each in between)

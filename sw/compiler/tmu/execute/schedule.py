@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from hw.tmu.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
@@ -10,12 +11,19 @@ from sw.compiler.tmu.execute.machine import Place, Register, Step
 from sw.compiler.tmu.execute.result_bus import bus_cycles, first_free
 
 
-def schedule(steps: Sequence[Step], window: int, *, is_free: bool = False) -> list[Step]:
+def schedule(
+    steps: Sequence[Step],
+    window: int,
+    *,
+    is_free: bool = False,
+    earlier: Mapping[Register, tuple[int, Step]] = MappingProxyType({}),
+) -> list[Step]:
     """A block's steps in another order: a step that would wait for its operands lets those behind
     it go before that need not; none overtakes more than ``window`` others, which bounds the
     registers that are in use. Otherwise the order stays: accesses of memory that iterations make
     are spread evenly, and what is taken from the data queue is taken in its order. Without
-    ``is_free``, a step waits for the result bus, too, as it would in the hardware.
+    ``is_free``, a step waits for the result bus, too, as it would in the hardware. ``earlier``:
+    when, before the first step, which step has written what the steps find in registers.
 
     O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
     "Advanced Compiler Design and Implementation", section 17.1.2.
@@ -26,7 +34,7 @@ def schedule(steps: Sequence[Step], window: int, *, is_free: bool = False) -> li
         for other, wait in needed.items():
             after[other].append((number, wait))
     missing = [len(needed) for needed in before]
-    earliest = [0] * len(steps)
+    earliest = _found_waits(steps, earlier)
     is_done = [False] * len(steps)
     found: list[Step] = []
     taken: set[int] = set()
@@ -53,6 +61,17 @@ def schedule(steps: Sequence[Step], window: int, *, is_free: bool = False) -> li
         while first < len(steps) and is_done[first]:
             first += 1
     return found
+
+
+def _found_waits(steps: Sequence[Step], earlier: Mapping[Register, tuple[int, Step]]) -> list[int]:
+    """For each step, the cycle in which what it finds in registers is there."""
+    written: set[Register | None] = set()
+    found = []
+    for step in steps:
+        makers = [earlier[each] for each in step.reads if each in earlier and each not in written]
+        found.append(max((time + latency(maker, step) for time, maker in makers), default=0))
+        written.add(step.dst)
+    return [max(0, each) for each in found]
 
 
 def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:

@@ -95,7 +95,10 @@ class _Selection(Computing):
         match operation:
             case arith.ConstantOp(value=value, result=result):
                 self.values[result] = word_of(value)
-            case arith.IndexCastOp(input=source, result=result):
+            case (
+                arith.IndexCastOp(input=source, result=result)
+                | arith.BitcastOp(input=source, result=result)
+            ):
                 self.values[result] = self.values[source]
             case vector.BroadcastOp(source=source):
                 self.values[operation.results[0]] = self.values[source]

@@ -94,6 +94,12 @@ class Arithmetic(InterpreterFunctions):
         name = arith.CMPF_COMPARISON_OPERATIONS[operation.predicate.value.data]
         return (typed(_COMPARISONS[name](*args), operation.result.type),)
 
+    @impl(arith.BitcastOp)
+    def bits(self, interpreter: Interpreter, operation: arith.BitcastOp, args: Any) -> Any:
+        type = operation.result.type
+        element = type.element_type if isinstance(type, VectorType) else type
+        return (typed(np.asarray(args[0]).view(DTYPES[element]), type),)
+
     @impl(vector.BroadcastOp)
     def broadcast(self, interpreter: Interpreter, operation: vector.BroadcastOp, args: Any) -> Any:
         type = operation.results[0].type

@@ -53,6 +53,7 @@ def _run_units(
     memory, queues, function = SharedMemory(arrays), Queues(), function_of(module)
     tokens = [each.token.data for each in function.walk() if isinstance(each, CaseOp)]
     _register(interpreter, AccessUnit(memory, queues, tokens, lanes), ExecuteUnit(queues))
+    _register(interpreter, Words(memory.arrays))
     (access,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
     interpreter.run_op(access)
     interpreter.set_values(zip(function.body.block.args, memory.arrays.values(), strict=True))

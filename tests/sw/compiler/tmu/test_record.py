@@ -173,7 +173,7 @@ def test_an_early_dump_is_of_any_configuration() -> None:
             "a.mlir: pass = 'none': must be one of scf, select, hoist, decouple, vectorize, "
             "first_iterations, store_streams, bufferize, align_queues, keep_sums, "
             "fetch_rows, forward_stores, keep_rows, partial_sums, repeat_fibers, prefetch_rows, "
-            "count_iterations, lower",
+            "count_iterations, stream_places, delay_stores, split_masks, store_lanes, lower",
         ),
         (
             "two loops",
