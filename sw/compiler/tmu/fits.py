@@ -20,3 +20,13 @@ def fits(module: ModuleOp, config: TmuConfig) -> bool:
     except CapacityError:
         return False
     return True
+
+
+def has_layers(module: ModuleOp, config: TmuConfig) -> bool:
+    """Whether the access unit has room for a module of SLC: layers, streams and queues.
+    O(operations)."""
+    try:
+        lower_access(module, config)
+    except CapacityError:
+        return False
+    return True

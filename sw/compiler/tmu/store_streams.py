@@ -8,16 +8,15 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.slc import (
     CallbackOp,
     ForOp,
     StoreStrOp,
 )
+from sw.compiler.tmu.fits import has_layers
 from sw.compiler.tmu.functions import function_of
 from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.lower_access import lower_access
 from sw.compiler.tmu.operations import STORES, array_of
 from sw.compiler.tmu.unused import drop_unused
 from sw.compiler.tmu.values import constant_of
@@ -48,17 +47,9 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
         for store in stores:
             assert store is not None
             store.stream()
-        if _fits(candidate, config):
+        if has_layers(candidate, config):
             module = candidate
     return module
-
-
-def _fits(module: ModuleOp, config: TmuConfig) -> bool:
-    try:
-        lower_access(module, config)
-    except CapacityError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects import flat
 from sw.compiler.tmu.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
+from sw.compiler.tmu.fits import has_layers
 from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.index_offsets import shape_of
 from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.lower_access import lower_access
 from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.unused import drop_unused
 from sw.compiler.tmu.values import constant_of, integer
@@ -38,17 +37,9 @@ def stream_places(module: ModuleOp, config: TmuConfig) -> ModuleOp:
         store = [each for each in candidate.walk() if _has_streams(each)][number]
         assert isinstance(store, memref.StoreOp)
         _replace(store, arrays_of(function_of(candidate))[store.memref])
-        if _fits(candidate, config):
+        if has_layers(candidate, config):
             module = candidate
     return module
-
-
-def _fits(module: ModuleOp, config: TmuConfig) -> bool:
-    try:
-        lower_access(module, config)
-    except CapacityError:
-        return False
-    return True
 
 
 def _has_streams(store: Operation) -> bool:
