@@ -121,8 +121,7 @@ def verdict(found: Sequence[Record]) -> str:
         for what, values in (("of table I", embedding), ("of merging", merged)):
             if values:
                 mean = geometric_mean(values)
-                has_aim = level == LEVEL_4 and values is embedding
-                aim = f", at least {AIM:.0%} {mark(mean >= AIM)}" if has_aim else ""
+                aim = f", at least {AIM:.0%} {mark(mean >= AIM)}" if level == LEVEL_4 else ""
                 lines.append(
                     f"{level}, share of the speed of programs by hand, geometric mean of "
                     f"{len(values)} operations {what}: {mean:.1%}{aim}"
