@@ -164,12 +164,12 @@ def entries(dim: int) -> Run:
 
 def test_entries_of_a_row_take_an_instruction_a_vector():
     """A jump beside. A row has its number, two places, a copy, a fetch and a jump beside stores and
-    loads; with a part of a vector a mask, which the end has, too, and as it may lie in two lines,
-    another fetch."""
+    loads; with a part of a vector, which may lie in two lines, another fetch. Its mask is made
+    once."""
     vectors = 2
     for dim, parts in ((8, 0), (6, 1)):
         run = entries(dim)
-        row = 2 * vectors + 6 + 2 * parts
+        row = 2 * vectors + 6 + parts
         end = vectors + 2 + parts
         assert run.counters["instructions"] == 10 * (vectors + 1) + 3 * row + end
         assert run.counters["words_queued"] == (9 * vectors + 3) * CONFIG.lanes
