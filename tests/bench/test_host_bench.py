@@ -18,6 +18,7 @@ def figures(words: int, **values: float | bool) -> list[Record]:
     return records(back_door.BENCH, labels, values, back_door.METRICS, Setting("", (), "", 0))
 
 
+@pytest.mark.slow
 def test_small_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

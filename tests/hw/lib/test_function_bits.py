@@ -29,7 +29,9 @@ def assert_same_bits(name: str, words: np.ndarray) -> None:
         assert_same_words(got, expected, (words,), f"{name} {function.name}")
 
 
-@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("float32", marks=pytest.mark.slow), "float16", "bfloat16"]
+)
 def test_same_bits_as_the_model(name: str) -> None:
     assert_same_bits(name, operands(FLOAT_FORMATS[name], 1_000_000, fresh_rng()))
 

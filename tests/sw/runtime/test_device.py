@@ -252,6 +252,7 @@ def test_the_model_has_no_waves(tmp_path: Path) -> None:
         device.run(device.compile(workload), workload.inputs)
 
 
+@pytest.mark.slow
 def test_waves_are_of_one_hardware(tmp_path: Path) -> None:
     hardware = NamedConfiguration("ulp", "", ulp_target.TARGET, ulp_target.UlpConfig(), {})
     with Device(hardware, waves=tmp_path / "x.fst") as device:

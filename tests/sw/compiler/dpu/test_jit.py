@@ -63,7 +63,7 @@ def package(tmp_path: Path) -> Path:
     return package
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("elsewhere", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_function_is_compiled_again_when_what_it_calls_has_changed(
     package: Path, tmp_path: Path, elsewhere: bool
 ) -> None:
@@ -84,7 +84,9 @@ def flipped(octets: bytes) -> bytes:
     return octets[:at] + bytes([octets[at] ^ 1]) + octets[at + 1 :]
 
 
-@pytest.mark.parametrize(("ending", "damage"), [("nbi", truncated), ("nbc", flipped)])
+@pytest.mark.parametrize(
+    ("ending", "damage"), [pytest.param("nbi", truncated, marks=pytest.mark.slow), ("nbc", flipped)]
+)
 def test_damaged_machine_code_is_made_again(
     package: Path, tmp_path: Path, ending: str, damage: Callable[[bytes], bytes]
 ) -> None:

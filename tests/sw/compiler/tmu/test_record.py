@@ -58,7 +58,8 @@ MANNERS: dict[str, dict[str, Any]] = {
 CASES = [
     *((name, "level 4") for name in WORKLOADS),
     *(("two loops", f"level {opt}") for opt in range(4)),
-    *(("sums by lanes", manner) for manner in ("level 1", "in order", "coupled")),
+    *(("sums by lanes", manner) for manner in ("level 1", "coupled")),
+    pytest.param("sums by lanes", "in order", marks=pytest.mark.slow),
     ("a model", "coupled"),
 ]
 

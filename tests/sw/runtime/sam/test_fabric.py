@@ -58,6 +58,7 @@ def test_kernels_of_two_loops(device, kernel):
     check_kernel(device, kernel)
 
 
+@pytest.mark.slow
 def test_kernels_on_rtl():
     """An output's listeners, which these kernels have everywhere, are not equally fast."""
     with Device(load_configuration("sam_fabric_small", RTL), "rtl") as device:

@@ -112,6 +112,7 @@ def test_what_launches_take_and_give():
     assert [spec.name for spec in program.outputs] == ["out"]
 
 
+@pytest.mark.slow
 def test_dumps_go_on_to_the_same_program(tmp_path: Path):
     """Behind every pass; in the interpreter, what they are makes the golden model's bits."""
     config = TmuConfig(lanes=4)
