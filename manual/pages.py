@@ -39,7 +39,7 @@ DEMO: Mapping[str, tuple[str, str, str]] = {
 """Configuration, example and backend of the README's reports, by the names of their sections."""
 
 QUICKSTARTS: Mapping[str, Path] = {
-    "quickstart": ROOT / "README.md",
+    "quickstart": ROOT / "docs" / "dpu.md",
     "sam_quickstart": ROOT / "docs" / "sam.md",
     "cuda_quickstart": ROOT / "docs" / "cuda.md",
     "tmu_quickstart": ROOT / "docs" / "tmu.md",
