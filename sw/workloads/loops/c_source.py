@@ -158,8 +158,8 @@ def _size(text: CText, node: Any, sizes: list[Size], array: c_ast.Decl) -> Expre
             if isinstance(number, Constant) and number.type == INT32 and number.value >= 0:
                 return number
         case c_ast.BinaryOp(op="+" | "-" | "*" as operator, left=left, right=right):
-            sides = (_size(text, each, sizes, array) for each in (left, right))
-            return Binary(BinaryOperator(operator), *sides, place)
+            one, other = (_size(text, each, sizes, array) for each in (left, right))
+            return Binary(BinaryOperator(operator), one, other, place)
     text.refuse(
         node, f"a size of {array.name}: must be made of int parameters, whole numbers, +, - and *"
     )

@@ -54,10 +54,8 @@ def literal(text: str, place: Place) -> Constant | float | None:
             type = UINT32
         return Constant(value, type, place) if type.least <= value <= type.most else None
     if found := _FLOAT.fullmatch(text):
-        value = float(found[1])
-        if not found[2]:
-            return value
-        return rounded(value, place)
+        real = float(found[1])
+        return rounded(real, place) if found[2] else real
     return None
 
 
