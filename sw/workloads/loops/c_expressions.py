@@ -281,7 +281,9 @@ def _quotient(left: Expression, right: Expression, place: Place) -> Expression:
     if isinstance(right, Constant) and right.value > 0:
         if right.value == 1:
             return left
-        rest = Select(binary(less, left, number(0)), number(int(right.value) - 1), number(0), place)
+        added = Select(
+            binary(less, left, number(0)), number(int(right.value) - 1), number(0), place
+        )
         return binary(BinaryOperator.FLOOR_DIVIDE, binary(BinaryOperator.ADD, left, added), right)
     rest = binary(
         BinaryOperator.NOT_EQUAL, binary(BinaryOperator.REMAINDER, left, right), number(0)
