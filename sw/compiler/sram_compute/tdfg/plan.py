@@ -69,12 +69,14 @@ def _steps(
 def _planned(
     nest: Nest, statement: Statement, around: tuple[For, ...], reassociate: bool
 ) -> tuple[Step, ...]:
-    inside = _inside(nest, statement, around, reassociate)
-    if inside and _runs_in_order(statement):
-        return inside
+    if _runs_in_order(statement):
+        inside = _inside(nest, statement, around, reassociate)
+        if inside:
+            return inside
     try:
         graphs = unroll(nest, (statement,), around, reassociate=reassociate)
     except NotTensor as error:
+        inside = _inside(nest, statement, around, reassociate)
         return inside or (Elsewhere(statement, str(error)),)
     return tuple(Region(graph, around) for graph in graphs)
 

@@ -80,6 +80,8 @@ def flatten(body: tuple[Statement, ...], known: frozenset[str]) -> list[Stored]:
     O(statements x iterations unrolled)."""
     reader = _Reader(known)
     reader.block(body, (), {})
+    if not reader.stored:
+        reject(body[0].place, "no array is written: must be one")
     return reader.stored
 
 
