@@ -245,7 +245,8 @@ def only_used(graph: Graph) -> Graph:
     for number in reversed(range(len(graph.nodes))):
         if number in used:
             used.update(operands(graph.nodes[number]))
-    builder, numbers = Builder(), {}
+    builder = Builder()
+    numbers: dict[int, int] = {}
     for number, node in enumerate(graph.nodes):
         if number in used:
             moved = with_operands(node, [numbers[each] for each in operands(node)])
