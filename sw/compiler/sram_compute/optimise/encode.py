@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sw.compiler.sram_compute.optimise.extract import Chosen
-from sw.compiler.sram_compute.tdfg.affine import Affine, Interval
+from sw.compiler.sram_compute.tdfg.affine import Affine, Interval, interval
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Builder,
@@ -32,6 +32,7 @@ class Encoding:
     _ends: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
     _tensors: dict[str, Tensor] = field(default_factory=dict)
     _consts: dict[str, Const] = field(default_factory=dict)
+    _parts: set[tuple[str, int, Interval]] = field(default_factory=set)
 
     def commands(self) -> str:
         """A global ``$n`` for each node, and the roots. O(nodes)."""
@@ -53,7 +54,8 @@ class Encoding:
                 term = f'(Tensor "{key}")'
                 shape = dict(self.graph.shapes)[array]
                 for dimension, (kept, size) in enumerate(zip(box, shape, strict=True)):
-                    if kept != Interval((Affine(),), (size,)):
+                    if kept != interval(Affine(), size):
+                        self._parts.add((array, dimension, kept))
                         lower, upper = self._bound(kept.lower), self._bound(kept.upper)
                         term = f"(S {term} {dimension} {lower} {upper})"
                 return term
@@ -107,7 +109,7 @@ class Encoding:
             case "Tensor":
                 known = self._tensors[literals[0]]
                 shape = dict(self.graph.shapes)[known.array]
-                whole = tuple(Interval((Affine(),), (size,)) for size in shape)
+                whole = tuple(interval(Affine(), size) for size in shape)
                 return replace(known, box=whole)
             case "Const":
                 return self._consts[literals[0]]
@@ -121,7 +123,7 @@ class Encoding:
                 return Broadcast(given[0], int(literals[0]), distance, count, types[0])
             case "S":
                 kept = Interval(self._read(literals[1]), self._read(literals[2]))
-                return _shrunken(given[0], int(literals[0]), kept, builder)
+                return self._shrunken(given[0], int(literals[0]), kept, builder)
             case "Reduce":
                 function = literals[0].rpartition("|")[0]
                 return Reduce(function, given[0], int(literals[1]), types[0])
@@ -134,11 +136,13 @@ class Encoding:
         name, _, offset = bound.rpartition(" ")
         return tuple(each + int(offset) for each in self._ends[name])
 
-
-def _shrunken(operand: int, dimension: int, kept: Interval, builder: Builder) -> Node:
-    """A part of an array is a tensor."""
-    inner = builder.nodes[operand]
-    if isinstance(inner, Tensor):
-        box = (*inner.box[:dimension], kept, *inner.box[dimension + 1 :])
-        return replace(inner, box=box)
-    return Shrink(operand, dimension, kept, inner.type)
+    def _shrunken(self, operand: int, dimension: int, kept: Interval, builder: Builder) -> Node:
+        """A part of an array is a tensor, where it is known to lie within."""
+        inner = builder.nodes[operand]
+        if isinstance(inner, Tensor):
+            whole = interval(Affine(), dict(self.graph.shapes)[inner.array][dimension])
+            is_part = (inner.array, dimension, kept) in self._parts or whole.holds(kept)
+            if inner.box[dimension] == whole and is_part:
+                box = (*inner.box[:dimension], kept, *inner.box[dimension + 1 :])
+                return replace(inner, box=box)
+        return Shrink(operand, dimension, kept, inner.type)

@@ -53,7 +53,8 @@ LANGUAGE = """
 (rule ((= x (C3 f a b c)) (boxed b)) ((boxed x)) :ruleset exact)
 (rule ((= x (C3 f a b c)) (boxed c)) ((boxed x)) :ruleset exact)
 """
-"""Terms; ``Root`` marks nodes of a graph that are outputs. ``flat`` ones are constants, ``boxed`` ones have cells."""
+"""Terms; ``Root`` marks nodes of a graph that are outputs. ``flat`` ones are constants, ``boxed``
+ones have cells."""
 
 
 @dataclass(frozen=True)

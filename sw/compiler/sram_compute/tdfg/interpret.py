@@ -56,9 +56,7 @@ def run_graph(
     """
     names = graph.names(sizes)
     check_accesses(graph, arrays, names)
-    values: list[Values] = []
-    for node in graph.nodes:
-        values.append(_evaluate(node, values, graph, arrays, names, scalars))
+    values = evaluate(graph, arrays, names, scalars)
     stored = []
     for output in graph.outputs:
         cells = concrete(output.box, names)
@@ -69,6 +67,19 @@ def run_graph(
         cells = concrete(output.box, names)
         if not is_empty(cells):
             _lattice_view(arrays[output.array], len(cells))[_slices(cells)] = stored.pop(0)
+
+
+def evaluate(
+    graph: Graph,
+    arrays: Mapping[str, np.ndarray],
+    names: Mapping[str, int],
+    scalars: Mapping[str, np.ndarray],
+) -> list[Values]:
+    """What each node has. ``names``: as ``Graph.names`` gives them."""
+    values: list[Values] = []
+    for node in graph.nodes:
+        values.append(_evaluate(node, values, graph, arrays, names, scalars))
+    return values
 
 
 def check_accesses(
