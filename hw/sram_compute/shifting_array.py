@@ -55,7 +55,7 @@ class ShiftingArray(Instanced):
             array.compute.eq(self.compute),
             array.inward.eq(brought),
             array.mask.eq(Mux(self.is_enabled, self.mask, 0)),
-            own.eq(_rotated(array.row, self.inward.distance)),
+            own.eq(rotated(array.row, self.inward.distance)),
             self.row.eq(array.row),
             self.any_predicate.eq(array.any_predicate),
         ]
@@ -67,7 +67,7 @@ class ShiftingArray(Instanced):
         return m
 
 
-def _rotated(row: Value, distance: Value) -> Value:
+def rotated(row: Value, distance: Value) -> Value:
     """Bit b goes to b + ``distance``: a stage for each bit of that."""
     for stage, bit in enumerate(distance):
         row = Mux(bit, row.rotate_left(1 << stage), row)

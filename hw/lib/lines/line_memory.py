@@ -22,9 +22,9 @@ class LineMemory(wiring.Component):
 
     A request has the channel for ``piece_cycles`` for each piece of ``piece_words`` words that it
     moves: a read all of its line's, a write those that hold a word it writes. The next one is
-    accepted in the cycle after. A read's answer is offered ``latency`` cycles after the request was accepted,
-    or as soon as the answers before it were taken; answers come in order. ``in_flight`` reads can
-    be under way, enough to keep the channel full while nobody stalls.
+    accepted in the cycle after. A read's answer is offered ``latency`` cycles after the request was
+    accepted, or as soon as the answers before it were taken; answers come in order. ``in_flight``
+    reads can be under way, enough to keep the channel full while nobody stalls.
 
     Lines are undefined until they are written, also by a reset during a run.
 
