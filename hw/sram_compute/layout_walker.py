@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -35,8 +35,8 @@ class LayoutWalker(Instanced):
         in: the array, held during a walk; its tiles have ``bitlines``.
     start, next
         in: begins; goes on to the next line. Shows from the next cycle on.
-    valid
-        out: there is a line.
+    valid, is_last
+        out: there is a line; it is the last one.
     line, tile, bitline
         out: the line, and where its first element is. Where it has more elements than a row of a
         tile, the rest is in the tiles behind, on the same bitlines.
@@ -54,6 +54,7 @@ class LayoutWalker(Instanced):
                 "start": In(1),
                 "next": In(1),
                 "valid": Out(1),
+                "is_last": Out(1),
                 "line": Out(range(lines)),
                 "tile": Out(range(tiles)),
                 "bitline": Out(range(bitlines)),
@@ -78,7 +79,7 @@ class LayoutWalker(Instanced):
         ]
 
         counts = [Signal(unsigned(20), name=f"count_{dimension}") for dimension in range(3)]
-        is_last = [Signal(name=f"is_last_{dimension}") for dimension in range(3)]
+        ends = [Signal(name=f"ends_{dimension}") for dimension in range(3)]
         lines = [Signal(_LINE_BITS, name=f"line_{dimension}") for dimension in range(3)]
         tiles = [Signal(_TILE_BITS, name=f"tile_{dimension}") for dimension in range(3)]
         places = [Signal(range(self._bitlines), name=f"place_{each}") for each in range(3)]
@@ -87,9 +88,10 @@ class LayoutWalker(Instanced):
             *(
                 end.eq(count + 1 == size)
                 for end, count, size in zip(
-                    is_last, counts, (entry.sizes[each] for each in range(3)), strict=True
+                    ends, counts, (entry.sizes[each] for each in range(3)), strict=True
                 )
             ),
+            self.is_last.eq(Cat(*ends).all()),
             self.line.eq(lines[0]),
             self.tile.eq(tiles[0]),
             self.bitline.eq(places[0] | places[1] | places[2]),
@@ -118,7 +120,7 @@ class LayoutWalker(Instanced):
         with m.Elif(self.next):
             for dimension in range(3):
                 moves = m.If if dimension == 0 else m.Elif
-                with moves(~is_last[dimension]):
+                with moves(~ends[dimension]):
                     line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
                     tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
                     m.d.comb += [

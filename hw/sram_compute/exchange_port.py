@@ -1,0 +1,78 @@
+"""A bank's end of the network, and of the bus between its own tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced
+from hw.lib.select import at_index
+from hw.sram_compute.bit_packer import packed, unpacked
+
+
+class ExchangePort(Instanced):
+    """Packs the bits of a row that are to travel, sends them ``network_bits`` at a time, and puts
+    together those of another bank; or gives its own bank's bits back, all at once.
+
+    Parameters: ``bitlines``; ``banks``, a power of two; ``network_bits``, a divisor of
+    ``bitlines``.
+
+    Members
+    -------
+    number
+        in: the bank's.
+    row, load
+        in: a row, whose bits of ``mask`` are those to be sent from the next cycle on.
+    mask, moves
+        in: as of ``bit_packer.PackPlan``.
+    flit
+        in: which part is sent and taken.
+    sent
+        out: the part of this bank.
+    links
+        in: those of all banks.
+    source
+        in: the bank whose part is taken; for the own one, all at once.
+    data
+        out: the bits, at their places, with the last part in the cycle in which it is taken.
+    """
+
+    def __init__(self, bitlines: int, banks: int, network_bits: int) -> None:
+        self._bitlines = bitlines
+        self._banks = banks
+        self._network_bits = network_bits
+        stages = (bitlines - 1).bit_length()
+        super().__init__(
+            {
+                "number": In(range(banks)),
+                "row": In(bitlines),
+                "load": In(1),
+                "mask": In(bitlines),
+                "moves": In(data.ArrayLayout(bitlines, stages)),
+                "flit": In(range(bitlines // network_bits)),
+                "sent": Out(network_bits),
+                "links": In(data.ArrayLayout(network_bits, banks)),
+                "source": In(range(banks)),
+                "data": Out(bitlines),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        stages = (self._bitlines - 1).bit_length()
+        moves = [self.moves[stage] for stage in range(stages)]
+        bus, taken, kept = (Signal(self._bitlines, name=name) for name in ("bus", "taken", "kept"))
+        link = at_index([self.links[bank] for bank in range(self._banks)], self.source)
+        m.d.comb += [
+            self.sent.eq(bus.word_select(self.flit, self._network_bits)),
+            taken.eq(kept),
+            taken.word_select(self.flit, self._network_bits).eq(link),
+            self.data.eq(unpacked(Mux(self.source == self.number, bus, taken), moves)),
+        ]
+        m.d.sync += kept.eq(taken)
+        with m.If(self.load):
+            m.d.sync += bus.eq(packed(self.row, self.mask, moves))
+        return m
