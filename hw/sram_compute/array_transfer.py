@@ -184,8 +184,8 @@ class ArrayTransfer(wiring.Component):
             request.payload.write.eq(transfer.is_store.replicate(LINE_WORDS)),
             request.payload.data.eq(line),
             self.busy.eq(places.valid),
-            self.is_outside.eq(places.is_outside | asks.is_outside),
-            self.is_beyond.eq(places.is_beyond),
+            self.is_outside.eq(Mux(transfer.is_store, places.is_outside, asks.is_outside)),
+            self.is_beyond.eq(Mux(transfer.is_store, places.is_beyond, asks.is_beyond)),
         ]
         begins = Mux(transfer.is_store, _State.GATHER, _State.TAKE)
         next_line = Signal()

@@ -94,7 +94,9 @@ class Bank(Instanced):
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._arrays = arrays
-        self._controller = TensorController(wordlines, bitlines, arrays, tiles, rom, skips)
+        self._tiles = tiles
+        self._rom = rom
+        self._skips = skips
         command = bank_command_layout(wordlines, bitlines, tiles, len(rom))
         self._request = word_request_layout(wordlines, bitlines, arrays)
         super().__init__(
@@ -113,7 +115,9 @@ class Bank(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.controller = controller = self._controller
+        m.submodules.controller = controller = TensorController(
+            self._wordlines, self._bitlines, self._arrays, self._tiles, self._rom, self._skips
+        )
         m.submodules.stage = stage = IssueStage(self._wordlines)
         arrays = [ShiftingArray(self._wordlines, self._bitlines) for _ in range(self._arrays)]
         wiring.connect(m, controller.command, wiring.flipped(self.command))
@@ -178,7 +182,7 @@ class Bank(Instanced):
             for array in arrays
         ]
         m.d.comb += [
-            self.request.ready.eq(~self._controller.busy & (under_way != READS)),
+            self.request.ready.eq(~self.busy & (under_way != READS)),
             row.eq(request.data.replicate(groups)),
             words.i.valid.eq(is_read),
             words.i.payload.eq(at_index(read_words, read_array)),
@@ -219,7 +223,7 @@ class Bank(Instanced):
     ) -> None:
         rows = self.rows
         m.d.sync += rows.row.eq(
-            rotated(at_index([array.row for array in arrays], rows.array), rows.distance)
+            rotated(m, at_index([array.row for array in arrays], rows.array), rows.distance)
         )
         with m.If(rows.read_enable):
             m.d.comb += [stage.read.enable.eq(1), stage.read.a.eq(rows.read_row)]

@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.count_ones import count_ones
+from hw.lib.cut_points import named
 
 
 class PackPlan(wiring.Component):
@@ -49,7 +50,7 @@ class PackPlan(wiring.Component):
         stage, works = Signal(range(self._stages)), Signal()
         odd, moves, counted = Signal(bits), Signal(bits), Signal.like(self.count)
         m.d.comb += [
-            odd.eq(_parities(zeros, bits)),
+            odd.eq(_parities(m, zeros)),
             moves.eq(odd & mask),
             counted.eq(count_ones(self.mask)),
             self.done.eq(~works),
@@ -75,26 +76,28 @@ class PackPlan(wiring.Component):
         return m
 
 
-def packed(row: Value, mask: Value, moves: Sequence[Value]) -> Value:
+def packed(m: Module, row: Value, mask: Value, moves: Sequence[Value]) -> Value:
     """Bits of ``row`` that ``mask`` has, from bit 0 on, and 0 above."""
     row = row & mask
     for stage, which in enumerate(moves):
-        moved = row & which
-        row = (row ^ moved) | (moved >> (1 << stage))
+        before = named(m, f"packed_{stage}", row)
+        row = (before & ~which) | ((before & which) >> (1 << stage))
     return row
 
 
-def unpacked(row: Value, moves: Sequence[Value]) -> Value:
+def unpacked(m: Module, row: Value, moves: Sequence[Value]) -> Value:
     """Bits from bit 0 on at the places of the mask; whatever else elsewhere."""
     for stage, which in reversed(list(enumerate(moves))):
-        row = (row & ~which) | ((row << (1 << stage))[: len(row)] & which)
+        before = named(m, f"unpacked_{stage}", row)
+        row = (before & ~which) | ((before << (1 << stage))[: len(before)] & which)
     return row
 
 
-def _parities(row: Value, bits: int) -> Value:
+def _parities(m: Module, row: Value) -> Value:
     """Of each bit and those below it."""
     distance = 1
-    while distance < bits:
-        row = (row ^ (row << distance))[:bits]
+    while distance < len(row):
+        before = named(m, f"parities_{distance}", row)
+        row = (before ^ (before << distance))[: len(before)]
         distance *= 2
     return row

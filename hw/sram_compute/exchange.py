@@ -9,11 +9,13 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.count_ones import count_ones
+from hw.lib.cut_points import named
 from hw.lib.lowest_one import lowest_one, position
 from hw.sram_compute.bit_packer import PackPlan
 from hw.sram_compute.pattern import PatternExpander, pattern_layout
 from hw.sram_compute.row_network import row_step_layout
 from hw.sram_compute.sequencer import WIDTH_BITS
+from hw.sram_compute.shifting_array import rotated
 
 
 def exchange_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:
@@ -213,9 +215,7 @@ class Exchange(wiring.Component):
         command, banks, arrays = self.command, self._banks, self._arrays
         array_bits, bank_bits = (arrays - 1).bit_length(), (banks - 1).bit_length()
         number = position(chosen)[: array_bits + bank_bits]
-        copies = masks["copies"]
-        for place, bit in enumerate(number):
-            copies = Mux(bit, copies.rotate_left(1 << place), copies)
+        copies = named(m, "targets", rotated(m, masks["copies"], number))
         before = Signal(range(self._tiles))
         m.d.comb += before.eq(number - command.between)
         array = Mux(command.is_broadcast, number, before)[:array_bits]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -67,12 +67,20 @@ class ExchangePort(Instanced):
         bus, taken, kept = (Signal(self._bitlines, name=name) for name in ("bus", "taken", "kept"))
         link = at_index([self.links[bank] for bank in range(self._banks)], self.source)
         m.d.comb += [
-            self.sent.eq(bus.word_select(self.flit, self._network_bits)),
-            taken.eq(kept),
-            taken.word_select(self.flit, self._network_bits).eq(link),
-            self.data.eq(unpacked(Mux(self.source == self.number, bus, taken), moves)),
+            self.sent.eq(at_index(_parts(bus, self._network_bits), self.flit)),
+            taken.eq(
+                Cat(
+                    Mux(self.flit == number, link, part)
+                    for number, part in enumerate(_parts(kept, self._network_bits))
+                )
+            ),
+            self.data.eq(unpacked(m, Mux(self.source == self.number, bus, taken), moves)),
         ]
         m.d.sync += kept.eq(taken)
         with m.If(self.load):
-            m.d.sync += bus.eq(packed(self.row, self.mask, moves))
+            m.d.sync += bus.eq(packed(m, self.row, self.mask, moves))
         return m
+
+
+def _parts(row: Value, width: int) -> list[Value]:
+    return [row[at : at + width] for at in range(0, len(row), width)]

@@ -44,9 +44,9 @@ class Packing(wiring.Component):
             plan.start.eq(self.start),
             self.done.eq(plan.done),
             self.count.eq(plan.count),
-            narrow.eq(packed(self.row, self.mask, moves)),
+            narrow.eq(packed(m, self.row, self.mask, moves)),
             self.packed.eq(narrow),
-            self.unpacked.eq(unpacked(narrow, moves)),
+            self.unpacked.eq(unpacked(m, narrow, moves)),
         ]
         return m
 
