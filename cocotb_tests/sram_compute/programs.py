@@ -174,11 +174,11 @@ class RandomProgram:
         tiles[chance.randrange(DIMENSIONS)] = chance.randrange(1, config.tiles + 1)
         extents = [count << bits for count, bits in zip(tiles, tile, strict=True)]
         row = max(1, extents[0] // elements)
-        row_tiles = max(tiles[0], elements >> tile[0])
+        row_tiles = elements >> tile[0]  # of a line, where that is in several
         if row_tiles > config.tiles:
             return self._layout(number)
         if row_tiles > tiles[0]:
-            extents[1:] = [min(extent, 1 << bits) for extent, bits in zip(extents[1:], tile[1:])]
+            extents[1:] = [1 << bits for bits in tile[1:]]
         sizes = [
             chance.randrange(1, row + 1),
             *(chance.randrange(1, min(4, extent) + 1) for extent in extents[1:]),

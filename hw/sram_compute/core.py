@@ -85,7 +85,7 @@ class SramCore(Core):
         m.submodules.exchange = ResetInserter(reset)(exchange)
         m.submodules.rows = ResetInserter(reset)(rows)
         banks = self._add_banks(m, reset, unit, transfer, rows)
-        self._connect_commands(m, fetch, unit, transfer, exchange, rows)
+        self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
         channel = self._connect_memory(m, fetch, transfer, control.busy, was_busy)
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
@@ -171,6 +171,7 @@ class SramCore(Core):
     def _connect_commands(
         self,
         m: Module,
+        reset: Signal,
         fetch: CommandFetch,
         unit: CommandUnit,
         transfer: ArrayTransfer,
@@ -178,7 +179,10 @@ class SramCore(Core):
         rows: RowNetwork,
     ) -> None:
         balance = Signal(range(-self._config.banks * 8, self._config.banks * 8))
-        m.d.sync += balance.eq(balance + _count(exchange.sent) - _count(rows.received))
+        with m.If(reset):
+            m.d.sync += balance.eq(0)
+        with m.Else():
+            m.d.sync += balance.eq(balance + _count(exchange.sent) - _count(rows.received))
         m.d.comb += [
             unit.units.eq(fetch.units),
             unit.available.eq(fetch.available),
