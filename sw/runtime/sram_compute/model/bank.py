@@ -35,7 +35,7 @@ class Pattern:
     @property
     def cycles(self) -> int:
         """In which it is expanded."""
-        return 1 + sum(count - 1 for _, count in self.levels)
+        return 1 + sum((count - 1).bit_length() for _, count in self.levels)
 
 
 @dataclass(frozen=True)
