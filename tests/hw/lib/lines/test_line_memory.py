@@ -55,6 +55,14 @@ def test_reads_fill_the_channel_and_answers_come_after_the_latency(words_per_cyc
     assert [cycle for cycle, *_ in traffic.answers] == [start + latency for start in starts]
 
 
+def test_slow_channels_take_cycles_for_a_piece():
+    window = Window("lines", LINES, WORDS)
+    memory = LineMemory(window, 2, latency=17, tag_bits=8, piece_cycles=5)
+    traffic = run(memory, [Request(0)] * 3 + [Request(0, 0b0001), Request(0)])
+    assert traffic.accepted == [0, 10, 20, 30, 35]
+    assert [cycle for cycle, *_ in traffic.answers] == [17, 27, 37, 52]
+
+
 @pytest.mark.parametrize(
     "mask, words_per_cycle, cycles",
     [
