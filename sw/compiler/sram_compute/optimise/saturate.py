@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
@@ -90,13 +91,14 @@ class Saturation:
                 "pip install gnarl[sram]"
             ) from None
         self._encoding = encoding
-        self._egraph = bindings.EGraph()
+        self._egraph: Any = bindings.EGraph()
         terms = encoding.commands()
         self._run("\n".join((LANGUAGE, *(rule.text for rule in rules), terms)))
         self._run(_facts(encoding.functions(), reassociate))
 
-    def _run(self, program: str) -> list[object]:
-        return self._egraph.run_program(*self._egraph.parse_program(program))
+    def _run(self, program: str) -> list[Any]:
+        found: list[Any] = self._egraph.run_program(*self._egraph.parse_program(program))
+        return found
 
     def run(self, ruleset: str, limits: Limits, start: float) -> None:
         """Iterations until nothing changes, or a limit is reached."""
@@ -117,12 +119,13 @@ class Saturation:
 
     def _size(self) -> int:
         """Terms and facts."""
-        (found,) = self._egraph.run_program(*self._egraph.parse_program("(print-size)"))
+        (found,) = self._run("(print-size)")
         return sum(count for _, count in found.sizes)
 
     def egraph_text(self) -> str:
         """As JSON."""
-        return self._egraph.serialize([]).to_json()
+        found: str = self._egraph.serialize([]).to_json()
+        return found
 
     def cheapest(self) -> Graph:
         egraph = read_egraph(self.egraph_text())
