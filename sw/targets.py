@@ -23,6 +23,7 @@ _OWN = {
     "dpu": "sw.runtime.dpu.target:TARGET",
     "sam": "sw.runtime.sam.target:TARGET",
     "tmu": "sw.runtime.tmu.target:TARGET",
+    "sram": "sw.runtime.sram_compute.target:TARGET",
     "cuda": "sw.runtime.cuda.target:TARGET",
 }
 _OWN_OPTIONS = {

@@ -71,7 +71,7 @@ class SramConfig(TargetConfig):
     formats: tuple[str, ...] = ("float32",)
     skip: bool = True
 
-    target = "sram_compute"
+    target = "sram"
 
     def __post_init__(self) -> None:
         if isinstance(self.formats, list):
