@@ -29,8 +29,11 @@ class Movement:
     within: bool = False
 
 
-def move(cells: Cells, tiling: Tiling, dimension: int, distance: int) -> list[Movement]:
-    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it."""
+def move(
+    cells: Cells, tiling: Tiling, dimension: int, distance: int, all_tiles: int
+) -> list[Movement]:
+    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it. ``all_tiles``: of
+    the configuration, around which tiles are counted."""
     if any(low >= high for low, high in cells):
         return []
     first, last = (np.array(each, np.int64) for each in zip(*cells, strict=True))
@@ -48,7 +51,7 @@ def move(cells: Cells, tiling: Tiling, dimension: int, distance: int) -> list[Mo
         fields = _places(bits, tiles, tiling)
         fields["distance"] = within * tiling.bit_strides[dimension] % tiling.bitlines
         if between:
-            fields["between"] = between * tiling.tile_strides[dimension]
+            fields["between"] = between * tiling.tile_strides[dimension] % all_tiles
         made.append(Movement(Opcode.SHIFT if between else Opcode.MOVE, fields))
     return made
 
@@ -65,7 +68,9 @@ def copy(cells: Cells, tiling: Tiling) -> list[Movement]:
     return made
 
 
-def broadcast(place: int, cells: Cells, tiling: Tiling, dimension: int) -> list[Movement]:
+def broadcast(
+    place: int, cells: Cells, tiling: Tiling, dimension: int, all_tiles: int
+) -> list[Movement]:
     """What is in ``place`` of a dimension to all ``cells``: first to the first bitlines of each
     tile that has some, then within tiles, by powers of two."""
     if any(low >= high for low, high in cells):
@@ -87,11 +92,10 @@ def broadcast(place: int, cells: Cells, tiling: Tiling, dimension: int) -> list[
         made.append(Movement(Opcode.MOVE, {**bitlines, **tiles, "distance": distance}))
     else:
         sources = _pattern("sources", whole, tiling.tile_strides)
-        total = tiling.tiles
         for first, last in ((start, min(end, source)), (max(start, source), end)):
             if first < last:
                 fields = {
-                    "copies_start": (first - source) * stride,
+                    "copies_start": (first - source) * stride % all_tiles,
                     "copies_strides": (stride if last - first > 1 else 0, 0, 0),
                     "copies_counts": (last - first - 1, 0, 0),
                 }
@@ -100,7 +104,6 @@ def broadcast(place: int, cells: Cells, tiling: Tiling, dimension: int) -> list[
                         Opcode.BROADCAST, {**bitlines, **sources, **fields, "distance": distance}
                     )
                 )
-        assert total
     whole[dimension] = [start, end]
     tiles = _pattern("tiles", whole, tiling.tile_strides)
     reached, needed = 1, min(extent, high - start * extent)
