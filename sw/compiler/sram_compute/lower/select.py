@@ -55,13 +55,12 @@ def calculate(
             return [Calculate(operations["invert"], 1, result, values[0])]
         case "cast":
             return _cast(values[0], given, result, type, operations)
-    name = _NAMES.get(function)
+    name, width = _NAMES.get(function, function), given.bits
     if function in (">", ">="):
         values = values[::-1]
-    if name is not None and given == FLOAT32:
+    if given == FLOAT32:
         name, width = f"{FLOAT32}.{name}", 0
-    elif name is not None:
-        width = given.bits
+    else:
         if given.kind == "u" and name not in _SIGNLESS:
             name = f"{name}_unsigned"
         if given.kind == "u" and function == "abs":

@@ -85,10 +85,10 @@ class _Unroller:
             match step:
                 case Region(graph):
                     self._region(graph, names)
-                case Repeat(loop, body):
-                    for value in iterations(loop, names, self._binding):
-                        self.run(body, {**names, loop.variable: value})
-                case Elsewhere(_, reason):
+                case Repeat(variable, body=body):
+                    for value in iterations(step, names, self._binding):
+                        self.run(body, {**names, variable: value})
+                case Elsewhere(reason):
                     raise WorkloadError(reason)
 
     def _region(self, graph: Graph, sizes: Mapping[str, int]) -> None:

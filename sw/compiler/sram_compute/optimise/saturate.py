@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hw.lib.errors import WorkloadError
@@ -22,6 +22,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Reduce,
     Tensor,
 )
+from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
 from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, ScalarType
 
 _KINDS: dict[str, type[Node]] = {
@@ -53,28 +54,50 @@ class Limits:
     matches: int = 400
 
 
-def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> Graph:
+@dataclass(frozen=True)
+class Optimised:
+    """``is_reordered``: whether floats may be computed in another order than before."""
+
+    graph: Graph
+    is_reordered: bool
+
+
+def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> Optimised:
     """A graph with the same outputs that costs at most as much.
 
     First by rules that keep every bit of floats; then, as far as limits go, in other orders, which
     change how float32 rounds only where ``reassociate`` is set. Raises ``WorkloadError`` where
     egglog is not installed.
     """
-    best, found = graph, graph_cost(graph)
-    for candidate in _candidates(graph, reassociate, limits):
-        cost = graph_cost(candidate)
-        if cost < found:
-            best, found = candidate, cost
-    return best
-
-
-def _candidates(graph: Graph, reassociate: bool, limits: Limits) -> Iterable[Graph]:
-    encoding = Encoding(graph)
-    saturation = Saturation(encoding, reassociate)
+    best, found = Optimised(graph, False), graph_cost(graph)
+    saturation = Saturation(Encoding(graph), reassociate)
     start = time.monotonic()
     for ruleset in ("exact", "reorder"):
         saturation.run(ruleset, limits, start)
-        yield saturation.cheapest()
+        candidate = saturation.cheapest()
+        cost = graph_cost(candidate)
+        if cost < found:
+            best = Optimised(candidate, reassociate and ruleset == "reorder")
+            found = cost
+    return best
+
+
+def optimise_plan(
+    steps: tuple[Step, ...], *, reassociate: bool, limits: Limits = Limits()
+) -> tuple[Step, ...]:
+    """All regions of a plan, each within the limits."""
+    found: list[Step] = []
+    for step in steps:
+        match step:
+            case Region(graph, is_reordered):
+                better = optimise(graph, reassociate=reassociate, limits=limits)
+                found.append(Region(better.graph, is_reordered or better.is_reordered))
+            case Repeat(body=body):
+                inner = optimise_plan(body, reassociate=reassociate, limits=limits)
+                found.append(replace(step, body=inner))
+            case _:
+                found.append(step)
+    return tuple(found)
 
 
 class Saturation:

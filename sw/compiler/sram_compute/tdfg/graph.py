@@ -202,12 +202,12 @@ class Graph:
             found.append(_domain(node, found, self))
         return tuple(found)
 
-    def clipped(self, box: Box) -> Box:
-        """What is left of a box in the lattice."""
-        return tuple(
-            each if self._is_within(each, dimension) else each & interval(Affine(), size)
-            for dimension, (each, size) in enumerate(zip(box, self.lattice, strict=True))
-        )
+    def clipped(self, box: Box, dimension: int) -> Box:
+        """What is left in the lattice of a box that was moved along a dimension."""
+        line = box[dimension]
+        if self._is_within(line, dimension):
+            return box
+        return _with(box, dimension, line & interval(Affine(), self.lattice[dimension]))
 
     def _is_within(self, kept: Interval, dimension: int) -> bool:
         return any(interval(Affine(), shape[dimension]).holds(kept) for _, shape in self.shapes)
@@ -255,6 +255,12 @@ def only_used(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(builder.nodes), outputs=outputs)
 
 
+def has_float_sums(graph: Graph) -> bool:
+    """Whether it adds up floats by halves."""
+    sums = [each for each in graph.nodes if isinstance(each, Reduce) and each.function == "+"]
+    return any(not each.type.is_integer for each in sums)
+
+
 def arrays_of(graph: Graph) -> Iterator[str]:
     """Arrays that are read, each once."""
     found: dict[str, None] = {}
@@ -274,10 +280,10 @@ def _domain(node: Node, found: Sequence[Box], graph: Graph) -> Box:
             return (UNBOUNDED,) * len(graph.lattice)
         case Move(operand, dimension, distance):
             moved = found[operand][dimension] + distance
-            return graph.clipped(_with(found[operand], dimension, moved))
+            return graph.clipped(_with(found[operand], dimension, moved), dimension)
         case Broadcast(operand, dimension, distance, count):
             spread = spread_of(found[operand][dimension], distance, count)
-            return graph.clipped(_with(found[operand], dimension, spread))
+            return graph.clipped(_with(found[operand], dimension, spread), dimension)
         case Compute():
             domain: Box = (UNBOUNDED,) * len(graph.lattice)
             for operand in node.operands:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.graph import Graph
+from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
+from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
 from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
 from sw.compiler.sram_compute.tdfg.unroll import unroll
 from sw.workloads.loops.nest import (
@@ -22,25 +22,32 @@ from sw.workloads.loops.nest import (
 
 @dataclass(frozen=True)
 class Region:
-    """A tDFG, and the loops around it that run in order, whose variables it may name."""
+    """A tDFG, which may name variables of loops around it that run in order.
+
+    is_reordered
+        whether it computes floats in another order than the source.
+    """
 
     graph: Graph
-    around: tuple[For, ...]
+    is_reordered: bool = False
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """``body`` for each iteration of a loop, one after the other."""
+    """``body`` for each value of ``variable``, from ``lower`` to, without, ``upper``, one after the
+    other. Bounds may name scalars, too."""
 
-    loop: For
+    variable: str
+    lower: Affine
+    upper: Affine
+    step: int
     body: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A statement that is no tensor computation, and why: "file:line:column: …"."""
+    """A statement that is no tensor computation: why, as "file:line:column: …"."""
 
-    statement: Statement
     reason: str
 
 
@@ -77,8 +84,8 @@ def _planned(
         graphs = unroll(nest, (statement,), around, reassociate=reassociate)
     except NotTensor as error:
         inside = _inside(nest, statement, around, reassociate)
-        return inside or (Elsewhere(statement, str(error)),)
-    return tuple(Region(graph, around) for graph in graphs)
+        return inside or (Elsewhere(str(error)),)
+    return tuple(Region(graph, has_float_sums(graph)) for graph in graphs)
 
 
 def _inside(
@@ -91,12 +98,12 @@ def _inside(
         return ()
     known = {size.name for size in nest.sizes} | {*nest.scalars}
     known |= {loop.variable for loop in around}
-    for bound in (statement.lower, statement.upper):
-        affine = affine_of(bound)
-        if affine is None or affine.names - known:
-            return ()
+    lower, upper = affine_of(statement.lower), affine_of(statement.upper)
+    if lower is None or upper is None or (lower.names | upper.names) - known:
+        return ()
     body = _steps(nest, statement.body, (*around, statement), reassociate)
-    return (Repeat(statement, body),) if any(_regions(body)) else ()
+    repeat = Repeat(statement.variable, lower, upper, statement.step, body)
+    return (repeat,) if any(_regions(body)) else ()
 
 
 def _runs_in_order(loop: Statement) -> bool:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.interpret import run_graph
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
 from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Expression, For, Nest
+from sw.workloads.loops.nest import Nest
 
 
 def run(nest: Nest, steps: tuple[Step, ...], binding: Binding) -> dict[str, np.ndarray]:
@@ -34,20 +33,14 @@ def _run(
         match step:
             case Region(graph):
                 run_graph(graph, arrays, names, binding.scalars)
-            case Repeat(loop, body):
-                for value in iterations(loop, names, binding):
-                    _run(body, arrays, binding, {**names, loop.variable: value})
-            case Elsewhere(_, reason):
+            case Repeat(variable, body=body):
+                for value in iterations(step, names, binding):
+                    _run(body, arrays, binding, {**names, variable: value})
+            case Elsewhere(reason):
                 raise NotImplementedError(reason)
 
 
-def iterations(loop: For, names: Mapping[str, int], binding: Binding) -> range:
-    """Values of a loop's variable; ``names``: sizes, and variables of loops around it."""
+def iterations(repeat: Repeat, names: Mapping[str, int], binding: Binding) -> range:
+    """Values of its variable; ``names``: sizes, and variables of loops around it."""
     known = {**names, **{name: int(each) for name, each in binding.scalars.items()}}
-
-    def bound(expression: Expression) -> int:
-        affine = affine_of(expression)
-        assert affine is not None
-        return affine.value(known)
-
-    return range(bound(loop.lower), bound(loop.upper), loop.step)
+    return range(repeat.lower.value(known), repeat.upper.value(known), repeat.step)

@@ -20,7 +20,6 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
 )
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
-from sw.workloads.loops.printer import print_expression
 
 _COLOURS = {
     Tensor: "lightblue",
@@ -46,11 +45,10 @@ def _steps(steps: Sequence[Step], indent: str) -> Iterator[str]:
                 yield f"{indent}region:"
                 for line in graph_text(graph):
                     yield f"{indent}    {line}"
-            case Repeat(loop, body):
-                bounds = f"{print_expression(loop.lower)}, {print_expression(loop.upper)}"
-                yield f"{indent}for {loop.variable} in range({bounds}, {loop.step}):"
+            case Repeat(variable, lower, upper, stride, body):
+                yield f"{indent}for {variable} in range({lower}, {upper}, {stride}):"
                 yield from _steps(body, indent + "    ")
-            case Elsewhere(_, reason):
+            case Elsewhere(reason):
                 yield f"{indent}no region: {reason}"
 
 
