@@ -33,7 +33,7 @@ def word_request_layout(wordlines: int, bitlines: int, arrays: int) -> data.Stru
     set become those of ``data``; where it is 0, the word is read."""
     return data.StructLayout(
         {
-            "array": range(arrays),
+            "array": range(max(2, arrays)),
             "row": range(wordlines),
             "group": range(bitlines // WORD_BITS),
             "write": WORD_BITS,
@@ -56,7 +56,7 @@ class RowPort(wiring.Signature):
             {
                 "read_enable": Out(1),
                 "read_row": Out(range(wordlines)),
-                "array": Out(range(arrays)),
+                "array": Out(range(max(2, arrays))),
                 "distance": Out(range(bitlines)),
                 "row": In(bitlines),
                 "write_enable": Out(1),

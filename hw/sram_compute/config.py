@@ -96,6 +96,9 @@ class SramConfig(TargetConfig):
             value = getattr(self, name)
             if name not in named and value & (value - 1):
                 found.append(Violation(name, f" = {value}: must be a power of two"))
+        if not found and self.tiles < 2:
+            problem = f" = {self.arrays}: must be at least 2 where there is one bank"
+            found.append(Violation("arrays", problem))
         if not _is_number(self.bandwidth) or not 0.01 <= self.bandwidth <= LINE_BYTES:
             problem = f" = {quoted(self.bandwidth)}: must be a number from 0.01 to {LINE_BYTES}"
             found.append(Violation("bandwidth", problem))

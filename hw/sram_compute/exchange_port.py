@@ -47,7 +47,7 @@ class ExchangePort(Instanced):
         stages = (bitlines - 1).bit_length()
         super().__init__(
             {
-                "number": In(range(banks)),
+                "number": In(range(max(2, banks))),
                 "row": In(bitlines),
                 "load": In(1),
                 "mask": In(bitlines),
@@ -55,7 +55,7 @@ class ExchangePort(Instanced):
                 "flit": In(range(bitlines // network_bits)),
                 "sent": Out(network_bits),
                 "links": In(data.ArrayLayout(network_bits, banks)),
-                "source": In(range(banks)),
+                "source": In(range(max(2, banks))),
                 "data": Out(bitlines),
             }
         )

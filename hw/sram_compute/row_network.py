@@ -38,10 +38,10 @@ def row_step_layout(
             "last": 1,
             "flit": range(bitlines // network_bits),
             "read_row": range(wordlines),
-            "array": range(arrays),
+            "array": range(max(2, arrays)),
             "write_row": range(wordlines),
             "targets": data.ArrayLayout(arrays, banks),
-            "sources": data.ArrayLayout(range(banks), banks),
+            "sources": data.ArrayLayout(range(max(2, banks)), banks),
         }
     )
 

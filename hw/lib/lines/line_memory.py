@@ -96,7 +96,7 @@ class LineMemory(wiring.Component):
 
         # Lines wait for their time behind the memory, where later writes don't reach them.
         m.submodules.lines = lines = fifo.SyncFIFO(
-            width=len(response.payload.as_value()), depth=self.in_flight
+            width=len(response.payload.as_value()), depth=max(2, self.in_flight)
         )
         tag = Signal.like(asked.tag)
         delay = Signal(self._latency - 1)

@@ -29,6 +29,7 @@ def test_lines_have_memory_for_whole_cycles(banks, bandwidth, cycles):
     [
         ({"banks": 3}, "banks = 3: must be a power of two"),
         ({"arrays": 0}, "arrays = 0: must be a whole number from 1 to 256"),
+        ({"banks": 1, "arrays": 1}, "arrays = 1: must be at least 2 where there is one bank"),
         ({"wordlines": 32}, "wordlines = 32: must be a whole number from 64 to 512"),
         ({"bitlines": 96}, "bitlines = 96: must be a power of two"),
         ({"bandwidth": 0}, "bandwidth = 0: must be a number from 0.01 to 64"),

@@ -201,7 +201,9 @@ def test_answers_in_order_whatever_is_asked_and_stalled(
     assert all(cycle >= times[tag] + latency for cycle, tag, _ in traffic.answers)
 
 
-@pytest.mark.parametrize("lines, words, words_per_cycle, latency", [(8, 4, 2, 6), (1, 1, 1, 2)])
+@pytest.mark.parametrize(
+    "lines, words, words_per_cycle, latency", [(8, 4, 2, 6), (1, 1, 1, 2), (8, 4, 1, 3)]
+)
 def test_verilog_is_clean(lines, words, words_per_cycle, latency):
     memory = LineMemory(Window("lines", lines, words), words_per_cycle, latency, 4)
     assert lint(to_verilog(memory, "memory"), "memory") == []
