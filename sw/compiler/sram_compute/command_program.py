@@ -22,21 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError, damaged_as
 from hw.sram_compute.assembly import command_of, line_of
 from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of
+from sw.compiler.sram_compute.meaning import meaning_of
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import TensorSpec
 from sw.workloads.text_file import read_text
 
-PASSES = (
-    Pass("parse", "lines to commands"),
+PASSES: tuple[Pass, ...] = (
+    Pass("lower", "commands: tiles, rows, moves between bitlines and tiles"),
     Pass("assemble", "commands to words"),
 )
+"""A program of commands as text is lowered already."""
 
 _TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "bfloat16", "float32")
 
@@ -97,9 +99,9 @@ def compile(
             commands.append(command_of(config, line))
         except WorkloadError as error:
             raise WorkloadError(f"{workload.name}:{number}: {error}") from None
-    trace.after("parse", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
+    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
     units = assemble(commands)
-    trace.after("assemble", lambda: {"txt": text_of(_hexadecimal(units))})
+    trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
     placed = [*workload.inputs, *workload.outputs]
     first = min((line for _, line in placed), default=config.memory_lines)
     if len(units) * UNIT_WORDS > first * LINE_WORDS:
@@ -114,7 +116,11 @@ def compile(
         tuple(spec for spec, _ in workload.outputs),
         statistics={"operations": 0},
         schema=SRAM_SCHEMA,
-        sections={"commands": units, "lines": np.array([line for _, line in placed], np.int64)},
+        sections={
+            "commands": units,
+            "lines": np.array([line for _, line in placed], np.int64),
+            "meaning": np.zeros(0, np.uint8),
+        },
     )
     try:
         program.check()
@@ -123,7 +129,8 @@ def compile(
     return program
 
 
-def _hexadecimal(units: np.ndarray) -> Iterator[str]:
+def hexadecimal(units: np.ndarray) -> Iterator[str]:
+    """A line for each unit."""
     for unit in units.tolist():
         yield " ".join(f"{word:08x}" for word in unit)
 
@@ -155,6 +162,9 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     """That each array has its place in memory."""
     config = SramConfig.from_dict(launch.config)
     specs = [*launch.inputs, *launch.outputs]
+    if len(launch.sections["meaning"]):
+        with damaged_as(ProgramError, "section 'meaning'"):
+            _check_meaning(launch)
     if len(launch.sections["lines"]) != len(specs):
         raise ProgramError(f"section 'lines': must have {len(specs)} numbers, one for each tensor")
     if launch.sections["commands"].shape[1] != UNIT_WORDS:
@@ -167,10 +177,22 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             )
 
 
+def _check_meaning(launch: Launch) -> None:
+    """That it is about the launch's arrays."""
+    meaning = meaning_of(launch.sections["meaning"])
+    for nest in (meaning.nest, meaning.order):
+        names = {spec.name for spec in launch.inputs} | {*nest.results}
+        if not {*meaning.nest.arrays} <= names | {*nest.arrays}:
+            raise ValueError("is about other arrays")
+    if meaning.nest.results != tuple(spec.name for spec in launch.outputs):
+        raise ValueError(f"must write {', '.join(spec.name for spec in launch.outputs)}")
+
+
 SRAM_SCHEMA = Schema(
     [
         Section("commands", np.uint32, ("units", "words of a unit")),
         Section("lines", np.int64, ("arrays",), 0),
+        Section("meaning", np.uint8, ("octets",)),
     ],
     _check,
 )

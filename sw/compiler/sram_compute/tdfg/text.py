@@ -70,7 +70,7 @@ def box_text(box: Box) -> str:
 
 def dot(steps: Sequence[Step]) -> Iterator[str]:
     """Lines of a DOT graph: a cluster for each region, an edge from each operand."""
-    yield "digraph tdfg {"
+    yield "digraph {"
     yield '  node [shape=box, style=filled, fontname="monospace"];'
     found: list[Graph] = []
     _collect(steps, found)
