@@ -72,7 +72,7 @@ CASES = {
             "lower": IR,
         },
     ),
-    "sram": Case("sram_b2", {"parse": TEXT, "assemble": TEXT}),
+    "sram": Case("sram_b2", {"plan": GRAPH, "optimise": GRAPH, "lower": TEXT, "assemble": TEXT}),
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
 
@@ -95,7 +95,7 @@ def workload(target: str, tmp_path: Path, graph: Path) -> str:
     if target == "tmu":
         return "embedding_bag:tiny"
     if target == "sram":
-        return str(Path(__file__).parents[2] / "examples" / "vec_add.sram")
+        return str(Path(__file__).parents[2] / "examples" / "vec_add.py")
     return PRODUCT if target == "sam" else str(write_model(tmp_path))
 
 

@@ -42,7 +42,8 @@ class SramLoopTarget(SramTarget):
         if not isinstance(text, str | Path) or not _is_nest(str(text)):
             return super().workload(source, seed)
         found = file_workload(str(text), tensors)
-        return LoopWorkload(found.name, found.nest, synthesised(found.nest, found.inputs, seed))
+        values, sizes = synthesised(found.nest, found.inputs, seed)
+        return LoopWorkload(found.name, found.nest, values, sizes)
 
     def compile(
         self,

@@ -136,6 +136,7 @@ def _written(body: Any) -> set[str]:
 
 
 def nodes(node: Any) -> Iterator[Any]:
+    """A node of a nest, or several, and all below them."""
     if is_dataclass(node) and not isinstance(node, Place):
         yield node
         for each in fields(node):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from sw.workloads.loops.binding import dimension, sizes_of
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.nest import Load, Nest, Scalar
 from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.sequence import nodes
 
 DEFAULT_SIZE = 16
 """Of sizes that do not follow from the arrays that are given."""
@@ -17,24 +18,27 @@ _MOST = 3
 """Of integers."""
 
 
-def synthesised(nest: Nest, given: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
-    """``given``, and random values for arrays that are only read and for scalars: floats normal,
-    integers small, counts among them. The same ``seed`` gives the same values. Raises
-    ``WorkloadError`` where arrays disagree about a size."""
+def synthesised(
+    nest: Nest, given: Mapping[str, np.ndarray], seed: int
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """``given``, and random values for the other scalars and arrays that are read; and all sizes.
+
+    Floats are normal, integers small, counts among them. The same ``seed`` gives the same values.
+    Raises ``WorkloadError`` where arrays disagree about a size.
+    """
     sizes = sizes_of(nest, given, DEFAULT_SIZE)
+    read = {each.array for each in nodes(nest.body) if isinstance(each, Load)}
     found = dict(given)
     random = np.random.default_rng(seed)
     for parameter in nest.parameters:
         if parameter.name in given:
             continue
-        if parameter.name in nest.scalars:
+        if isinstance(parameter, Scalar):
             found[parameter.name] = _values(random, parameter.type, ())
-        elif parameter.name not in nest.results:
-            shape = nest.arrays[parameter.name].shape
-            found[parameter.name] = _values(
-                random, parameter.type, tuple(dimension(size, sizes) for size in shape)
-            )
-    return found
+        elif parameter.name in read or parameter.name not in nest.results:
+            shape = tuple(dimension(size, sizes) for size in parameter.shape)
+            found[parameter.name] = _values(random, parameter.type, shape)
+    return found, sizes
 
 
 def _values(random: np.random.Generator, type: ScalarType, shape: tuple[int, ...]) -> np.ndarray:
