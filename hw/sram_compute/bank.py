@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.count_ones import count_ones
+from hw.lib.instanced import Instanced
 from hw.lib.select import at_index
 from hw.lib.stream.bypass_queue import BypassQueue
 from hw.sram_compute.bank_command import bank_command_layout
 from hw.sram_compute.issue_stage import IssueStage
 from hw.sram_compute.mover import MERGE
-from hw.sram_compute.shifting_array import ShiftingArray
+from hw.sram_compute.shifting_array import ShiftingArray, rotated
 from hw.sram_compute.tensor_controller import TensorController
 
 WORD_BITS = 32
@@ -22,30 +24,62 @@ WORD_BITS = 32
 READS = 3
 """Words that may be under way: one is read, one is selected, one waits."""
 
+ROW_CYCLES = 2
+"""From a row's read at the row port to the row."""
+
 
 def word_request_layout(wordlines: int, bitlines: int, arrays: int) -> data.StructLayout:
-    """A word of a row: of bitlines ``WORD_BITS`` x ``group`` and on. ``write``: becomes ``data``;
-    otherwise it is read."""
+    """A word of a row: of bitlines ``WORD_BITS`` x ``group`` and on. ``write``: its bits that are
+    set become those of ``data``; where it is 0, the word is read."""
     return data.StructLayout(
         {
-            "array": range(arrays),
+            "array": range(max(2, arrays)),
             "row": range(wordlines),
             "group": range(bitlines // WORD_BITS),
-            "write": 1,
+            "write": WORD_BITS,
             "data": WORD_BITS,
         }
     )
 
 
-class Bank(wiring.Component):
+class RowPort(wiring.Signature):
+    """Rows of a bank's arrays, a read and a write a cycle, of different rows.
+
+    Members: ``read_enable``, ``read_row``; ``array``, ``distance`` out: in the cycle behind the
+    read: whose row it is to be, and by how many bitlines up, around the end; ``row`` in: the row,
+    ``ROW_CYCLES`` behind the read. ``write_enable``, ``write_row``, ``mask``, ``arrays`` out: bits
+    of ``mask`` of that row of those arrays become those of ``data``.
+    """
+
+    def __init__(self, wordlines: int, bitlines: int, arrays: int) -> None:
+        super().__init__(
+            {
+                "read_enable": Out(1),
+                "read_row": Out(range(wordlines)),
+                "array": Out(range(max(2, arrays))),
+                "distance": Out(range(bitlines)),
+                "row": In(bitlines),
+                "write_enable": Out(1),
+                "write_row": Out(range(wordlines)),
+                "mask": Out(bitlines),
+                "arrays": Out(arrays),
+                "data": Out(bitlines),
+            }
+        )
+
+
+class Bank(Instanced):
     """``arrays`` arrays, which all do the same row operations.
 
     Words are read and written one a cycle while no command is under way, in the order of requests.
+    Rows are, too; not in cycles in which words are.
 
     Parameters: as of ``TensorController``.
 
-    Members: ``first_tile``, ``command`` and ``busy``, as of ``TensorController``; ``request``, a
-    stream in of ``word_request_layout``; ``response``, a stream out of the words that were read.
+    Members: ``first_tile``, ``command``, ``busy``, ``computes`` and ``moves``, as of
+    ``TensorController``; ``request``, a stream in of ``word_request_layout``; ``response``, a
+    stream out of the words that were read; ``rows``, a ``RowPort`` in; ``bits_moved`` out: bits
+    that a move took from one bitline to another, in the cycle before.
     """
 
     def __init__(
@@ -60,7 +94,9 @@ class Bank(wiring.Component):
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._arrays = arrays
-        self._controller = TensorController(wordlines, bitlines, arrays, tiles, rom, skips)
+        self._tiles = tiles
+        self._rom = rom
+        self._skips = skips
         command = bank_command_layout(wordlines, bitlines, tiles, len(rom))
         self._request = word_request_layout(wordlines, bitlines, arrays)
         super().__init__(
@@ -68,28 +104,46 @@ class Bank(wiring.Component):
                 "first_tile": In(range(tiles)),
                 "command": In(stream.Signature(command)),
                 "busy": Out(1),
+                "computes": Out(1),
+                "moves": Out(1),
+                "bits_moved": Out(range(arrays * bitlines + 1)),
                 "request": In(stream.Signature(self._request)),
                 "response": Out(stream.Signature(unsigned(WORD_BITS))),
+                "rows": In(RowPort(wordlines, bitlines, arrays)),
             }
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.controller = controller = self._controller
+        m.submodules.controller = controller = TensorController(
+            self._wordlines, self._bitlines, self._arrays, self._tiles, self._rom, self._skips
+        )
         m.submodules.stage = stage = IssueStage(self._wordlines)
         arrays = [ShiftingArray(self._wordlines, self._bitlines) for _ in range(self._arrays)]
         wiring.connect(m, controller.command, wiring.flipped(self.command))
         mask, enabled = Signal(self._bitlines), Signal(self._arrays)
         inward, row = Signal.like(controller.inward), Signal(self._bitlines)
+        moves_bits = Signal()
         m.d.comb += [
             controller.first_tile.eq(self.first_tile),
             controller.any_predicate.eq(Cat(each.any_predicate for each in arrays).any()),
             self.busy.eq(controller.busy),
+            self.computes.eq(controller.computes),
+            self.moves.eq(controller.moves),
             stage.read.eq(controller.read),
             stage.operation.eq(controller.operation),
             inward.eq(controller.inward),
+            self.bits_moved.eq(Mux(moves_bits, count_ones(mask) * count_ones(enabled), 0)),
         ]
-        m.d.sync += [mask.eq(controller.mask), enabled.eq(controller.enabled)]
+        m.d.sync += [
+            mask.eq(controller.mask),
+            enabled.eq(controller.enabled),
+            moves_bits.eq(
+                controller.operation.enable
+                & controller.operation.is_inward
+                & ~controller.inward.is_constant
+            ),
+        ]
         for number, array in enumerate(arrays):
             m.submodules[f"array_{number}"] = array
             m.d.comb += [
@@ -101,6 +155,7 @@ class Bank(wiring.Component):
                 array.is_enabled.eq(enabled[number]),
             ]
         self._access_words(m, arrays, stage, inward, row, mask, enabled)
+        self._access_rows(m, arrays, stage, inward, row, mask, enabled)
         return m
 
     def _access_words(
@@ -119,7 +174,7 @@ class Bank(wiring.Component):
         read_array, read_group = Signal.like(request.array), Signal.like(request.group)
         under_way = Signal(range(READS + 1))
         accepted = self.request.valid & self.request.ready
-        groups = self._bitlines // WORD_BITS
+        groups, writes = self._bitlines // WORD_BITS, request.write.any()
         read_words = [
             at_index(
                 [array.row.word_select(group, WORD_BITS) for group in range(groups)], read_group
@@ -127,19 +182,17 @@ class Bank(wiring.Component):
             for array in arrays
         ]
         m.d.comb += [
-            self.request.ready.eq(~self._controller.busy & (under_way != READS)),
+            self.request.ready.eq(~self.busy & (under_way != READS)),
             row.eq(request.data.replicate(groups)),
             words.i.valid.eq(is_read),
             words.i.payload.eq(at_index(read_words, read_array)),
         ]
         m.d.sync += [
-            is_read.eq(accepted & ~request.write),
+            is_read.eq(accepted & ~writes),
             read_array.eq(request.array),
             read_group.eq(request.group),
             under_way.eq(
-                under_way
-                + (accepted & ~request.write)
-                - (self.response.valid & self.response.ready)
+                under_way + (accepted & ~writes) - (self.response.valid & self.response.ready)
             ),
         ]
         with m.If(accepted):
@@ -148,16 +201,49 @@ class Bank(wiring.Component):
                 stage.read.enable.eq(1),
                 stage.read.a.eq(request.row),
                 stage.read.b.eq(request.row),
-                operation.enable.eq(request.write),
-                operation.is_inward.eq(1),
-                operation.write.eq(MERGE),
-                operation.write_enable.eq(1),
-                operation.d.eq(request.row),
+                *_merge(operation, writes, request.row),
                 inward.is_outside.eq(1),
             ]
             m.d.sync += [
                 mask.eq(
-                    Cat((request.group == group).replicate(WORD_BITS) for group in range(groups))
+                    Cat(Mux(request.group == group, request.write, 0) for group in range(groups))
                 ),
                 enabled.eq(1 << request.array),
             ]
+
+    def _access_rows(
+        self,
+        m: Module,
+        arrays: list[ShiftingArray],
+        stage: IssueStage,
+        inward: data.View,
+        row: Signal,
+        mask: Signal,
+        enabled: Signal,
+    ) -> None:
+        rows = self.rows
+        m.d.sync += rows.row.eq(
+            rotated(m, at_index([array.row for array in arrays], rows.array), rows.distance)
+        )
+        with m.If(rows.read_enable):
+            m.d.comb += [stage.read.enable.eq(1), stage.read.a.eq(rows.read_row)]
+        with m.If(rows.write_enable):
+            m.d.comb += [
+                stage.read.enable.eq(1),
+                stage.read.b.eq(rows.write_row),
+                *_merge(stage.operation, Const(1), rows.write_row),
+                inward.is_outside.eq(1),
+                row.eq(rows.data),
+            ]
+            m.d.sync += [mask.eq(rows.mask), enabled.eq(rows.arrays)]
+
+
+def _merge(operation: data.View, enable: Value, row: Value) -> list[Any]:
+    """An operation that merges what comes from outside with ``row``."""
+    return [
+        operation.enable.eq(enable),
+        operation.is_inward.eq(1),
+        operation.write.eq(MERGE),
+        operation.write_enable.eq(1),
+        operation.d.eq(row),
+    ]

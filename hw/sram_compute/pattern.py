@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,7 +22,8 @@ def pattern_layout(bits: int) -> data.StructLayout:
 
 
 class PatternExpander(wiring.Component):
-    """Expands patterns to masks: a cycle for the start, and one for each step of a count.
+    """Expands patterns to masks: a cycle for the start, and one for each bit of a count. In each
+    the mask becomes twice as long in its level, or so much less that both halves overlap.
 
     Members: ``pattern``, a stream of ``pattern_layout``; ``mask``, a stream of ``bits`` bits.
     Places beyond the last bit are left out.
@@ -39,36 +40,58 @@ class PatternExpander(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        given = self.pattern.payload
-        strides = [Signal(range(self._bits), name=f"stride_{level}") for level in range(LEVELS)]
-        lefts = [Signal(range(self._bits), name=f"left_{level}") for level in range(LEVELS)]
-        moving, mask = Signal(self._bits), self.mask.payload
-        is_held, is_done = Signal(), Signal()
+        given, mask = self.pattern.payload, self.mask.payload
+        place = range(self._bits)
+        strides = [Signal(place, name=f"stride_{level}") for level in range(LEVELS)]
+        counts = [Signal(place, name=f"count_{level}") for level in range(LEVELS)]
+        lefts = [Signal(place, name=f"left_{level}") for level in range(LEVELS)]  # ones: bits to go
+        is_held, is_done, is_first = Signal(), Signal(), Signal()
         m.d.comb += [
-            is_done.eq(sum(left != 0 for left in lefts) == 0),
+            is_done.eq(~Cat(*lefts).any()),
             self.mask.valid.eq(is_held & is_done),
             self.pattern.ready.eq(~is_held | self.mask.valid & self.mask.ready),
         ]
-        # Level by level: what is there so far moves on by the stride, and is added each time.
-        stride, ends_level = Signal(range(self._bits)), Signal()
+        # The length of the level so far, in places of the mask, and what it is to become: of the
+        # count's bits from the highest on, always one more than what they are as a number.
+        stride, count, left = Signal(place), Signal(place), Signal(place)
+        length, next_length = Signal(2 * len(stride) + 1), Signal(2 * len(stride) + 1)
+        so_far, distance = Signal.like(length), Signal.like(length)
+        doubles, moved = Signal(), Signal(self._bits)
         for level in reversed(range(LEVELS)):
             with m.If(lefts[level] != 0):
-                m.d.comb += [stride.eq(strides[level]), ends_level.eq(lefts[level] == 1)]
-        moved = Signal(self._bits)
-        m.d.comb += moved.eq(moving << stride)
+                m.d.comb += [
+                    stride.eq(strides[level]),
+                    count.eq(counts[level]),
+                    left.eq(lefts[level]),
+                ]
+        m.d.comb += [
+            so_far.eq(Mux(is_first, stride, length)),
+            doubles.eq((count & left & ~(left >> 1)).any()),
+            distance.eq(so_far - Mux(doubles, 0, stride)),
+            next_length.eq(so_far + distance),
+            moved.eq(Mux(distance[len(stride) :].any(), 0, mask << distance[: len(stride)])),
+        ]
         with m.If(is_held & ~is_done):
             m.d.sync += [
                 mask.eq(mask | moved),
-                moving.eq(Mux(ends_level, mask | moved, moved)),
+                length.eq(next_length),
+                is_first.eq(left == 1),
             ]
             for level in range(LEVELS):
-                is_first = sum(left != 0 for left in lefts[:level]) == 0
-                with m.If((lefts[level] != 0) & is_first):
-                    m.d.sync += lefts[level].eq(lefts[level] - 1)
+                is_now = ~Cat(*lefts[:level]).any() if level else Const(1)
+                with m.If(is_now):
+                    m.d.sync += lefts[level].eq(lefts[level] >> 1)
         with m.If(self.pattern.ready):
-            first = Signal(self._bits)
-            m.d.comb += first.eq(1 << given.start)
-            m.d.sync += [is_held.eq(self.pattern.valid), mask.eq(first), moving.eq(first)]
-            m.d.sync += [left.eq(given.counts[level]) for level, left in enumerate(lefts)]
-            m.d.sync += [each.eq(given.strides[level]) for level, each in enumerate(strides)]
+            m.d.sync += [is_held.eq(self.pattern.valid), is_first.eq(1), mask.eq(1 << given.start)]
+            for level in range(LEVELS):
+                m.d.sync += [
+                    strides[level].eq(given.strides[level]),
+                    counts[level].eq(given.counts[level]),
+                    lefts[level].eq(_up_to_highest(given.counts[level])),
+                ]
         return m
+
+
+def _up_to_highest(value: Value) -> Value:
+    """Ones from bit 0 up to the highest that is set."""
+    return Cat(value[place:].any() for place in range(len(value)))

@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cut_points import named
 from hw.lib.instanced import Instanced
 from hw.sram_compute.compute_array import ComputeArray, compute_layout, read_layout
 
@@ -55,7 +56,7 @@ class ShiftingArray(Instanced):
             array.compute.eq(self.compute),
             array.inward.eq(brought),
             array.mask.eq(Mux(self.is_enabled, self.mask, 0)),
-            own.eq(_rotated(array.row, self.inward.distance)),
+            own.eq(rotated(m, array.row, self.inward.distance)),
             self.row.eq(array.row),
             self.any_predicate.eq(array.any_predicate),
         ]
@@ -67,8 +68,9 @@ class ShiftingArray(Instanced):
         return m
 
 
-def _rotated(row: Value, distance: Value) -> Value:
+def rotated(m: Module, row: Value, distance: Value) -> Value:
     """Bit b goes to b + ``distance``: a stage for each bit of that."""
     for stage, bit in enumerate(distance):
-        row = Mux(bit, row.rotate_left(1 << stage), row)
+        before = named(m, f"rotated_{stage}", row)
+        row = Mux(bit, before.rotate_left(1 << stage), before)
     return row

@@ -41,6 +41,8 @@ class TensorController(wiring.Component):
         out: bitlines and arrays that ``operation`` changes, where it is inward.
     busy
         out: a command is under way.
+    computes, moves
+        out: a program is, or a move.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class TensorController(wiring.Component):
                 "mask": Out(bitlines),
                 "enabled": Out(arrays),
                 "busy": Out(1),
+                "computes": Out(1),
+                "moves": Out(1),
             }
         )
 
@@ -100,7 +104,7 @@ class TensorController(wiring.Component):
             m.d.sync += prepared.eq(given)
 
         # The move that runs.
-        moves, starts_move = Signal(), Signal()
+        moves, starts_move = self.moves, Signal()
         move, distance = Signal.like(prepared.move), Signal.like(prepared.distance)
         is_move = prepared.kind == CommandKind.MOVE
         ends_move = mover.move.valid & mover.move.ready
@@ -136,6 +140,7 @@ class TensorController(wiring.Component):
             self.inward.is_constant.eq(mover.is_constant),
             self.inward.bit.eq(mover.bit),
             self.inward.distance.eq(distance),
+            self.computes.eq(sequencer.busy),
             self.busy.eq(~self.command.ready | is_ready | sequencer.busy | moves),
         ]
         return m

@@ -71,10 +71,13 @@ def test_hostile_overrides(tmp_path: Path, graph: Path, override: str) -> None:
 
 
 TOML = {
-    "empty": ("", ': no target: must have a line target = one of "dpu", "sam", "tmu", "cuda"'),
+    "empty": (
+        "",
+        ': no target: must have a line target = one of "dpu", "sam", "tmu", "sram", "cuda"',
+    ),
     "unknown target": (
         'target = "cpu"\n',
-        ':1: target = \'cpu\': must be one of "dpu", "sam", "tmu", "cuda"',
+        ':1: target = \'cpu\': must be one of "dpu", "sam", "tmu", "sram", "cuda"',
     ),
     "unknown field": (
         'target = "dpu"\ncolour = "red"\n',

@@ -76,6 +76,7 @@ CASES = {
             "lower": IR,
         },
     ),
+    "sram": Case("sram_b2", {"plan": GRAPH, "optimise": GRAPH, "lower": TEXT, "assemble": TEXT}),
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
 
@@ -97,6 +98,8 @@ def workload(target: str, tmp_path: Path, graph: Path) -> str:
         return str(graph)
     if target == "tmu":
         return "embedding_bag:tiny"
+    if target == "sram":
+        return str(Path(__file__).parents[2] / "examples" / "vec_add.py")
     return PRODUCT if target == "sam" else str(write_model(tmp_path))
 
 

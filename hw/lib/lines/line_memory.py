@@ -20,27 +20,35 @@ MEMORY = "memory"
 class LineMemory(wiring.Component):
     """A memory of lines behind one channel, which is the core's while ``busy``, else the host's.
 
-    A request has the channel for as many cycles as it moves pieces of ``words_per_cycle`` words: a
-    read all of its line's, a write those that hold a word it writes. The next one is accepted in
-    the cycle after. A read's answer is offered ``latency`` cycles after the request was accepted,
-    or as soon as the answers before it were taken; answers come in order. ``in_flight`` reads can
-    be under way, enough to keep the channel full while nobody stalls.
+    A request has the channel for ``piece_cycles`` for each piece of ``piece_words`` words that it
+    moves: a read all of its line's, a write those that hold a word it writes. The next one is
+    accepted in the cycle after. A read's answer is offered ``latency`` cycles after the request was
+    accepted, or as soon as the answers before it were taken; answers come in order. ``in_flight``
+    reads can be under way, enough to keep the channel full while nobody stalls.
 
     Lines are undefined until they are written, also by a reset during a run.
 
-    Parameters: ``window``, whose rows are the lines, of words of 32 bits; ``words_per_cycle``,
-    a divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``.
+    Parameters: ``window``, whose rows are the lines, of words of 32 bits; ``piece_words``, a
+    divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``; ``piece_cycles``.
 
     Members: ``port``, a ``LinePort`` in, whose flags for caches mean nothing here; ``busy`` in;
-    ``host``, a ``WindowSignature`` in; ``moves`` out: the channel moves a piece in this cycle.
+    ``host``, a ``WindowSignature`` in; ``moves`` out: the channel is in use in this cycle.
     While ``busy`` is 0 no request is accepted.
     """
 
-    def __init__(self, window: Window, words_per_cycle: int, latency: int, tag_bits: int) -> None:
+    def __init__(
+        self,
+        window: Window,
+        piece_words: int,
+        latency: int,
+        tag_bits: int,
+        piece_cycles: int = 1,
+    ) -> None:
         self._window = window
-        self._words_per_cycle = words_per_cycle
+        self._piece_words = piece_words
+        self._piece_cycles = piece_cycles
         self._latency = latency
-        self._pieces = window.words // words_per_cycle
+        self._read_cycles = window.words // piece_words * piece_cycles
         super().__init__(
             {
                 "port": In(LinePort(max(1, window.row_bits), window.words, tag_bits)),
@@ -53,7 +61,7 @@ class LineMemory(wiring.Component):
     @property
     def in_flight(self) -> int:
         """Reads whose answers were not taken yet, at most."""
-        return self._latency // self._pieces + 1
+        return self._latency // self._read_cycles + 1
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -63,7 +71,7 @@ class LineMemory(wiring.Component):
         asked = request.payload
         reads = asked.write == 0
 
-        channel = Signal(range(max(2, self._pieces)))  # cycles for which it is still taken
+        channel = Signal(range(max(2, self._read_cycles)))  # cycles for which it is still taken
         under_way = Signal(range(self.in_flight + 1))
         accepted = Signal()
         read = Signal()
@@ -81,13 +89,14 @@ class LineMemory(wiring.Component):
             self.moves.eq(accepted | (channel != 0)),
         ]
         with m.If(accepted):
-            m.d.sync += channel.eq(Mux(reads, self._pieces, self._written_pieces(asked.write)) - 1)
+            write_cycles = self._written_pieces(asked.write) * self._piece_cycles
+            m.d.sync += channel.eq(Mux(reads, self._read_cycles, write_cycles) - 1)
         with m.Elif(channel != 0):
             m.d.sync += channel.eq(channel - 1)
 
         # Lines wait for their time behind the memory, where later writes don't reach them.
         m.submodules.lines = lines = fifo.SyncFIFO(
-            width=len(response.payload.as_value()), depth=self.in_flight
+            width=len(response.payload.as_value()), depth=max(2, self.in_flight)
         )
         tag = Signal.like(asked.tag)
         delay = Signal(self._latency - 1)
@@ -111,5 +120,5 @@ class LineMemory(wiring.Component):
 
     def _written_pieces(self, write: Any) -> Any:
         """How many pieces hold a word of the mask ``write``."""
-        step = self._words_per_cycle
+        step = self._piece_words
         return sum(write[at : at + step].any() for at in range(0, self._window.words, step))

@@ -61,6 +61,14 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     return Binding(found.sizes, {name: given[name] for name in nest.scalars}, arrays)
 
 
+def sizes_of(nest: Nest, arrays: Mapping[str, np.ndarray], otherwise: int) -> dict[str, int]:
+    """Sizes that follow from some of a nest's arrays; the others are ``otherwise``. Raises
+    ``WorkloadError`` where arrays disagree."""
+    found = _Sizes(nest, {})
+    found.infer({name: array for name, array in arrays.items() if name in nest.arrays}, otherwise)
+    return found.sizes
+
+
 def dimension(size: Expression, sizes: Mapping[str, int]) -> int:
     """A size in an array's shape, as a whole number of any magnitude."""
     match size:
@@ -88,8 +96,8 @@ class _Sizes:
                 raise WorkloadError(f"{name}: is no size of {nest.name}: {known}")
             self._set(name, int(size), "given")
 
-    def infer(self, given: Mapping[str, np.ndarray]) -> None:
-        """Sizes from shapes of arrays, and whether all shapes agree."""
+    def infer(self, given: Mapping[str, np.ndarray], otherwise: int | None = None) -> None:
+        """Sizes from shapes of arrays, else ``otherwise``, and whether all shapes agree."""
         arrays = [array for name, array in self._nest.arrays.items() if name in given]
         for array in arrays:
             if given[array.name].ndim != len(array.shape):
@@ -106,6 +114,8 @@ class _Sizes:
             for array, size, length in pairs:
                 self._solve(array, size, length)
         for name in (size.name for size in self._nest.sizes):
+            if name not in self.sizes and otherwise is not None:
+                self._set(name, otherwise, "by default")
             if name not in self.sizes:
                 raise WorkloadError(f"{name}: does not follow from the arrays: must be given")
         for array in arrays:

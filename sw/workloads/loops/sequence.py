@@ -113,7 +113,7 @@ def _part(nest: Nest, body: Body, others: Collection[str] = ()) -> Nest | None:
     shapes = [array.shape for array in found.arrays.values()]
     named = {each.name: each for each in nest.sizes}
     in_shapes = dict.fromkeys(
-        each.name for each in _nodes(tuple(shapes)) if isinstance(each, Variable)
+        each.name for each in nodes(tuple(shapes)) if isinstance(each, Variable)
     )
     if used & named.keys() - in_shapes.keys():
         return None
@@ -122,32 +122,33 @@ def _part(nest: Nest, body: Body, others: Collection[str] = ()) -> Nest | None:
 
 def _used(body: Any) -> set[str]:
     """Variables and arrays."""
-    variables = {each.name for each in _nodes(body) if isinstance(each, Variable)}
+    variables = {each.name for each in nodes(body) if isinstance(each, Variable)}
     return variables | _read(body) | _written(body)
 
 
 def _read(body: Any) -> set[str]:
     """Arrays of which elements are read."""
-    return {each.array for each in _nodes(body) if isinstance(each, Load | Fiber | AugmentedStore)}
+    return {each.array for each in nodes(body) if isinstance(each, Load | Fiber | AugmentedStore)}
 
 
 def _written(body: Any) -> set[str]:
-    return {each.array for each in _nodes(body) if isinstance(each, Store | AugmentedStore)}
+    return {each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)}
 
 
-def _nodes(node: Any) -> Iterator[Any]:
+def nodes(node: Any) -> Iterator[Any]:
+    """A node of a nest, or several, and all below them."""
     if is_dataclass(node) and not isinstance(node, Place):
         yield node
         for each in fields(node):
-            yield from _nodes(getattr(node, each.name))
+            yield from nodes(getattr(node, each.name))
     elif isinstance(node, tuple | list):
         for part in node:
-            yield from _nodes(part)
+            yield from nodes(part)
 
 
 def _carried(first: Body, second: Body) -> set[str]:
     """Locals of ``first`` that ``second`` may read before it assigns them."""
-    assigned = {each.name for each in _nodes(first) if isinstance(each, Assign)}
+    assigned = {each.name for each in nodes(first) if isinstance(each, Assign)}
     needed: set[str] = set()
     _block(second, set(), needed)
     return assigned & needed
@@ -176,4 +177,4 @@ def _block(body: Body, known: set[str], needed: set[str]) -> set[str]:
 
 
 def _use(node: Expression | Statement | tuple[Any, ...], known: set[str], needed: set[str]) -> None:
-    needed |= {each.name for each in _nodes(node) if isinstance(each, Variable)} - known
+    needed |= {each.name for each in nodes(node) if isinstance(each, Variable)} - known

@@ -10,6 +10,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.program.npz import ArrayFileError, read_array
+from sw.workloads.loops import c_source, python_source
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operation_families import (
     Bags,
@@ -30,8 +31,9 @@ from sw.workloads.loops.operations import (
     sparse_vectors,
     spmm,
 )
-from sw.workloads.loops.python_source import read_file
 from sw.workloads.loops.workload import LoopWorkload
+
+_READERS = {".py": python_source.read_file, ".c": c_source.read_file}
 
 
 @dataclass(frozen=True)
@@ -105,14 +107,15 @@ def is_named(text: str) -> bool:
 
 
 def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
-    """The nest of ``FILE.py`` or ``FILE.py:FUNCTION``, with arrays from ``.npy`` files by name."""
+    """The nest of ``FILE.py``, ``FILE.c``, or one of these and ``:FUNCTION``, with arrays from
+    ``.npy`` files by name."""
     file, _, function = (text, "", "") if Path(text).exists() else text.partition(":")
-    if Path(file).suffix != ".py":
+    if Path(file).suffix not in _READERS:
         raise WorkloadError(
-            f"{file}: must be a .py file of a loop nest, or the name of an operation, as "
+            f"{file}: must be a .py or .c file of a loop nest, or the name of an operation, as "
             "embedding_bag:rm1"
         )
-    nest = read_file(file, function or None)
+    nest = _READERS[Path(file).suffix](file, function or None)
     return LoopWorkload(nest.name, nest, load_arrays(tensors))
 
 

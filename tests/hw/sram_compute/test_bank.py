@@ -24,6 +24,7 @@ from sw.runtime.verilate import lint
 
 WORDLINES, BITLINES, ARRAYS, TILES, FIRST = 32, 64, 2, 8, 4
 GROUPS = BITLINES // WORD_BITS
+ALL = (1 << WORD_BITS) - 1
 
 
 def negate_if(p: Builder) -> None:
@@ -181,7 +182,7 @@ def test_commands_do_what_the_model_does():
             ctx,
             dut,
             [
-                place | {"write": 1, "data": word}
+                place | {"write": ALL, "data": word}
                 for place, word in zip(places(), words, strict=True)
             ],
         )

@@ -106,14 +106,15 @@ def test_a_syntax_error_at_the_end_names_the_last_line(tmp_path: Path) -> None:
 
 def test_the_error_of_a_file_without_target_says_what_to_write(tmp_path: Path) -> None:
     path = write(tmp_path, "banks = 8\n")
-    text = 'no target: must have a line target = one of "dpu", "sam", "tmu", "cuda"'
+    text = 'no target: must have a line target = one of "dpu", "sam", "tmu", "sram", "cuda"'
     assert refusal(path) == f"{path}: {text}"
 
 
 def test_an_unknown_target_names_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, 'banks = 8\ntarget = "cpu"\n')
     assert (
-        refusal(path) == f'{path}:2: target = \'cpu\': must be one of "dpu", "sam", "tmu", "cuda"'
+        refusal(path)
+        == f'{path}:2: target = \'cpu\': must be one of "dpu", "sam", "tmu", "sram", "cuda"'
     )
 
 
@@ -195,6 +196,6 @@ def test_a_configuration_of_the_project_keeps_its_name(tmp_path: Path) -> None:
 def test_an_unknown_target_is_compared_with_those_of_other_packages(tmp_path: Path) -> None:
     path = write(tmp_path, 'target = "cpu"\n')
     install(tmp_path, "outside", OUTSIDE)
-    known = '"dpu", "sam", "tmu", "cuda", "adder", "ulp"'
+    known = '"dpu", "sam", "tmu", "sram", "cuda", "adder", "ulp"'
     with importable(tmp_path):
         assert refusal(path) == f"{path}:1: target = 'cpu': must be one of {known}"

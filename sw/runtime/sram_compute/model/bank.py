@@ -35,7 +35,7 @@ class Pattern:
     @property
     def cycles(self) -> int:
         """In which it is expanded."""
-        return 1 + sum(count - 1 for _, count in self.levels)
+        return 1 + sum((count - 1).bit_length() for _, count in self.levels)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,13 @@ Command = Compute | Move
 
 
 class Bank:
-    """``arrays`` arrays side by side, the first of them ``first_tile`` among ``tiles``."""
+    """``arrays`` arrays side by side, the first of them ``first_tile`` among ``tiles``.
+
+    times
+        when commands ran.
+    bits_moved
+        bits that moves took from one bitline to another.
+    """
 
     def __init__(
         self,
@@ -83,24 +89,38 @@ class Bank:
         self._first_tile = first_tile
         self._tiles = arrays if tiles is None else tiles
         self._skips = skips
+        self.times = Times()
+        self.bits_moved = 0
+
+    def begin(self) -> None:
+        """Cycles and bits count from here on."""
+        self.times = Times()
+        self.bits_moved = 0
 
     def run(self, commands: Iterable[Command]) -> int:
         """Cycles from when the first command is offered until nothing is under way; each is offered
         when the one before it has been taken up."""
-        timeline = _Timeline()
+        self.begin()
         for command in commands:
-            if isinstance(command, Compute):
-                timeline.compute(1, *self._compute(command))
-            else:
-                enabled = command.tiles.places(self._tiles)
-                enabled = enabled[self._first_tile : self._first_tile + self._count]
-                prepared = max(command.bitlines.cycles, command.tiles.cycles)
-                if enabled.any():
-                    self._move(command, enabled)
-                    timeline.move(prepared, command.n)
-                else:
-                    timeline.drop(prepared)
-        return timeline.end
+            self.execute(command, 0)
+        return self.times.end
+
+    def execute(self, command: Command, offered: int) -> int:
+        """Does a command that is offered from a cycle on; the cycle in which it is accepted."""
+        times = self.times
+        accepted = max(offered, times.taken)
+        if isinstance(command, Compute):
+            times.compute(accepted + 1, *self._compute(command))
+            return accepted
+        enabled = command.tiles.places(self._tiles)
+        enabled = enabled[self._first_tile : self._first_tile + self._count]
+        prepared = accepted + max(command.bitlines.cycles, command.tiles.cycles)
+        if enabled.any():
+            self._move(command, enabled)
+            times.move(prepared, command.n)
+        else:
+            times.drop(prepared)
+        return accepted
 
     def _compute(self, command: Compute) -> tuple[int, int]:
         """Cycles, and those of the last microinstruction until the next can be read."""
@@ -117,6 +137,7 @@ class Bank:
         if move.value is None:
             rows = _bits(planes[move.a : move.a + move.n]).reshape(shape)
             new = np.roll(rows, move.distance, axis=2)
+            self.bits_moved += move.n * int(np.count_nonzero(mask))
         else:
             of_rows = move.value >> np.arange(move.n) & 1
             new = np.broadcast_to(of_rows[:, None, None], shape)
@@ -131,27 +152,41 @@ def _bits(planes: np.ndarray) -> np.ndarray:
     return np.unpackbits(planes.astype("<u8").view(np.uint8), axis=1, bitorder="little")
 
 
-class _Timeline:
-    """When commands run, as ``TensorController`` has it; a cycle is known by its number, from 0,
-    in which the first command is taken."""
+class Times:
+    """When commands run, as ``TensorController`` has it, by numbers of cycles.
+
+    taken
+        in which the last command was taken up: no other is accepted before.
+    end
+        the last in which anything is under way.
+    computes, moves
+        the last of a program, and of a move.
+    programs, shifts
+        first and last cycle of each.
+    """
 
     def __init__(self) -> None:
+        self.taken = 0
         self.end = 0
-        self._taken = 0  # in which the next command is taken
+        self.computes = -1
+        self.moves = 0
+        self.programs: list[tuple[int, int]] = []
+        self.shifts: list[tuple[int, int]] = []
         self._can_compute = 0  # from when on the sequencer takes a program
-        self._computes = -1  # the last of a program
-        self._moves = 0  # the last of a move
 
     def compute(self, prepared: int, cycles: int, last: int) -> None:
-        self._taken = max(self._taken + prepared, self._can_compute, self._moves)
-        self._computes = max(self._taken + 1, self._computes) + cycles
-        self._can_compute = self._computes - last
-        self.end = max(self.end, self._computes)
+        """A program, of whose cycles ``last`` are those of its last microinstruction."""
+        self.taken = max(prepared, self._can_compute, self.moves)
+        self.computes = max(self.taken + 1, self.computes) + cycles
+        self._can_compute = self.computes - last
+        self.end = max(self.end, self.computes)
+        self.programs.append((self.taken + 1, self.computes))
 
     def move(self, prepared: int, rows: int) -> None:
-        self._taken = max(self._taken + prepared, self._computes + 1, self._moves)
-        self._moves = self.end = self._taken + 1 + rows
+        self.taken = max(prepared, self.computes + 1, self.moves)
+        self.moves = self.end = self.taken + 1 + rows
+        self.shifts.append((self.taken + 1, self.moves))
 
     def drop(self, prepared: int) -> None:
-        self._taken += prepared
-        self.end = max(self.end, self._taken)
+        self.taken = prepared
+        self.end = max(self.end, self.taken)

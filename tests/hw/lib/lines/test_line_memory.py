@@ -55,6 +55,14 @@ def test_reads_fill_the_channel_and_answers_come_after_the_latency(words_per_cyc
     assert [cycle for cycle, *_ in traffic.answers] == [start + latency for start in starts]
 
 
+def test_slow_channels_take_cycles_for_a_piece():
+    window = Window("lines", LINES, WORDS)
+    memory = LineMemory(window, 2, latency=17, tag_bits=8, piece_cycles=5)
+    traffic = run(memory, [Request(0)] * 3 + [Request(0, 0b0001), Request(0)])
+    assert traffic.accepted == [0, 10, 20, 30, 35]
+    assert [cycle for cycle, *_ in traffic.answers] == [17, 27, 37, 52]
+
+
 @pytest.mark.parametrize(
     "mask, words_per_cycle, cycles",
     [
@@ -193,7 +201,9 @@ def test_answers_in_order_whatever_is_asked_and_stalled(
     assert all(cycle >= times[tag] + latency for cycle, tag, _ in traffic.answers)
 
 
-@pytest.mark.parametrize("lines, words, words_per_cycle, latency", [(8, 4, 2, 6), (1, 1, 1, 2)])
+@pytest.mark.parametrize(
+    "lines, words, words_per_cycle, latency", [(8, 4, 2, 6), (1, 1, 1, 2), (8, 4, 1, 3)]
+)
 def test_verilog_is_clean(lines, words, words_per_cycle, latency):
     memory = LineMemory(Window("lines", lines, words), words_per_cycle, latency, 4)
     assert lint(to_verilog(memory, "memory"), "memory") == []

@@ -248,7 +248,7 @@ def test_files_that_are_refused(file: Path) -> None:
         file_workload(str(absent), {})
     array = file.with_name("x.npy")
     with refused(
-        f"{array}: must be a .py file of a loop nest, or the name of an operation, as "
+        f"{array}: must be a .py or .c file of a loop nest, or the name of an operation, as "
         "embedding_bag:rm1"
     ):
         file_workload(str(array), {})

@@ -1,0 +1,122 @@
+"""Programs that end in an error, and why."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cocotb_tests.sram_compute.programs import pattern
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.program import Command, command
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Commands before the bad one, which is the last; how it ends."""
+
+    commands: Sequence[Command]
+    cause: ErrorCause
+
+
+def broken(config: SramConfig) -> dict[str, Broken]:
+    """One of each kind, by a name."""
+    one = pattern("bitlines", 0) | pattern("tiles", 0)
+    rows = {"a": 0, "d": 32, "n": 8}
+    shift = command(Opcode.SHIFT, **rows, **one, between=1)
+    copies = pattern("bitlines", 0) | pattern("sources", 0) | pattern("copies", 0)
+    load = command(Opcode.LOAD, layout=1, n=8)
+    bits = (config.bitlines - 1).bit_length()
+    operands: dict[str, Command] = {
+        "no row": command(Opcode.MOVE, n=0, **one),
+        "33 rows": command(Opcode.FILL, n=33, **one),
+        "rows beyond the last": command(Opcode.MOVE, **rows | {"d": config.wordlines - 7}, **one),
+        "overlapping rows": command(Opcode.MOVE, **rows | {"d": 7}, **one),
+        "a shift in place": command(Opcode.SHIFT, **rows | {"d": 0}, **one),
+        "a bitline beyond the last": command(
+            Opcode.FILL, d=0, n=1, **one | pattern("bitlines", config.bitlines)
+        ),
+        "a count of tiles beyond the last": command(
+            Opcode.FILL, d=0, n=1, **one | pattern("tiles", 0, (1, config.tiles + 1))
+        ),
+        "a tile beyond the last": command(
+            Opcode.BROADCAST, **rows, **copies | pattern("sources", config.tiles)
+        ),
+        "a stride beyond the last tile": command(
+            Opcode.BROADCAST, **rows, **copies | pattern("copies", 0, (config.tiles, 1))
+        ),
+        "a distance beyond the last tile": command(
+            Opcode.SHIFT, **rows, **one, between=config.tiles
+        ),
+        "a distance beyond the last bitline": command(
+            Opcode.MOVE, **rows, **one, distance=config.bitlines
+        ),
+        "a width of 33": command(Opcode.COMPUTE, n=33),
+        "an entry beyond the ROM": command(Opcode.COMPUTE, entry=len(config.rom.words)),
+        "a base beyond the last row": command(Opcode.COMPUTE, bases=(0, 0, 0, 0, config.wordlines)),
+    }
+    layouts: dict[str, Command] = {
+        "elements of 8 bytes": layout(config, element=3),
+        "a tile that is too large": layout(config, tile=(bits, 1, 0)),
+        "a tile that is too small": layout(config, tile=(bits - 1, 0, 0)),
+        "an array without elements": layout(config, sizes=(1, 0, 1)),
+    }
+    found = {name: Broken([each], ErrorCause.OPERAND) for name, each in operands.items()}
+    found |= {name: Broken([each], ErrorCause.LAYOUT) for name, each in layouts.items()}
+    return found | {
+        "a layout that was never set": Broken(
+            [command(Opcode.LOAD, layout=15, n=8)], ErrorCause.LAYOUT
+        ),
+        "more rows than an element has bits": Broken(
+            [layout(config, element=0), command(Opcode.LOAD, layout=1, n=9)], ErrorCause.OPERAND
+        ),
+        "tiles beyond the last": Broken(
+            [layout(config, first_tile=config.tiles - 1, sizes=(16, 1, 1)), load],
+            ErrorCause.LAYOUT,
+        ),
+        "lines beyond memory": Broken(
+            [layout(config, base=config.memory_lines - 1, sizes=(1, 2, 1)), load],
+            ErrorCause.ADDRESS,
+        ),
+        "stored lines beyond memory": Broken(
+            [
+                layout(config, base=config.memory_lines, sizes=(1, 1, 1)),
+                command(Opcode.STORE, layout=1, n=8),
+            ],
+            ErrorCause.ADDRESS,
+        ),
+        "a move behind a shift": Broken(
+            [shift, command(Opcode.MOVE, **rows, **one)], ErrorCause.UNSYNCED
+        ),
+        "a transfer behind a shift": Broken([layout(config), shift, load], ErrorCause.UNSYNCED),
+        "an end behind a shift": Broken([shift, command(Opcode.END)], ErrorCause.UNSYNCED),
+    }
+
+
+def layout(config: SramConfig, **fields: Any) -> Command:
+    """Entry 1, of an array of a line for each row of a tile."""
+    bits = (config.bitlines - 1).bit_length()
+    usual: dict[str, Any] = {
+        "layout": 1,
+        "base": 0,
+        "sizes": (1, 1, 1),
+        "line_strides": (1, 1),
+        "tile": (bits, 0, 0),
+        "tile_strides": (1, 1),
+        "element": 2,
+    }
+    return command(Opcode.LAYOUT, **usual | fields)
+
+
+def unknown(chance: random.Random) -> np.ndarray:
+    """A unit that is no command."""
+    unit = np.array([[chance.getrandbits(32) for _ in range(4)]], np.uint32)
+    known = [opcode.value for opcode in Opcode]
+    opcode = chance.choice([number for number in range(16) if number not in known])
+    unit[0, 0] = unit[0, 0] & ~np.uint32(15) | opcode
+    return unit

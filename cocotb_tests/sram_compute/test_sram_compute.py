@@ -1,0 +1,242 @@
+"""The whole system: random programs of commands, errors, and all that can interrupt a run."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import numpy as np
+
+from cocotb_tests.lib.host_port import open_port
+from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.sram_compute.broken import broken, unknown
+from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
+from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
+from hw.lib.memory_map import Register
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.memory_map import ErrorCause, memory_map
+from hw.sram_compute.program import Command, assemble, command
+from hw.sram_compute.top import build
+from sw.runtime.sram_compute.model.check import StoppedError
+
+CONFIG = SramConfig(
+    banks=2,
+    arrays=2,
+    wordlines=128,
+    bitlines=64,
+    memory_bytes=1 << 15,
+    latency=20,
+    bandwidth=2,
+    formats=("float8_e4m3",),
+)
+
+ARRAYS = 192
+"""The first line that is no program's."""
+
+START, STOP, CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
+"""Requests to the control register."""
+
+
+def generator() -> random.Random:
+    return random.Random(random.getrandbits(64))
+
+
+def random_commands(chance: random.Random, count: int) -> list[Command]:
+    return RandomProgram(CONFIG, chance, ARRAYS).commands(count)
+
+
+def begin(machine: Machine, chance: random.Random) -> None:
+    """Arrays and memory hold something that is known."""
+    memory = machine.model.memory
+    numbers = np.random.default_rng(chance.getrandbits(64))
+    memory[ARRAYS:] = numbers.integers(0, 1 << 32, memory[ARRAYS:].shape, np.uint32)
+    machine.run(assemble([*clearing(CONFIG), command(Opcode.END)]))
+
+
+@cocotb.test()
+async def random_programs_do_what_the_model_does(dut):
+    """With the same cycles and counters."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for _ in range(8):
+            commands = random_commands(chance, chance.randrange(1, 16))
+            machine.run(assemble(commands), chance.randrange(4))
+        machine.check_rest()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def a_run_again_takes_the_same_cycles(dut):
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        units = assemble([*clearing(CONFIG), *random_commands(chance, 8)])
+        machine.run(units)
+        cycles = machine.driver.cycles()
+        machine.run(units)
+        assert machine.driver.cycles() == cycles
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def bad_commands_are_named(dut):
+    """A whole program runs behind each."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for name, given in broken(CONFIG).items():
+            before = random_commands(chance, 2)[:-1] if chance.random() < 0.5 else []
+            ended = machine.run(assemble([*before, *given.commands]))
+            assert isinstance(ended, StoppedError), name
+            assert ended.cause == given.cause, name
+            machine.driver.clear()
+        machine.run(assemble([*clearing(CONFIG), *random_commands(chance, 6)]))
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def what_is_no_command_is_named(dut):
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for _ in range(4):
+            before = assemble(random_commands(chance, 1)[:-1])
+            ended = machine.run(np.concatenate([before, unknown(chance)]), 3)
+            assert isinstance(ended, StoppedError)
+            assert (ended.cause, ended.detail) == (ErrorCause.COMMAND, 12 + len(before))
+            machine.driver.clear()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def programs_do_not_end_with_memory(dut):
+    """Neither between two commands nor within one."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        begin(machine, generator())
+        last = 4 * CONFIG.memory_lines - 1
+        for commands, unit in (
+            ([command(Opcode.SYNC)] * 4, last + 1),
+            ([command(Opcode.SYNC)] * 3 + [clearing(CONFIG)[0]], last),
+        ):
+            units = assemble(commands)[:4]
+            ended = machine.run(units, CONFIG.memory_lines - 1)
+            assert isinstance(ended, StoppedError)
+            assert (ended.cause, ended.detail) == (ErrorCause.ADDRESS, unit)
+            machine.driver.clear()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def an_error_stays_until_a_clear(dut):
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        ended = machine.run(unknown(chance))
+        machine.load(assemble(clearing(CONFIG)), 0)
+        for _ in range(2):
+            machine.driver.start()
+            machine.check(ended, machine.driver.wait(CYCLE_LIMIT))
+        machine.driver.clear()
+        assert machine.driver.status() == IDLE
+        machine.run(assemble([*clearing(CONFIG), *random_commands(chance, 4)]))
+
+    await use_machine(port, CONFIG, use)
+
+
+def crossings() -> list[Command]:
+    """Most of the time there are rows on their way between banks."""
+    places = pattern("bitlines", 0, (1, CONFIG.bitlines)) | pattern("tiles", 0, (1, CONFIG.tiles))
+    shift = command(Opcode.SHIFT, d=32, n=16, **places, between=CONFIG.arrays)
+    return [shift, command(Opcode.SYNC)]
+
+
+async def interrupted(dut, interrupt) -> None:
+    """Ends runs after some of their first cycles and at random ones; a clean run follows each, in
+    the cycles that it takes otherwise."""
+    port = await open_port(dut)
+    chance = generator()
+    commands = [*clearing(CONFIG), *crossings() * 3, *random_commands(chance, 6)]
+    units = assemble(commands)
+    machine = await use_machine(port, CONFIG, lambda machine: machine)
+
+    def run() -> int:
+        machine.forget()
+        machine.run(units)
+        return machine.driver.cycles()
+
+    cycles = await use_machine(port, CONFIG, lambda _: run())
+    for until in [0, *(random.randrange(cycles) for _ in range(3)), cycles - 1]:
+        await port.exchange(START)
+        await port.step(until)
+        await interrupt(port)
+        assert await use_machine(port, CONFIG, lambda _: run()) == cycles
+
+
+@cocotb.test()
+async def reset_in_the_middle_of_a_run(dut):
+    await interrupted(dut, lambda port: port.reset())
+
+
+@cocotb.test()
+async def stop_in_the_middle_of_a_run(dut):
+    await interrupted(dut, lambda port: port.exchange(STOP))
+
+
+@cocotb.test()
+async def clear_in_the_middle_of_a_run(dut):
+    await interrupted(dut, lambda port: port.exchange(CLEAR))
+
+
+@cocotb.test()
+async def the_windows_are_closed_while_it_is_busy(dut):
+    """Writes are lost, and what is read is 0."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        begin(machine, generator())
+        machine.load(assemble([*clearing(CONFIG) * 8, command(Opcode.END)]), 0)
+        expected = machine.expected()
+        machine.driver.start()
+        for window in memory_map(CONFIG).windows:
+            port.write_words(window.base, np.full(2, 0x5555_5555, np.uint32))
+            assert port.read_words(window.base, 2).tolist() == [0, 0]
+        status = machine.driver.wait(CYCLE_LIMIT)
+        assert status == DONE
+        machine.check(expected, status)
+        machine.check_rest()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def a_host_that_stalls_sees_the_same(dut):
+    port = await open_port(dut, stalls=0.5)
+
+    def use(machine: Machine) -> None:
+        begin(machine, generator())
+        machine.run(assemble(random_commands(generator(), 6)))
+
+    await use_machine(port, CONFIG, use)
+
+
+def test_sram_compute():
+    run_cocotb(build(CONFIG), __name__, name="sram_compute")

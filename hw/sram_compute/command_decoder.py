@@ -1,0 +1,195 @@
+"""From a command's units to what it asks of whom, and whether that makes sense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sram_compute import isa
+from hw.sram_compute.array_transfer import transfer_layout
+from hw.sram_compute.bank_command import CommandKind, bank_command_layout
+from hw.sram_compute.exchange import exchange_layout
+from hw.sram_compute.isa import COMMANDS, MOST_UNITS, UNIT_BITS, UNITS, Opcode
+from hw.sram_compute.layout_walker import ENTRY
+from hw.sram_compute.operations import MAX_WIDTH
+
+
+def decoded_layout(
+    wordlines: int, bitlines: int, tiles: int, microinstructions: int
+) -> data.StructLayout:
+    """A command, for each of those that may do it.
+
+    opcode, units
+        its kind, and how long it is.
+    is_unknown, bad_operand, bad_layout
+        there is no such opcode; a number is beyond what there is, or rows overlap; the entry of a
+        ``LAYOUT`` makes no sense.
+    bank, exchange, transfer, layout, entry
+        what banks do, the exchange, the transfer; the number of an entry; its new contents.
+    """
+    return data.StructLayout(
+        {
+            "opcode": Opcode.as_shape(),
+            "units": range(MOST_UNITS + 1),
+            "is_unknown": 1,
+            "bad_operand": 1,
+            "bad_layout": 1,
+            "bank": bank_command_layout(wordlines, bitlines, tiles, microinstructions),
+            "exchange": exchange_layout(wordlines, bitlines, tiles),
+            "transfer": transfer_layout(wordlines),
+            "layout": 4,
+            "entry": ENTRY,
+        }
+    )
+
+
+class CommandDecoder(wiring.Component):
+    """Latency: 0 cycles.
+
+    Parameters: ``wordlines``, ``bitlines``, ``tiles``, all powers of two; ``microinstructions`` of
+    the ROM.
+
+    Members: ``units``, the next ``MOST_UNITS`` units; ``decoded``, a ``decoded_layout``.
+    """
+
+    def __init__(self, wordlines: int, bitlines: int, tiles: int, microinstructions: int) -> None:
+        self._wordlines = wordlines
+        self._bitlines = bitlines
+        self._tiles = tiles
+        self._microinstructions = microinstructions
+        decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
+        super().__init__({"units": In(MOST_UNITS * UNIT_BITS), "decoded": Out(decoded)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        decoded = self.decoded
+        views = {
+            opcode: data.View(layout, self.units[: layout.size])
+            for opcode, layout in COMMANDS.items()
+        }
+        m.d.comb += [
+            decoded.opcode.eq(self.units[: Opcode.as_shape().width]),
+            decoded.is_unknown.eq(1),
+        ]
+        with m.Switch(decoded.opcode):
+            for opcode, view in views.items():
+                with m.Case(opcode):
+                    m.d.comb += [
+                        decoded.is_unknown.eq(0),
+                        decoded.units.eq(UNITS[opcode]),
+                        decoded.bad_operand.eq(self._bad_operand(opcode, view)),
+                        *self._meaning(opcode, view),
+                    ]
+        m.d.comb += decoded.bad_layout.eq(self._bad_entry(decoded.entry))
+        return m
+
+    def _meaning(self, opcode: Opcode, view: data.View) -> list[Any]:
+        bank, exchange = self.decoded.bank, self.decoded.exchange
+        if opcode == Opcode.COMPUTE:
+            return [
+                bank.kind.eq(CommandKind.COMPUTE),
+                bank.program.entry.eq(view.entry),
+                bank.program.n.eq(view.n),
+                *(bank.program.bases[at].eq(view.bases[at]) for at in range(len(isa.Base))),
+            ]
+        if opcode in (Opcode.MOVE, Opcode.FILL):
+            return [
+                bank.kind.eq(CommandKind.MOVE),
+                bank.move.d.eq(view.d),
+                bank.move.n.eq(view.n),
+                *_pattern(bank.bitlines, view, "bitlines"),
+                *_pattern(bank.tiles, view, "tiles"),
+                *(
+                    [bank.move.is_constant.eq(1), bank.move.value.eq(view.value)]
+                    if opcode == Opcode.FILL
+                    else [bank.move.a.eq(view.a), bank.distance.eq(view.distance)]
+                ),
+            ]
+        if opcode in (Opcode.SHIFT, Opcode.BROADCAST):
+            is_broadcast = opcode == Opcode.BROADCAST
+            return [
+                exchange.is_broadcast.eq(is_broadcast),
+                *(exchange[name].eq(view[name]) for name in ("a", "d", "n", "distance")),
+                *_pattern(exchange.bitlines, view, "bitlines"),
+                *_pattern(exchange.tiles, view, "sources" if is_broadcast else "tiles"),
+                *(
+                    _pattern(exchange.copies, view, "copies")
+                    if is_broadcast
+                    else [exchange.between.eq(view.between)]
+                ),
+            ]
+        if opcode == Opcode.LAYOUT:
+            entry = self.decoded.entry
+            return [
+                self.decoded.layout.eq(view.layout),
+                *(Value.cast(entry[name]).eq(Value.cast(view[name])) for name, _ in ENTRY),
+            ]
+        if opcode in (Opcode.LOAD, Opcode.STORE):
+            transfer = self.decoded.transfer
+            return [
+                self.decoded.layout.eq(view.layout),
+                transfer.is_store.eq(opcode == Opcode.STORE),
+                transfer.row.eq(view.row),
+                transfer.n.eq(view.n),
+                transfer.is_signed.eq(view.is_signed if opcode == Opcode.STORE else 0),
+            ]
+        return []
+
+    def _bad_operand(self, opcode: Opcode, view: data.View) -> Value:
+        """Whether a number is beyond what there is, or rows overlap."""
+        limits = {
+            "entry": self._microinstructions,
+            "distance": self._bitlines,
+            "between": self._tiles,
+            **self._pattern_limits("bitlines", self._bitlines),
+            **{
+                name: limit
+                for pattern in ("tiles", "sources", "copies")
+                for name, limit in self._pattern_limits(pattern, self._tiles).items()
+            },
+        }
+        found: list[Value] = []
+        names = [name for name, _ in COMMANDS[opcode]]
+        for name in names:
+            if name in limits and opcode != Opcode.LAYOUT:
+                found += [each >= limits[name] for each in _numbers(view[name])]
+        if opcode == Opcode.COMPUTE:
+            found += [view.n > MAX_WIDTH]
+            found += [each >= self._wordlines for each in _numbers(view.bases)]
+        elif "n" in names:
+            found += [view.n == 0, view.n > MAX_WIDTH]
+            found += [
+                view[name] + view.n > self._wordlines for name in ("a", "d", "row") if name in names
+            ]
+        if "a" in names:
+            may_be_same = (view.a != view.d) if opcode == Opcode.MOVE else Const(1)
+            overlaps = (view.a < view.d + view.n) & (view.d < view.a + view.n)
+            found.append(may_be_same & overlaps)
+        return Cat(*found).any() if found else Const(0)
+
+    def _pattern_limits(self, name: str, places: int) -> dict[str, int]:
+        return {f"{name}_{part}": places for part in ("start", "strides", "counts")}
+
+    def _bad_entry(self, entry: data.View) -> Value:
+        extents = sum(entry.tile[each] for each in range(isa.DIMENSIONS))
+        sizes = (entry.sizes[each] == 0 for each in range(isa.DIMENSIONS))
+        return (
+            (entry.element > 2) | (extents != (self._bitlines - 1).bit_length()) | Cat(*sizes).any()
+        )
+
+
+def _numbers(value: Any) -> list[Value]:
+    if isinstance(value, data.View):
+        return [value[each] for each in range(len(value))]
+    return [value]
+
+
+def _pattern(pattern: data.View, view: data.View, name: str) -> list[Any]:
+    found = [pattern.start.eq(view[f"{name}_start"])]
+    for part in ("strides", "counts"):
+        numbers = _numbers(view[f"{name}_{part}"])
+        found += [pattern[part][level].eq(number) for level, number in enumerate(numbers)]
+    return found

@@ -1,0 +1,156 @@
+"""Every parameter of an in-SRAM computing system, checked, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from hw.lib.configuration import TargetConfig, flag_violations, number_violations
+from hw.lib.errors import Violation, quoted
+from hw.lib.formats import FLOAT_FORMATS
+from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from hw.sram_compute.rom import Rom, rom
+
+LINE_WORDS = 16
+"""Words of a line of memory: 64 bytes."""
+
+WORD_BYTES = 4
+
+LINE_BYTES = LINE_WORDS * WORD_BYTES
+
+LINE_BITS = 8 * LINE_BYTES
+
+LAYOUTS = 16
+"""Entries of the layout override table. Source: Infinity Stream, table 2."""
+
+_POWERS_OF_TWO = ("banks", "arrays", "wordlines", "bitlines", "network_bits", "memory_bytes")
+
+
+@dataclass(frozen=True)
+class SramConfig(TargetConfig):
+    """Banks of compute arrays on a network, and main memory. Words are 32 bits.
+
+    The defaults keep the ratios of Infinity Stream, table 2, to a bank's 4,096 bitlines.
+
+    banks
+        a power of two from 1 to 64.
+    arrays
+        of a bank: a power of two from 1 to 256.
+    wordlines
+        rows of an array: a power of two from 64 to 512.
+    bitlines
+        columns of an array: a power of two from 64 to 512.
+    memory_bytes
+        main memory: 16 KiB to 64 MiB.
+    latency
+        cycles from a request to main memory to its answer: 2 to 1000.
+    bandwidth
+        bytes a cycle to and from main memory for each bank, a fraction from 0.01 to 64; a line has
+        the memory for a whole number of cycles.
+    network_bits
+        bits a cycle that a bank sends to other banks, and takes from them: a power of two from 1 to
+        64.
+    formats
+        floating-point formats whose operations banks have, beside those on integers.
+    skip
+        whether banks pass over microinstructions that no bitline needs. Without, all operations
+        have constant latencies.
+    """
+
+    banks: int = 4
+    arrays: int = 16
+    wordlines: int = 256
+    bitlines: int = 256
+    memory_bytes: int = 8 << 20
+    latency: int = 100
+    bandwidth: float = 0.2
+    network_bits: int = 16
+    formats: tuple[str, ...] = ("float32",)
+    skip: bool = True
+
+    target = "sram"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.formats, list):
+            object.__setattr__(self, "formats", tuple(self.formats))
+        super().__post_init__()
+
+    def violations(self) -> list[Violation]:
+        found = number_violations(
+            self,
+            (
+                ("banks", 1, 64),
+                ("arrays", 1, 256),
+                ("wordlines", 64, 512),
+                ("bitlines", 64, 512),
+                ("memory_bytes", 1 << 14, 1 << 26),
+                ("latency", 2, 1000),
+                ("network_bits", 1, 64),
+            ),
+        )
+        named = {violation.field for violation in found}
+        for name in _POWERS_OF_TWO:
+            value = getattr(self, name)
+            if name not in named and value & (value - 1):
+                found.append(Violation(name, f" = {value}: must be a power of two"))
+        if not found and self.tiles < 2:
+            problem = f" = {self.arrays}: must be at least 2 where there is one bank"
+            found.append(Violation("arrays", problem))
+        if not _is_number(self.bandwidth) or not 0.01 <= self.bandwidth <= LINE_BYTES:
+            problem = f" = {quoted(self.bandwidth)}: must be a number from 0.01 to {LINE_BYTES}"
+            found.append(Violation("bandwidth", problem))
+        if not _are_formats(self.formats):
+            known = ", ".join(FLOAT_FORMATS)
+            problem = f" = {quoted(self.formats)}: must be different ones of {known}"
+            found.append(Violation("formats", problem))
+        return found + flag_violations(self, ("skip",))
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"formats": list(self.formats)}
+
+    @property
+    def tiles(self) -> int:
+        """Arrays of all banks: tile t is array t % ``arrays`` of bank t // ``arrays``."""
+        return self.banks * self.arrays
+
+    @property
+    def memory_words(self) -> int:
+        return self.memory_bytes // WORD_BYTES
+
+    @property
+    def memory_lines(self) -> int:
+        return self.memory_bytes // LINE_BYTES
+
+    @property
+    def line_cycles(self) -> int:
+        """Cycles for which a line has main memory."""
+        bandwidth = Fraction(self.bandwidth).limit_denominator(1000) * self.banks
+        return max(1, ceil(LINE_BYTES / bandwidth))
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """Those that banks have, by name; of floating-point ones ``format.name``."""
+        found = dict(INTEGER_OPERATIONS)
+        for format in self.formats:
+            found |= {each.name: each for each in FLOAT_OPERATIONS[format].values()}
+        return found
+
+    @cached_property
+    def rom(self) -> Rom:
+        """The microprograms of ``operations``."""
+        return rom(self.operations.values())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_formats(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and all(isinstance(each, str) and each in FLOAT_FORMATS for each in value)
+        and len(set(value)) == len(value)
+    )

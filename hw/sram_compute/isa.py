@@ -1,0 +1,171 @@
+"""Commands of the system, as programs in main memory have them. Source: Infinity Stream, 4.2, 5.2.
+
+A program is a sequence of commands, one behind the other; each takes one or more units of 16 bytes,
+so a line of memory has four units. It begins at the first unit of the line that the host names. The
+lowest bits of a command are its ``Opcode``. Fields are as wide in all configurations; what is
+beyond the configuration's arrays is an error, ``OPERAND``.
+
+Rows are wordlines of an array. A *tile* is what lies in an array: tile t in array t % ``arrays`` of
+bank t // ``arrays``. A pattern is the set of places ``start`` + the sum of ``strides`` x 0 …
+``counts`` over its three levels, so ``counts`` are one less than the places of their level. Places
+of bitlines that are beyond the last one are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Shape, unsigned
+from amaranth.lib import data
+
+from hw.lib.enum import EnumType, IntEnum
+from hw.sram_compute.microinstruction import Base
+from hw.sram_compute.pattern import LEVELS
+
+UNIT_WORDS = 4
+"""Words of a unit."""
+
+UNIT_BITS = 32 * UNIT_WORDS
+
+DIMENSIONS = 3
+"""Of arrays in memory."""
+
+_ROW = unsigned(9)
+_WIDTH = unsigned(6)
+_BITLINE = unsigned(9)
+_TILE = unsigned(14)
+_LINE = unsigned(20)
+
+
+class Opcode(IntEnum, metaclass=EnumType, shape=4):
+    """What a command does.
+
+    ``END``: the program is over when all that is before it is.
+
+    ``COMPUTE``: all bitlines of all tiles run the microprogram at ``entry`` of the configuration's
+    ROM at width ``n`` (0 where the width is no parameter), with the row of each base.
+
+    ``MOVE``: within tiles. On ``bitlines`` of ``tiles``, the ``n`` rows from ``d`` on become those
+    from ``a`` on, ``distance`` bitlines up, around the end: bitline b takes what b - ``distance``
+    has. The rows are the same ones, or others altogether.
+
+    ``FILL``: on ``bitlines`` of ``tiles``, the ``n`` rows from ``d`` on become the bits of
+    ``value``, the lowest first.
+
+    ``SHIFT``: between tiles. As ``MOVE``, but tile t of ``tiles`` takes the rows of tile t -
+    ``between``, modulo all tiles. ``tiles`` and ``bitlines`` are those that change. The rows are
+    others altogether.
+
+    ``BROADCAST``: from tiles to several. The rows from ``a`` on of each tile s of ``sources`` go,
+    as in ``MOVE``, to those from ``d`` on of all tiles s + c, modulo all tiles, for the places c of
+    ``copies``. Sources follow each other in ascending order. The rows are others altogether.
+
+    ``LAYOUT``: entry ``layout`` of the layout override table becomes what the command says.
+
+    ``LOAD``: an array from memory, as its ``layout`` has it, to ``n`` rows from ``row`` on: the low
+    ``n`` bits of each element. ``STORE``: back, all of it; above the ``n`` bits, elements have
+    copies of the highest one if ``is_signed``, else 0.
+
+    ``SYNC``: waits until all that ``SHIFT`` and ``BROADCAST`` have sent has arrived. Between one of
+    them and a command that is neither of them nor ``LAYOUT`` there must be a ``SYNC``: else the
+    error is ``UNSYNCED``.
+    """
+
+    END = 1
+    COMPUTE = 2
+    MOVE = 3
+    FILL = 4
+    SHIFT = 5
+    BROADCAST = 6
+    LAYOUT = 7
+    LOAD = 8
+    STORE = 9
+    SYNC = 10
+
+
+def pattern_fields(name: str, place: Shape) -> dict[str, Any]:
+    """The fields of a pattern in a command."""
+    numbers = data.ArrayLayout(place, LEVELS)
+    return {f"{name}_start": place, f"{name}_strides": numbers, f"{name}_counts": numbers}
+
+
+def _command(**fields: Any) -> data.StructLayout:
+    return data.StructLayout({"opcode": Opcode.as_shape(), **fields})
+
+
+_BITLINES = pattern_fields("bitlines", _BITLINE)
+
+_TILES = pattern_fields("tiles", _TILE)
+
+_ROWS = {"a": _ROW, "d": _ROW, "n": _WIDTH, "distance": _BITLINE, **_BITLINES}
+
+COMPUTE = _command(entry=unsigned(14), n=_WIDTH, bases=data.ArrayLayout(_ROW, len(Base)))
+
+MOVE = _command(**_ROWS, **_TILES)
+
+FILL = _command(d=_ROW, n=_WIDTH, value=unsigned(32), **_BITLINES, **_TILES)
+
+SHIFT = _command(**_ROWS, **_TILES, between=_TILE)
+
+BROADCAST = _command(**_ROWS, **pattern_fields("sources", _TILE), **pattern_fields("copies", _TILE))
+
+LAYOUT = _command(
+    layout=unsigned(4),
+    element=unsigned(2),
+    base=_LINE,
+    sizes=data.ArrayLayout(_LINE, DIMENSIONS),
+    line_strides=data.ArrayLayout(_LINE, DIMENSIONS - 1),
+    tile=data.ArrayLayout(unsigned(4), DIMENSIONS),
+    first_tile=_TILE,
+    tile_strides=data.ArrayLayout(_TILE, DIMENSIONS - 1),
+)
+"""Where an array is in memory, and in tiles. Source: Infinity Stream, table 1.
+
+layout
+    the entry of the table.
+element
+    log2 of the bytes of an element: 0 to 2.
+base
+    the first line.
+sizes
+    in dimension 0 in lines: a row of the array is whole lines. In dimensions 1 and 2 in elements.
+    At least 1.
+line_strides
+    lines from one element to the next in dimensions 1 and 2: so the array may be part of a larger
+    one.
+tile
+    log2 of a tile's elements in each dimension, together the bitlines of an array. In a tile,
+    dimension 0 has the neighbouring bitlines, dimension 1 comes next.
+first_tile
+    the tile whose bitline 0 has element (0, 0, 0).
+tile_strides
+    tiles from one to the next in dimensions 1 and 2; in dimension 0 they are neighbours. No tile
+    of the array is beyond the last one.
+"""
+
+LOAD = _command(layout=unsigned(4), row=_ROW, n=_WIDTH)
+
+STORE = _command(layout=unsigned(4), row=_ROW, n=_WIDTH, is_signed=unsigned(1))
+
+END = _command()
+
+SYNC = _command()
+
+COMMANDS: dict[Opcode, data.StructLayout] = {
+    Opcode.END: END,
+    Opcode.COMPUTE: COMPUTE,
+    Opcode.MOVE: MOVE,
+    Opcode.FILL: FILL,
+    Opcode.SHIFT: SHIFT,
+    Opcode.BROADCAST: BROADCAST,
+    Opcode.LAYOUT: LAYOUT,
+    Opcode.LOAD: LOAD,
+    Opcode.STORE: STORE,
+    Opcode.SYNC: SYNC,
+}
+"""The layout of each command."""
+
+UNITS = {opcode: -(-layout.size // UNIT_BITS) for opcode, layout in COMMANDS.items()}
+"""Units of each command."""
+
+MOST_UNITS = max(UNITS.values())

@@ -1,0 +1,140 @@
+"""Goes through the lines of an array in memory, and where they are in tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced
+from hw.sram_compute.config import LINE_BITS
+from hw.sram_compute.isa import LAYOUT
+
+ENTRY = data.StructLayout(
+    {name: field.shape for name, field in LAYOUT if name not in ("opcode", "layout")}
+)
+"""An entry of the layout override table: as ``LAYOUT`` has it."""
+
+_LINE_BITS = 21
+_TILE_BITS = 15
+"""A bit more than numbers in entries have: one behind the last is known as that."""
+
+
+class LayoutWalker(Instanced):
+    """Gives an array's lines in the order of its dimensions, one in each cycle.
+
+    Source: Infinity Stream, section 5.2 (map of addresses to bitlines).
+
+    Parameters: ``lines`` of memory, ``tiles``, ``bitlines`` of a tile.
+
+    Members
+    -------
+    entry
+        in: the array, held during a walk; its tiles have ``bitlines``.
+    start, next
+        in: begins; goes on to the next line. Shows from the next cycle on.
+    valid, is_last
+        out: there is a line; it is the last one.
+    line, tile, bitline
+        out: the line, and where its first element is. Where it has more elements than a row of a
+        tile, the rest is in the tiles behind, on the same bitlines.
+    is_outside, is_beyond
+        out: the line is none of memory; it has tiles beyond the last one.
+    """
+
+    def __init__(self, lines: int, tiles: int, bitlines: int) -> None:
+        self._lines = lines
+        self._tiles = tiles
+        self._bitlines = bitlines
+        super().__init__(
+            {
+                "entry": In(ENTRY),
+                "start": In(1),
+                "next": In(1),
+                "valid": Out(1),
+                "is_last": Out(1),
+                "line": Out(range(lines)),
+                "tile": Out(range(tiles)),
+                "bitline": Out(range(bitlines)),
+                "is_outside": Out(1),
+                "is_beyond": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        entry = self.entry
+        bits = range(self._bitlines + 1)
+        # Elements of a line; bitlines from one element to the next in dimensions 1 and 2.
+        elements = Signal(range(LINE_BITS // 8 + 1))
+        stride_1, stride_2 = Signal(bits), Signal(bits)
+        row_tiles = Signal(range(LINE_BITS // 8 + 1))  # that a line is in
+        m.d.comb += [
+            elements.eq((LINE_BITS // 8) >> entry.element),
+            stride_1.eq(1 << entry.tile[0]),
+            stride_2.eq(stride_1 << entry.tile[1]),
+            row_tiles.eq(Mux(elements > stride_1, elements >> entry.tile[0], 1)),
+        ]
+
+        counts = [Signal(unsigned(20), name=f"count_{dimension}") for dimension in range(3)]
+        ends = [Signal(name=f"ends_{dimension}") for dimension in range(3)]
+        lines = [Signal(_LINE_BITS, name=f"line_{dimension}") for dimension in range(3)]
+        tiles = [Signal(_TILE_BITS, name=f"tile_{dimension}") for dimension in range(3)]
+        places = [Signal(range(self._bitlines), name=f"place_{each}") for each in range(3)]
+        last_tile = Signal(_TILE_BITS + 1)
+        m.d.comb += [
+            *(
+                end.eq(count + 1 == size)
+                for end, count, size in zip(
+                    ends, counts, (entry.sizes[each] for each in range(3)), strict=True
+                )
+            ),
+            self.is_last.eq(Cat(*ends).all()),
+            self.line.eq(lines[0]),
+            self.tile.eq(tiles[0]),
+            self.bitline.eq(places[0] | places[1] | places[2]),
+            last_tile.eq(tiles[0] + row_tiles - 1),
+            self.is_outside.eq(self.valid & (lines[0] >= self._lines)),
+            self.is_beyond.eq(self.valid & (last_tile >= self._tiles)),
+        ]
+
+        # One step further in each dimension, from its line and tile on.
+        next_places = [Signal(bits, name=f"next_place_{each}") for each in range(3)]
+        wraps = [Signal(name=f"wraps_{each}") for each in range(3)]
+        m.d.comb += [
+            next_places[0].eq(Mux(elements > stride_1, stride_1, places[0] + elements)),
+            next_places[1].eq(places[1] + stride_1),
+            next_places[2].eq(places[2] + stride_2),
+            wraps[0].eq(next_places[0] == stride_1),
+            wraps[1].eq(next_places[1] == stride_2),
+            wraps[2].eq(next_places[2] == self._bitlines),
+        ]
+        line_steps = (1, entry.line_strides[0], entry.line_strides[1])
+        tile_steps = (row_tiles, entry.tile_strides[0], entry.tile_strides[1])
+        with m.If(self.start):
+            m.d.sync += [self.valid.eq(1), *(each.eq(0) for each in (*counts, *places))]
+            m.d.sync += [each.eq(entry.base) for each in lines]
+            m.d.sync += [each.eq(entry.first_tile) for each in tiles]
+        with m.Elif(self.next):
+            for dimension in range(3):
+                moves = m.If if dimension == 0 else m.Elif
+                with moves(~ends[dimension]):
+                    line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
+                    tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
+                    m.d.comb += [
+                        line.eq(lines[dimension] + line_steps[dimension]),
+                        tile.eq(tiles[dimension] + Mux(wraps[dimension], tile_steps[dimension], 0)),
+                    ]
+                    m.d.sync += [
+                        counts[dimension].eq(counts[dimension] + 1),
+                        places[dimension].eq(Mux(wraps[dimension], 0, next_places[dimension])),
+                    ]
+                    for inner in range(dimension):
+                        m.d.sync += [counts[inner].eq(0), places[inner].eq(0)]
+                    for inner in range(dimension + 1):
+                        m.d.sync += [lines[inner].eq(line), tiles[inner].eq(tile)]
+            with m.Else():
+                m.d.sync += self.valid.eq(0)
+        return m

@@ -1,0 +1,59 @@
+"""Memory, counters and errors of in-SRAM computing in the host's address space."""
+
+from __future__ import annotations
+
+from hw.lib.enum import EnumType, IntEnum
+from hw.lib.lines.line_memory import MEMORY
+from hw.lib.memory_map import MemoryMap, Window
+from hw.sram_compute.config import LINE_WORDS, SramConfig
+
+
+class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
+    """Why the system stopped. The detail is the number of the command's first unit, counted from
+    the beginning of memory.
+
+    ``COMMAND``: there is no such opcode. ``OPERAND``: rows, bitlines, tiles, widths or entries that
+    the configuration does not have, or rows that overlap. ``LAYOUT``: an entry of the layout
+    override table that makes no sense, was never set, or has tiles beyond the last one.
+    ``ADDRESS``: a line beyond memory, of an array or of the program. ``UNSYNCED``: there is no
+    ``SYNC`` behind a ``SHIFT`` or ``BROADCAST``. ``DEADLOCK``: nothing has moved for a while.
+    """
+
+    NONE = 0
+    COMMAND = 1
+    OPERAND = 2
+    LAYOUT = 3
+    ADDRESS = 4
+    UNSYNCED = 5
+    DEADLOCK = 6
+
+
+WATCHDOG_CYCLES = 1 << 17
+"""Cycles beyond main memory's latency in which no command and no line ends that are a deadlock."""
+
+EVENTS = (
+    "cycles_transfer",
+    "cycles_move",
+    "cycles_compute",
+    "cycles_command",
+    "commands",
+    "command_lines",
+    "lines_loaded",
+    "lines_stored",
+)
+"""In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else an array is
+fetched and transposed, or stored; else commands are fetched, handed out and waited for. A command
+is taken up; a line of the program is asked for, of an array, one is written."""
+
+TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
+"""Bits that were moved within their tile; to tiles of the same bank; that a bank took from
+another."""
+
+
+def memory_map(config: SramConfig) -> MemoryMap:
+    """``memory``, a line a row; ``program``, the line in which the program begins."""
+    windows = [
+        Window("memory", config.memory_lines, LINE_WORDS).in_shared_memory(f"core.main.{MEMORY}"),
+        Window("program", 1, 1),
+    ]
+    return MemoryMap(windows, (*EVENTS, *TOTALS), ErrorCause)

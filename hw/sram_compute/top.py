@@ -1,0 +1,12 @@
+"""In-SRAM computing as one component behind the common host port."""
+
+from __future__ import annotations
+
+from hw.lib.machine import Machine
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.core import SramCore
+
+
+def build(config: SramConfig) -> Machine:
+    """The hardware of a configuration. Source: Infinity Stream, figure 10."""
+    return Machine(SramCore(config), config.digest)

@@ -1,0 +1,198 @@
+"""Programs of commands that were written by hand, and what any program of commands consists of.
+
+The text has a line for each array, and one for each command::
+
+    input a int32 64,16 line=64       # of 64 rows of 16 elements, from line 64 of memory on
+    output b int32 64,16 line=128
+    layout element=2 base=64 sizes=1,64,1 line_strides=1 tile=4,2,0 tile_strides=1
+    load row=0 n=32
+    …
+    end
+
+Rows of an array begin with lines. The program itself lies from line 0 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError, damaged_as
+from hw.sram_compute.assembly import command_of, line_of
+from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
+from hw.sram_compute.isa import UNIT_WORDS
+from hw.sram_compute.program import assemble, disassemble
+from sw.compiler.passes import Pass, Trace, text_of
+from sw.compiler.sram_compute.meaning import meaning_of
+from sw.program.program import Launch, Program
+from sw.program.schema import Schema, Section
+from sw.program.tensor_spec import TensorSpec
+from sw.workloads.text_file import read_text
+
+PASSES: tuple[Pass, ...] = (
+    Pass("lower", "commands: tiles, rows, moves between bitlines and tiles"),
+    Pass("assemble", "commands to words"),
+)
+"""A program of commands as text is lowered already."""
+
+_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "bfloat16", "float32")
+
+_KINDS = ("input", "output")
+
+
+@dataclass(frozen=True)
+class CommandWorkload:
+    """Commands, and the arrays that they are on.
+
+    inputs, outputs
+        arrays, and the line that each begins in.
+    lines
+        (number in the file, text) of the commands.
+    """
+
+    name: str
+    inputs: tuple[tuple[TensorSpec, int], ...]
+    outputs: tuple[tuple[TensorSpec, int], ...]
+    lines: tuple[tuple[int, str], ...]
+
+
+def read(path: Path) -> CommandWorkload:
+    """The workload in a file. Raises ``WorkloadError`` that names the line."""
+    arrays: dict[str, list[tuple[TensorSpec, int]]] = {kind: [] for kind in _KINDS}
+    lines = []
+    for number, text in enumerate(read_text(path).splitlines(), 1):
+        words = text.partition("#")[0].split()
+        if words and words[0] in _KINDS:
+            try:
+                arrays[words[0]].append(_array(words[1:]))
+            except (ValueError, IndexError):
+                raise WorkloadError(
+                    f"{path}:{number}: {words[0]}: must be a name, one of {', '.join(_TYPES)}, its "
+                    "sizes and line=, as a float32 64,16 line=64"
+                ) from None
+        elif words:
+            lines.append((number, " ".join(words)))
+    return CommandWorkload(str(path), tuple(arrays["input"]), tuple(arrays["output"]), tuple(lines))
+
+
+def _array(words: list[str]) -> tuple[TensorSpec, int]:
+    name, type, sizes, line = words
+    label, value = line.split("=")
+    shape = tuple(int(size) for size in sizes.split(","))
+    if type not in _TYPES or label != "line" or min(shape) < 1 or int(value) < 0:
+        raise ValueError
+    return TensorSpec(name, shape, type), int(value)
+
+
+def compile(
+    workload: CommandWorkload, config: SramConfig, *, seed: int, trace: Trace, **options: Any
+) -> Program:
+    """Raises ``WorkloadError`` that names the line, ``CapacityError``."""
+    commands = []
+    for number, line in workload.lines:
+        try:
+            commands.append(command_of(config, line))
+        except WorkloadError as error:
+            raise WorkloadError(f"{workload.name}:{number}: {error}") from None
+    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
+    units = assemble(commands)
+    trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
+    placed = [*workload.inputs, *workload.outputs]
+    first = min((line for _, line in placed), default=config.memory_lines)
+    if len(units) * UNIT_WORDS > first * LINE_WORDS:
+        raise CapacityError(
+            f"{workload.name}: {len(units)} units of commands reach the arrays, which begin in "
+            f"line {first}"
+        )
+    program = Program.of_one_launch(
+        config,
+        workload.name,
+        tuple(spec for spec, _ in workload.inputs),
+        tuple(spec for spec, _ in workload.outputs),
+        statistics={"operations": 0},
+        schema=SRAM_SCHEMA,
+        sections={
+            "commands": units,
+            "lines": np.array([line for _, line in placed], np.int64),
+            "meaning": np.zeros(0, np.uint8),
+        },
+    )
+    try:
+        program.check()
+    except ProgramError as error:
+        raise CapacityError(f"{workload.name}: {error}") from None
+    return program
+
+
+def hexadecimal(units: np.ndarray) -> Iterator[str]:
+    """A line for each unit."""
+    for unit in units.tolist():
+        yield " ".join(f"{word:08x}" for word in unit)
+
+
+def listing(program: Program) -> list[str]:
+    """The commands of all launches, a line each."""
+    return [
+        line_of(SramConfig.from_dict(launch.config), each)
+        for launch in program.launches
+        for _, each in disassemble(launch.sections["commands"])
+    ]
+
+
+def first_lines(launch: Launch) -> dict[str, int]:
+    """Where each array begins in memory."""
+    specs = [*launch.inputs, *launch.outputs]
+    return {
+        spec.name: line for spec, line in zip(specs, launch.sections["lines"].tolist(), strict=True)
+    }
+
+
+def line_count(spec: TensorSpec) -> int:
+    """Lines of an array, each row of which begins with one."""
+    *outer, last = (1, *map(int, spec.shape))
+    return prod(outer) * -(-last * spec.dtype.itemsize // LINE_BYTES)
+
+
+def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
+    """That each array has its place in memory."""
+    config = SramConfig.from_dict(launch.config)
+    specs = [*launch.inputs, *launch.outputs]
+    if len(launch.sections["meaning"]):
+        with damaged_as(ProgramError, "section 'meaning'"):
+            _check_meaning(launch)
+    if len(launch.sections["lines"]) != len(specs):
+        raise ProgramError(f"section 'lines': must have {len(specs)} numbers, one for each tensor")
+    if launch.sections["commands"].shape[1] != UNIT_WORDS:
+        raise ProgramError(f"section 'commands': must have {UNIT_WORDS} words in each row")
+    for spec, line in zip(specs, launch.sections["lines"].tolist(), strict=True):
+        if line + line_count(spec) > config.memory_lines:
+            raise ProgramError(
+                f"section 'lines': {spec.name} ends in line {line + line_count(spec) - 1}, memory "
+                f"has {config.memory_lines}"
+            )
+
+
+def _check_meaning(launch: Launch) -> None:
+    """That it is about the launch's arrays."""
+    meaning = meaning_of(launch.sections["meaning"])
+    for nest in (meaning.nest, meaning.order):
+        names = {spec.name for spec in launch.inputs} | {*nest.results}
+        if not {*meaning.nest.arrays} <= names | {*nest.arrays}:
+            raise ValueError("is about other arrays")
+    if meaning.nest.results != tuple(spec.name for spec in launch.outputs):
+        raise ValueError(f"must write {', '.join(spec.name for spec in launch.outputs)}")
+
+
+SRAM_SCHEMA = Schema(
+    [
+        Section("commands", np.uint32, ("units", "words of a unit")),
+        Section("lines", np.int64, ("arrays",), 0),
+        Section("meaning", np.uint8, ("octets",)),
+    ],
+    _check,
+)

@@ -1,0 +1,88 @@
+"""Compiles loop nests for in-SRAM computing: passes in order. Source: Infinity Stream, figure 3."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, ProgramError
+from hw.sram_compute.assembly import line_of
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.program import disassemble
+from sw.compiler.passes import Pass, Trace, text_of
+from sw.compiler.sram_compute import command_program
+from sw.compiler.sram_compute.command_program import SRAM_SCHEMA, CommandWorkload
+from sw.compiler.sram_compute.lower.lower import lower
+from sw.compiler.sram_compute.meaning import Meaning
+from sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
+from sw.compiler.sram_compute.tdfg.text import dot, text
+from sw.program.program import Program
+from sw.program.tensor_spec import TensorSpec
+from sw.workloads.loops.workload import LoopWorkload
+
+PASSES: tuple[Pass, ...] = (
+    Pass("plan", "regions of loop nests as tensor dataflow graphs"),
+    Pass("optimise", "cheaper graphs, by equality saturation"),
+    *command_program.PASSES,
+)
+
+
+def compile(
+    workload: LoopWorkload | CommandWorkload,
+    config: SramConfig,
+    *,
+    seed: int = 0,
+    trace: Trace,
+    reassociate: bool = True,
+) -> Program:
+    """A program for the sizes and scalars of a nest's inputs, or of commands as they stand.
+
+    reassociate
+        whether sums of float32 may be added up in another order.
+
+    Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
+    """
+    if isinstance(workload, CommandWorkload):
+        return command_program.compile(workload, config, seed=seed, trace=trace)
+    nest, binding = workload.nest, workload.binding
+    steps = plan(nest, reassociate=reassociate)
+    trace.after("plan", lambda: _texts(steps))
+    if not refusals(steps):
+        steps = optimise_plan(steps, reassociate=reassociate)
+    trace.after("optimise", lambda: _texts(steps))
+    lowered = lower(nest, steps, binding, config)
+    commands = [each for _, each in disassemble(lowered.units)]
+    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
+    trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(lowered.units))})
+    order, _ = compiled_order(nest, steps)
+    scalars = {name: value.item() for name, value in binding.scalars.items()}
+    meaning = Meaning(nest, order, binding.sizes, scalars, text_of(dot(steps)))
+    specs = {
+        name: TensorSpec(name, array.shape, nest.arrays[name].type.name)
+        for name, array in binding.arrays.items()
+    }
+    given = [name for name in specs if name in workload.inputs or name not in nest.results]
+    placed = [*given, *nest.results]
+    program = Program.of_one_launch(
+        config,
+        workload.name,
+        tuple(specs[name] for name in given),
+        tuple(specs[name] for name in nest.results),
+        statistics={"operations": 0},
+        schema=SRAM_SCHEMA,
+        sections={
+            "commands": lowered.units,
+            "lines": np.array([lowered.arrays[name].first_line for name in placed], np.int64),
+            "meaning": meaning.encoded(),
+        },
+    )
+    try:
+        program.check()
+    except ProgramError as error:
+        raise CapacityError(f"{workload.name}: {error}") from None
+    return program
+
+
+def _texts(steps: tuple[Step, ...]) -> dict[str, str]:
+    return {"txt": text_of(text(steps)), "dot": text_of(dot(steps))}

@@ -1,0 +1,63 @@
+"""Plans at given sizes as programs of commands. Source: Infinity Stream, section 4.2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.lib.errors import CapacityError
+from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.isa import UNIT_WORDS
+from sw.compiler.sram_compute.lower.allocate import allocate
+from sw.compiler.sram_compute.lower.lattice import Stored
+from sw.compiler.sram_compute.lower.unroll import unroll
+from sw.compiler.sram_compute.tdfg.plan import Step
+from sw.compiler.sram_compute.tiles import Tiling
+from sw.workloads.loops.binding import Binding
+from sw.workloads.loops.nest import Nest
+
+_LINE_UNITS = LINE_WORDS // UNIT_WORDS
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A program, which lies from line 0 of memory on.
+
+    units
+        uint32 [units, words of a unit].
+    arrays
+        where each array lies behind it, by name.
+    """
+
+    units: np.ndarray
+    commands: int
+    arrays: dict[str, Stored]
+    tiling: Tiling
+
+
+def lower(nest: Nest, plan: tuple[Step, ...], binding: Binding, config: SramConfig) -> Lowered:
+    """Raises ``WorkloadError`` for what banks do not compute, and ``CapacityError`` naming what is
+    too small. O(commands)."""
+    found = unroll(nest, plan, binding, config)
+    arrays: dict[str, Stored] = {}
+    line = 0
+    for name, (type, shape) in found.arrays.items():
+        arrays[name] = Stored(type, shape, line)
+        line += arrays[name].lines
+    allocated = allocate(found.steps, arrays, found.tiling, config, line)
+    lines = line + allocated.lines
+    # The program's length does not depend on where arrays lie, so they are moved behind it.
+    units = allocated.commands.units()
+    offset = -(-len(units) // _LINE_UNITS)
+    if offset + lines > config.memory_lines:
+        raise CapacityError(
+            f"{len(units)} units of commands and {lines} lines of arrays need {offset + lines} "
+            f"lines of memory: there are {config.memory_lines}"
+        )
+    moved = {
+        name: Stored(each.type, each.shape, each.first_line + offset)
+        for name, each in arrays.items()
+    }
+    again = allocate(found.steps, moved, found.tiling, config, line + offset)
+    return Lowered(again.commands.units(), len(again.commands), moved, found.tiling)

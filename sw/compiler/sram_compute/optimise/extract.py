@@ -1,0 +1,127 @@
+"""Chooses a term for each class of an e-graph so that the whole is cheap, shared terms once.
+
+Source: the greedy extraction of DAGs in egraphs-good/extraction-gym: each class keeps the set of
+classes that its best term needs, so that what two operands share is paid for once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Term:
+    """``kind`` of ``operands``, which are classes; ``literals``: texts and numbers among the
+    arguments, in order, bounds as ``name offset``."""
+
+    kind: str
+    operands: tuple[str, ...]
+    literals: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EGraph:
+    """Terms of each class, in a fixed order; ``roots``: the class of each node that is one."""
+
+    classes: dict[str, list[Term]]
+    roots: dict[int, str]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A term for each class that is needed."""
+
+    terms: dict[str, Term]
+
+    def in_order(self, roots: Iterable[str]) -> list[str]:
+        """Classes that the roots need, operands first."""
+        found: dict[str, None] = {}
+        stack = [(root, False) for root in reversed(list(roots))]
+        while stack:
+            name, is_done = stack.pop()
+            if name in found:
+                continue
+            if is_done:
+                found[name] = None
+                continue
+            stack.append((name, True))
+            stack += [(each, False) for each in reversed(self.terms[name].operands)]
+        return list(found)
+
+
+def read_egraph(text: str) -> EGraph:
+    """From egglog's JSON."""
+    nodes = json.loads(text)["nodes"]
+
+    def literal(node: Any) -> str | None:
+        """What a number, a text or a bound says."""
+        if node["op"] == "At":
+            base, offset = (nodes[child] for child in node["children"])
+            return f"{literal(base)} {literal(offset)}"
+        if node["eclass"].startswith(("String-", "i64-")):
+            found: str = node["op"]
+            return json.loads(found) if found.startswith('"') else found
+        return None
+
+    classes: dict[str, list[Term]] = {}
+    roots: dict[int, str] = {}
+    for key in sorted(nodes):
+        node = nodes[key]
+        if node["op"] == "Root":
+            number, root = (nodes[child] for child in node["children"])
+            roots[int(number["op"])] = root["eclass"]
+        if not node["eclass"].startswith("T-"):
+            continue
+        operands, literals = [], []
+        for child in node["children"]:
+            found = literal(nodes[child])
+            if found is None:
+                operands.append(nodes[child]["eclass"])
+            else:
+                literals.append(found)
+        term = Term(node["op"], tuple(operands), tuple(literals))
+        classes.setdefault(node["eclass"], []).append(term)
+    return EGraph(classes, roots)
+
+
+def choose(egraph: EGraph, cost: Callable[[Term], int]) -> Chosen:
+    """For every class the cheapest term that is found; of equal ones that which computes before it
+    moves. O(passes x terms x classes of a term)."""
+    best: dict[str, tuple[int, Term, dict[str, int]]] = {}
+    users: dict[str, list[tuple[str, Term, int]]] = {}
+    work: list[tuple[str, Term, int]] = []
+    for name, terms in egraph.classes.items():
+        for term in terms:
+            entry = (name, term, cost(term) * _SCALE)
+            for operand in set(term.operands):
+                users.setdefault(operand, []).append(entry)
+            if not term.operands:
+                work.append(entry)
+    while work:
+        later: dict[tuple[str, Term], tuple[str, Term, int]] = {}
+        for name, term, own in work:
+            if any(each not in best for each in term.operands):
+                continue
+            needed: dict[str, int] = {}
+            for each in term.operands:
+                needed |= best[each][2]
+            if name in needed:
+                continue
+            if term.kind in ("C1", "C2", "C3"):
+                own += sum(best[each][1].kind == "Mv" for each in term.operands)
+            needed[name] = own
+            total = sum(needed.values())
+            if name in best and total >= best[name][0]:
+                continue
+            best[name] = total, term, needed
+            for user in users.get(name, ()):
+                later[user[0], user[1]] = user
+        work = list(later.values())
+    return Chosen({name: term for name, (_, term, _) in best.items()})
+
+
+_SCALE = 1000
+"""Costs are counted in thousandths, for ties."""

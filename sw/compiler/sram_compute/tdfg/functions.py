@@ -1,0 +1,74 @@
+"""What ``cmp`` nodes compute, on NumPy arrays. ``sw.workloads.loops.nest`` defines the meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
+
+_NAN = np.uint32(0x7FC00000).view(np.float32)
+
+
+def apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> np.ndarray:
+    """Element by element, of operands of one shape or scalars; ``type`` is the result's."""
+    with np.errstate(all="ignore"):
+        return _apply(function, operands, type)
+
+
+def _apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> np.ndarray:
+    match function, operands:
+        case "select", (condition, chosen, other):
+            return np.where(condition, chosen, other)
+        case "cast", (value,):
+            return value.astype(type.dtype)
+        case "and", (left, right):
+            return left & right
+        case "or", (left, right):
+            return left | right
+        case "not", (value,):
+            return ~value
+        case "min" | "max", (left, right) if type == FLOAT32:
+            return _canonical(_extreme(function, left, right))
+    found: np.ndarray = _FUNCTIONS[function](*operands)
+    return _canonical(found) if found.dtype == np.float32 else found
+
+
+_FUNCTIONS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "min": np.minimum,
+    "max": np.maximum,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "neg": np.negative,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+}
+
+
+def _extreme(function: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """IEEE 754-2019, clause 9.6: a NaN is the result; -0 is below +0."""
+    is_least = function == "min"
+    found = np.minimum(left, right) if is_least else np.maximum(left, right)
+    zeros = (left == 0) & (right == 0)
+    signed = np.signbit(left) | np.signbit(right)
+    if not is_least:
+        signed = np.signbit(left) & np.signbit(right)
+    zero = np.where(signed, np.float32(-0.0), np.float32(0.0))
+    return np.where(zeros, zero, found)
+
+
+def _canonical(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(values), _NAN, values)

@@ -1,0 +1,141 @@
+"""Which parts of a nest become tensors: regions, and what runs around them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
+from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
+from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
+from sw.compiler.sram_compute.tdfg.unroll import unroll
+from sw.workloads.loops.nest import (
+    AugmentedStore,
+    For,
+    Nest,
+    Statement,
+    Store,
+    Variable,
+)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A tDFG, which may name variables of loops around it that run in order.
+
+    is_reordered
+        whether it computes floats in another order than the source.
+    """
+
+    graph: Graph
+    is_reordered: bool = False
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """``body`` for each value of ``variable``, from ``lower`` to, without, ``upper``, one after the
+    other. Bounds may name scalars, too."""
+
+    variable: str
+    lower: Affine
+    upper: Affine
+    step: int
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A statement that is no tensor computation: why, as "file:line:column: …"."""
+
+    reason: str
+
+
+Step: TypeAlias = Region | Repeat | Elsewhere
+
+
+def plan(nest: Nest, *, reassociate: bool = True) -> tuple[Step, ...]:
+    """What a nest does, step by step.
+
+    A loop becomes a region where it can, else what is in it does, iteration by iteration. A loop
+    around others whose variable is in no index of a store is taken for one that runs in order, as
+    that over k of an outer product. ``reassociate``: whether float32 may be summed up in another
+    order. O(statements x depth).
+    """
+    return _steps(nest, nest.body, (), reassociate)
+
+
+def _steps(
+    nest: Nest, body: tuple[Statement, ...], around: tuple[For, ...], reassociate: bool
+) -> tuple[Step, ...]:
+    return tuple(
+        step for statement in body for step in _planned(nest, statement, around, reassociate)
+    )
+
+
+def _planned(
+    nest: Nest, statement: Statement, around: tuple[For, ...], reassociate: bool
+) -> tuple[Step, ...]:
+    if _runs_in_order(statement):
+        inside = _inside(nest, statement, around, reassociate)
+        if inside:
+            return inside
+    try:
+        graphs = unroll(nest, (statement,), around, reassociate=reassociate)
+    except NotTensor as error:
+        inside = _inside(nest, statement, around, reassociate)
+        return inside or (Elsewhere(str(error)),)
+    return tuple(Region(graph, has_float_sums(graph)) for graph in graphs)
+
+
+def _inside(
+    nest: Nest, statement: Statement, around: tuple[For, ...], reassociate: bool
+) -> tuple[Step, ...]:
+    """A loop in order, if it has loops within that become regions."""
+    if not isinstance(statement, For):
+        return ()
+    if not any(isinstance(each, For) for each in statement.body):
+        return ()
+    known = {size.name for size in nest.sizes} | {*nest.scalars}
+    known |= {loop.variable for loop in around}
+    lower, upper = affine_of(statement.lower), affine_of(statement.upper)
+    if lower is None or upper is None or (lower.names | upper.names) - known:
+        return ()
+    body = _steps(nest, statement.body, (*around, statement), reassociate)
+    repeat = Repeat(statement.variable, lower, upper, statement.step, body)
+    return (repeat,) if any(_regions(body)) else ()
+
+
+def _runs_in_order(loop: Statement) -> bool:
+    if not isinstance(loop, For):
+        return False
+    stores = [each for each in nodes(loop.body) if isinstance(each, Store | AugmentedStore)]
+    return not any(
+        isinstance(each, Variable) and each.name == loop.variable
+        for store in stores
+        for each in nodes(store.indices)
+    )
+
+
+def _regions(steps: tuple[Step, ...]) -> Iterator[Region]:
+    for step in steps:
+        if isinstance(step, Region):
+            yield step
+        elif isinstance(step, Repeat):
+            yield from _regions(step.body)
+
+
+def regions(steps: tuple[Step, ...]) -> tuple[Region, ...]:
+    """All of them, in order."""
+    return tuple(_regions(steps))
+
+
+def refusals(steps: tuple[Step, ...]) -> tuple[Elsewhere, ...]:
+    """What is no tensor computation."""
+    found: list[Elsewhere] = []
+    for step in steps:
+        if isinstance(step, Elsewhere):
+            found.append(step)
+        elif isinstance(step, Repeat):
+            found += refusals(step.body)
+    return tuple(found)

@@ -1,0 +1,291 @@
+"""What a region stores: its statements, each with the loops around it and no locals.
+
+This is the stream dataflow graph: each load and store is a stream over the loops around it, and
+each value an expression of loads. Source: Infinity Stream, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, NoReturn, TypeAlias
+
+from sw.workloads.loops.nest import (
+    Assign,
+    AugmentedStore,
+    Binary,
+    BinaryOperator,
+    Constant,
+    Expression,
+    For,
+    If,
+    Load,
+    Merge,
+    Select,
+    Statement,
+    Store,
+    Unary,
+    UnaryOperator,
+    Variable,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import INT32, ScalarType
+
+MOST_UNROLLED = 64
+"""Iterations of a loop that is unrolled into one expression."""
+
+REDUCING = ("+", "min", "max")
+
+
+class NotTensor(Exception):
+    """Why a statement is no tensor computation: "file:line:column: …"."""
+
+
+def reject(place: Place, text: str) -> NoReturn:
+    raise NotTensor(f"{place}: {text}")
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """``initial`` operator all ``term`` of the loops."""
+
+    operator: BinaryOperator
+    initial: Value
+    term: Value
+    loops: tuple[For, ...]
+    place: Place
+
+    @property
+    def type(self) -> ScalarType:
+        return self.initial.type
+
+
+Value: TypeAlias = Expression | Reduction
+"""Expressions whose operands may be reductions."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """``array[indices] = value`` for all iterations of ``loops``, the outermost first."""
+
+    array: str
+    indices: tuple[Expression, ...]
+    value: Any
+    loops: tuple[For, ...]
+    place: Place
+
+
+def flatten(body: tuple[Statement, ...], known: frozenset[str]) -> list[Stored]:
+    """Raises ``NotTensor``. ``known``: sizes, scalars and loop variables around the region.
+    O(statements x iterations unrolled)."""
+    reader = _Reader(known)
+    reader.block(body, (), {})
+    if not reader.stored:
+        reject(body[0].place, "no array is written: must be one")
+    return reader.stored
+
+
+class _Reader:
+    def __init__(self, known: frozenset[str]) -> None:
+        self._known = known
+        self.stored: list[Stored] = []
+
+    def block(
+        self, body: tuple[Statement, ...], loops: tuple[For, ...], locals: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Gives the locals behind it."""
+        found = dict(locals)
+        for statement in body:
+            found = self._statement(statement, loops, found)
+        return found
+
+    def _statement(
+        self, statement: Statement, loops: tuple[For, ...], locals: dict[str, Any]
+    ) -> dict[str, Any]:
+        match statement:
+            case For():
+                return self._for(statement, loops, locals)
+            case Merge(place=place):
+                reject(place, "fibers are merged: must be loops over ranges")
+            case Assign(name, value):
+                return locals | {name: self._value(value, loops, locals)}
+            case Store(array, indices, value, place):
+                self._store(
+                    array,
+                    tuple(self._value(each, loops, locals) for each in indices),
+                    self._value(value, loops, locals),
+                    loops,
+                    place,
+                )
+            case AugmentedStore(operator, array, indices, value, place):
+                found = tuple(self._value(each, loops, locals) for each in indices)
+                right = self._value(value, loops, locals)
+                element = Load(array, found, right.type, place)
+                self._store(array, found, Binary(operator, element, right, place), loops, place)
+            case If():
+                return self._if(statement, loops, locals)
+        return locals
+
+    def _store(
+        self,
+        array: str,
+        indices: tuple[Any, ...],
+        value: Any,
+        loops: tuple[For, ...],
+        place: Place,
+    ) -> None:
+        used = {each.name for index in indices for each in nodes(index) if _is_variable(each)}
+        missing = tuple(loop for loop in loops if loop.variable not in used)
+        if missing:
+            element = Load(array, indices, value.type, place)
+            match value:
+                case Binary(operator, left, term) if operator in REDUCING and left == element:
+                    pass
+                case _:
+                    reject(
+                        place,
+                        f"{array} is written by all iterations of {missing[0].variable}: each "
+                        "must write elements of its own, or add to one",
+                    )
+            if any(isinstance(each, Load) and each.array == array for each in nodes(term)):
+                reject(place, f"{array} is read and summed up in the same statement")
+            value = Reduction(operator, left, term, missing, place)
+            loops = tuple(loop for loop in loops if loop not in missing)
+        self.stored.append(Stored(array, indices, value, loops, place))
+
+    def _for(self, loop: For, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
+        bounds = [self._value(each, loops, locals) for each in (loop.lower, loop.upper)]
+        loop = replace(loop, lower=bounds[0], upper=bounds[1])
+        trips = _trips(loop)
+        if loops and trips is not None and _shares_an_index(loop):
+            for trip in trips:
+                constant = Constant(trip, INT32, loop.place)
+                locals = self.block(loop.body, loops, locals | {loop.variable: constant})
+            return {name: each for name, each in locals.items() if name != loop.variable}
+        assigned = {each.name for each in nodes(loop.body) if isinstance(each, Assign)}
+        markers = {
+            name: Variable(f"{name}@{loop.variable}", locals[name].type, loop.place)
+            for name in sorted(assigned & locals.keys())
+        }
+        inside = self.block(loop.body, (*loops, loop), locals | markers)
+        found = dict(locals)
+        for name, marker in markers.items():
+            if inside[name] != marker:
+                found[name] = _reduction(inside[name], marker, locals[name], loop)
+        for each in self.stored:
+            for marker in markers.values():
+                if marker in list(nodes(each.value)):
+                    reject(
+                        each.place,
+                        f"{marker.name.partition('@')[0]} comes from an earlier iteration of "
+                        f"{loop.variable}",
+                    )
+        return found
+
+    def _if(self, statement: If, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
+        """Both ways, and what the condition chooses."""
+        condition = self._value(statement.condition, loops, locals)
+        negated = Unary(UnaryOperator.NOT, condition, statement.place)
+        found = []
+        for chooses, body in ((condition, statement.then), (negated, statement.otherwise)):
+            first = len(self.stored)
+            found.append(self.block(body, loops, locals))
+            for at in range(first, len(self.stored)):
+                each = self.stored[at]
+                if isinstance(each.value, Reduction):
+                    reject(each.place, "a sum under a condition")
+                old = Load(each.array, each.indices, each.value.type, each.place)
+                chosen = Select(chooses, each.value, old, each.place)
+                self.stored[at] = replace(each, value=chosen)
+        names = [name for name in found[0] if name in found[1]]
+        return {
+            name: found[0][name]
+            if found[0][name] == found[1][name]
+            else Select(condition, found[0][name], found[1][name], statement.place)
+            for name in names
+        }
+
+    def _value(self, expression: Expression, loops: tuple[For, ...], locals: Any) -> Any:
+        """Without locals."""
+        variables = {loop.variable for loop in loops}
+
+        def replaced(node: Any) -> Any:
+            if isinstance(node, Variable):
+                if node.name in locals:
+                    return locals[node.name]
+                if node.name not in variables | self._known:
+                    reject(node.place, f"{node.name} is assigned outside of the region")
+            return node
+
+        return _mapped(expression, replaced)
+
+
+def _reduction(value: Any, marker: Variable, initial: Any, loop: For) -> Any:
+    """A local behind a loop that changes it."""
+    match value:
+        case Reduction(operator, first, term, loops) if first == marker:
+            around = (loop, *loops)
+        case Binary(operator, first, term) if operator in REDUCING and first == marker:
+            around = (loop,)
+        case _:
+            operator, term, around = BinaryOperator.ADD, marker, ()
+    if any(each == marker for each in nodes(term)):
+        reject(
+            value.place,
+            f"{marker.name.partition('@')[0]} carries a value from one iteration of "
+            f"{loop.variable} to the next: must be a sum, min or max",
+        )
+    return Reduction(operator, initial, term, around, value.place)
+
+
+def _trips(loop: For) -> range | None:
+    """Iterations of a loop that may be unrolled."""
+    lower, upper = loop.lower, loop.upper
+    if isinstance(lower, Constant) and isinstance(upper, Constant):
+        trips = range(int(lower.value), int(upper.value), loop.step)
+        return trips if len(trips) <= MOST_UNROLLED else None
+    return None
+
+
+def _shares_an_index(loop: For) -> bool:
+    """Whether its variable makes an index together with another variable, or a value."""
+    indices = [
+        index
+        for each in nodes(loop.body)
+        if isinstance(each, Load | Store | AugmentedStore)
+        for index in each.indices
+    ]
+    for index in indices:
+        names = {each.name for each in nodes(index) if _is_variable(each)}
+        if loop.variable in names and len(names) > 1:
+            return True
+    return False
+
+
+def _is_variable(node: Any) -> bool:
+    return isinstance(node, Variable)
+
+
+def nodes(node: Any) -> Any:
+    """A node and all below it."""
+    if isinstance(node, tuple):
+        for each in node:
+            yield from nodes(each)
+    elif is_dataclass(node) and not isinstance(node, Place | ScalarType):
+        yield node
+        for each in fields(node):
+            yield from nodes(getattr(node, each.name))
+
+
+def _mapped(node: Any, function: Any) -> Any:
+    """With the function's result for each part, innermost first."""
+    match node:
+        case Load(indices=indices):
+            node = replace(node, indices=tuple(_mapped(each, function) for each in indices))
+        case Unary() | Binary() | Select():
+            names = [each.name for each in fields(node) if each.name not in ("operator", "place")]
+            parts = {name: _mapped(getattr(node, name), function) for name in names}
+            node = replace(node, **parts)
+        case _ if hasattr(node, "operand"):
+            node = replace(node, operand=_mapped(node.operand, function))
+    return function(node)

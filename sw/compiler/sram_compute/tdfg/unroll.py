@@ -1,0 +1,445 @@
+"""From streams to tensors: the tDFG of a region. Source: Infinity Stream, section 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sw.compiler.sram_compute.tdfg.affine import (
+    Affine,
+    Box,
+    Interval,
+    affine_of,
+    at,
+    interval,
+    named,
+    number,
+)
+from sw.compiler.sram_compute.tdfg.dependences import Element, require_independent
+from sw.compiler.sram_compute.tdfg.graph import (
+    Access,
+    Broadcast,
+    Builder,
+    Compute,
+    Const,
+    Graph,
+    Indirect,
+    Move,
+    Output,
+    Reduce,
+    Stream,
+    Tensor,
+    lattice_of,
+    only_used,
+)
+from sw.compiler.sram_compute.tdfg.statements import (
+    NotTensor,
+    Reduction,
+    Stored,
+    flatten,
+    nodes,
+    reject,
+)
+from sw.workloads.loops.nest import (
+    LOGICAL,
+    Array,
+    Binary,
+    Cast,
+    Constant,
+    For,
+    Load,
+    Nest,
+    Select,
+    Statement,
+    Unary,
+    Variable,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import FLOAT32
+
+MOST_DIMENSIONS = 3
+"""Of arrays. Source: Infinity Stream, table 1."""
+
+_UNARY = {"-": "neg", "abs": "abs", "sqrt": "sqrt", "not": "not"}
+
+
+def unroll(
+    nest: Nest, body: tuple[Statement, ...], around: Sequence[For], *, reassociate: bool
+) -> list[Graph]:
+    """The tDFGs of some of a nest's statements, to run one after the other.
+
+    ``around``: loops that run one iteration after the other, outside of the region. Raises
+    ``NotTensor``. O(accesses squared).
+    """
+    known = frozenset(
+        (
+            *(size.name for size in nest.sizes),
+            *nest.scalars,
+            *(loop.variable for loop in around),
+        )
+    )
+    return _Unroller(nest, flatten(body, known), around, reassociate).graphs()
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where the iterations of a statement are.
+
+    variables
+        of each dimension of the lattice that has a loop: its variable, and by how much its cell
+        lies above its value.
+    cells
+        of each dimension the cells of all iterations.
+    """
+
+    variables: Mapping[int, tuple[str, Affine]]
+    cells: Box
+
+
+class _Unroller:
+    def __init__(
+        self, nest: Nest, stored: list[Stored], around: Sequence[For], reassociate: bool
+    ) -> None:
+        self._nest = nest
+        self._stored = stored
+        self._reassociate = reassociate
+        self._scalars = set(nest.scalars)
+        self._outer = {size.name for size in nest.sizes}
+        for loop in around:
+            lower = affine_of(loop.lower)
+            if lower is not None and lower.is_at_least(number(0)):
+                self._outer.add(loop.variable)
+        named_arrays = {
+            each.array
+            for one in stored
+            for each in (one, *nodes(one.value))
+            if hasattr(each, "array")
+        }
+        self._arrays = {name: each for name, each in nest.arrays.items() if name in named_arrays}
+        self._rank = max(len(array.shape) for array in self._arrays.values())
+        self._shapes = {name: self._shape(array) for name, array in self._arrays.items()}
+        self._ranges: dict[str, tuple[Affine, Affine]] = {}
+        self._builder = Builder()
+        self._accesses: list[Access] = []
+        self._reads: list[Element] = []
+        self._writes: list[Element] = []
+        self._statement = 0
+        self._loops: tuple[tuple[str, Place], ...] = ()
+        self._written: set[str] = set()
+        self._depends = False
+
+    def graphs(self) -> list[Graph]:
+        found: list[Graph] = []
+        outputs: list[Output] = []
+        for place, stored in enumerate(self._stored):
+            self._statement = place
+            read = {each.array for each in nodes(stored.value) if isinstance(each, Load)}
+            read |= {
+                each.array
+                for index in stored.indices
+                for each in nodes(index)
+                if hasattr(each, "array")
+            }
+            if read & {output.array for output in outputs}:
+                found.append(self._graph(outputs))
+                outputs = []
+            outputs.append(self._output(stored))
+        found.append(self._graph(outputs))
+        require_independent(self._reads, self._writes)
+        return found
+
+    def _graph(self, outputs: list[Output]) -> Graph:
+        graph = Graph(
+            tuple(self._builder.nodes),
+            tuple(outputs),
+            lattice_of(self._shapes.values()),
+            tuple(self._shapes.items()),
+            tuple(self._accesses),
+        )
+        self._builder, self._accesses = Builder(), []
+        return only_used(graph)
+
+    def _shape(self, array: Array) -> tuple[Affine, ...]:
+        if self._rank > MOST_DIMENSIONS:
+            reject(
+                array.place, f"{array.name} has {len(array.shape)} dimensions: must have at most 3"
+            )
+        found = []
+        for size in reversed(array.shape):
+            affine = affine_of(size)
+            if affine is None:
+                reject(size.place, f"a size of {array.name} is not affine in sizes")
+            found.append(affine)
+        return (*found, *(number(1) for _ in range(self._rank - len(found))))
+
+    def _output(self, stored: Stored) -> Output:
+        self._loops = tuple((loop.variable, loop.place) for loop in stored.loops)
+        for loop in stored.loops:
+            self._range(loop)
+        indices = self._indices(stored.array, stored.indices, stored.place)
+        variables: dict[int, tuple[str, Affine]] = {}
+        cells: list[Interval] = []
+        for dimension, index in enumerate(indices):
+            variable = None if index is None else self._variable(index)
+            if index is None or (variable is None and index.names - self._outer):
+                reject(
+                    stored.place,
+                    f"{stored.array} is written where its index in dimension "
+                    f"{len(self._nest.arrays[stored.array].shape) - 1 - dimension} says: must be a "
+                    "loop's variable and a number, or a number",
+                )
+            if variable is None:
+                cells.append(at(index))
+                continue
+            if variable in {name for name, _ in variables.values()}:
+                reject(stored.place, f"{stored.array} is written along a diagonal of {variable}")
+            variables[dimension] = variable, index.without(variable)
+            lower, upper = self._ranges[variable]
+            cells.append(interval(lower, upper) + index.without(variable))
+        frame = _Frame(variables, tuple(cells))
+        value = self._value(stored.value, frame, guarded=False)
+        box = tuple(cells)
+        self._accesses.append(Access(stored.array, box, box, stored.place))
+        self._writes.append(self._element(stored.array, indices, box, stored.place))
+        return Output(stored.array, value, box, stored.place)
+
+    def _element(
+        self, array: str, indices: Sequence[Affine | None], box: Box | None, place: Place
+    ) -> Element:
+        return Element(array, tuple(indices), box, self._loops, self._statement, place)
+
+    def _range(self, loop: For) -> None:
+        """Of a loop whose iterations lie side by side."""
+        lower, upper = affine_of(loop.lower), affine_of(loop.upper)
+        for bound, expression in ((lower, loop.lower), (upper, loop.upper)):
+            if bound is None:
+                word = (
+                    "loaded"
+                    if any(isinstance(e, Load) for e in nodes(expression))
+                    else "not affine"
+                )
+                reject(
+                    expression.place,
+                    f"a bound of {loop.variable} is {word}: must be affine in sizes",
+                )
+            others = bound.names - self._outer
+            if others:
+                reject(
+                    expression.place,
+                    f"a bound of {loop.variable} has {min(others)}: must be affine in sizes and "
+                    "the variables of loops that run in order, for iterations to make a box",
+                )
+        if loop.step != 1:
+            reject(loop.place, f"{loop.variable} steps by {loop.step}: must be by 1")
+        assert lower is not None and upper is not None
+        self._ranges[loop.variable] = lower, upper
+
+    def _indices(self, array: str, indices: Sequence[Any], place: Place) -> list[Affine | None]:
+        """Of each dimension of the lattice, dimension 0 first."""
+        found: list[Affine | None] = [affine_of(each) for each in reversed(indices)]
+        return found + [number(0)] * (self._rank - len(indices))
+
+    def _variable(self, index: Affine) -> str | None:
+        """The one loop variable that an index has once, beside numbers of the outside."""
+        inner = [name for name in index.names if name in self._ranges]
+        if len(inner) == 1 and index.factor(inner[0]) == 1:
+            return inner[0] if not index.without(inner[0]).names - self._outer else None
+        return None
+
+    def _value(self, value: Any, frame: _Frame, *, guarded: bool) -> int:
+        add = self._builder.add
+        match value:
+            case Constant(constant, type):
+                return add(Const(constant, type))
+            case Variable(name, type, place):
+                if name not in self._scalars:
+                    reject(place, f"{name} is used as a value: only scalars may be")
+                return add(Const(name, type))
+            case Load():
+                return self._load(value, frame, guarded)
+            case Reduction():
+                return self._reduction(value, frame)
+            case Unary(operator, operand):
+                inner = self._value(operand, frame, guarded=guarded)
+                return add(Compute(_UNARY[operator], (inner,), value.type))
+            case Cast(type, operand, place):
+                if operand.type == FLOAT32 and type.is_integer:
+                    reject(place, f"float32 to {type} may be an error: only the core sees it")
+                inner = self._value(operand, frame, guarded=guarded)
+                return add(Compute("cast", (inner,), type))
+            case Binary(operator, left, right, place):
+                self._require_total(operator, right, place)
+                lazy = guarded or operator in LOGICAL
+                sides = (
+                    self._value(left, frame, guarded=guarded),
+                    self._value(right, frame, guarded=lazy),
+                )
+                return add(Compute(str(operator), sides, value.type))
+            case Select(condition, chosen, other):
+                parts = (
+                    self._value(condition, frame, guarded=guarded),
+                    self._value(chosen, frame, guarded=True),
+                    self._value(other, frame, guarded=True),
+                )
+                return add(Compute("select", parts, value.type))
+        raise TypeError(value)
+
+    def _require_total(self, operator: str, right: Any, place: Place) -> None:
+        """Operations that may be errors have operands for which they are none."""
+        if operator in ("//", "%") and not (isinstance(right, Constant) and right.value != 0):
+            reject(place, f"{operator} may be an error: must be by a number")
+        if operator in ("<<", ">>") and not (
+            isinstance(right, Constant) and 0 <= right.value < right.type.bits
+        ):
+            reject(place, f"{operator} may be an error: must be by a number below the bits")
+
+    def _load(self, load: Load, frame: _Frame, guarded: bool) -> int:
+        indices = self._indices(load.array, load.indices, load.place)
+        box, moves = self._aligned(indices, frame)
+        if box is None:
+            return self._stream(load, frame, guarded)
+        shape = self._shapes[load.array]
+        inside = tuple(interval(number(0), size) for size in shape)
+        if not all(outer.holds(inner) for outer, inner in zip(inside, box, strict=True)):
+            if guarded:
+                reject(
+                    load.place,
+                    f"{load.array} is read under a condition, perhaps outside of the array",
+                )
+            self._accesses.append(Access(load.array, box, frame.cells, load.place))
+        self._reads.append(self._element(load.array, indices, box, load.place))
+        found = self._builder.add(Tensor(load.array, box, load.type))
+        for dimension, move in enumerate(moves):
+            match move:
+                case Affine() if move != number(0):
+                    found = self._builder.add(Move(found, dimension, move, load.type))
+                case (distance, count):
+                    found = self._builder.add(
+                        Broadcast(found, dimension, distance, count, load.type)
+                    )
+        return found
+
+    def _aligned(
+        self, indices: Sequence[Affine | None], frame: _Frame
+    ) -> tuple[Box | None, list[Any]]:
+        """The part of the array that iterations read, and what brings it to their cells: of each
+        dimension a distance, or distance and count of a broadcast."""
+        box: list[Interval] = []
+        moves: list[Any] = []
+        for dimension, index in enumerate(indices):
+            if index is None:
+                return None, []
+            variable = self._variable(index)
+            cells = frame.cells[dimension]
+            (start,), (end,) = cells.lower, cells.upper
+            if variable is not None:
+                name, offset = frame.variables.get(dimension, ("", number(0)))
+                if name != variable:
+                    return None, []
+                distance = offset - index.without(variable)
+                box.append(cells + -distance)
+                moves.append(distance)
+            elif index.names - self._outer:
+                return None, []
+            else:
+                box.append(at(index))
+                is_line = dimension in frame.variables
+                distance = start - index
+                moves.append((distance, end - start) if is_line else distance)
+        return tuple(box), moves
+
+    def _stream(self, load: Load, frame: _Frame, guarded: bool) -> int:
+        """A gather."""
+        if guarded:
+            reject(load.place, f"{load.array} is gathered under a condition")
+        cells: dict[str, Affine] = {}
+        for dimension, (variable, offset) in frame.variables.items():
+            cells[variable] = named(f"x{dimension}") - offset
+        found: list[Affine | Indirect] = []
+        for index in load.indices:
+            found.append(self._gathered(index, load, cells))
+        affine = [affine_of(index) for index in reversed(load.indices)]
+        affine += [number(0)] * (self._rank - len(affine))
+        self._reads.append(self._element(load.array, affine, None, load.place))
+        return self._builder.add(Stream(load.array, tuple(found), frame.cells, load.type))
+
+    def _gathered(self, index: Any, load: Load, cells: Mapping[str, Affine]) -> Affine | Indirect:
+        affine = affine_of(index)
+        if affine is not None:
+            return self._in_cells(affine, load, cells)
+        offset = number(0)
+        if isinstance(index, Binary) and index.operator == "+":
+            left, right = affine_of(index.left), affine_of(index.right)
+            if (left is None) != (right is None):
+                offset = left or right or offset
+                index = index.right if right is None else index.left
+        while isinstance(index, Cast) and index.type.holds(index.operand.type):
+            index = index.operand
+        if not isinstance(index, Load):
+            reject(load.place, f"{load.array} is read where {type(index).__name__.lower()} says")
+        inner = [affine_of(each) for each in index.indices]
+        if any(each is None for each in inner):
+            reject(load.place, f"{load.array} is read through two levels of indices: must be one")
+        places = tuple(self._in_cells(each, load, cells) for each in inner if each is not None)
+        whole = [each for each in reversed(inner)] + [number(0)] * (self._rank - len(inner))
+        self._reads.append(self._element(index.array, whole, None, index.place))
+        return Indirect(index.array, places, self._in_cells(offset, load, cells))
+
+    def _in_cells(self, index: Affine, load: Load, cells: Mapping[str, Affine]) -> Affine:
+        found = Affine(index.constant)
+        for name, factor in index.terms:
+            if name in self._ranges and name not in cells:
+                reject(load.place, f"{name} has no dimension of its own where {load.array} is read")
+            if name not in cells and name not in self._outer:
+                reject(load.place, f"an index of {load.array} has {name}")
+            found = found + cells.get(name, named(name)) * factor
+        return found
+
+    def _reduction(self, value: Reduction, frame: _Frame) -> int:
+        if value.type == FLOAT32 and value.operator == "+" and not self._reassociate:
+            reject(value.place, "a sum of float32 in another order: must be as the source says")
+        variables, cells = dict(frame.variables), list(frame.cells)
+        dimensions = []
+        for loop in value.loops:
+            self._range(loop)
+            dimension, offset = self._line(loop, value, variables)
+            first = cells[dimension]
+            variables[dimension] = loop.variable, offset
+            lower, upper = self._ranges[loop.variable]
+            cells[dimension] = interval(lower, upper) + offset
+            dimensions.append((dimension, first, cells[dimension]))
+        loops, own = self._loops, tuple((loop.variable, loop.place) for loop in value.loops)
+        self._loops = (*loops, *own)
+        found = self._value(value.term, _Frame(variables, tuple(cells)), guarded=False)
+        self._loops = loops
+        for dimension, first, line in dimensions:
+            found = self._builder.add(Reduce(value.operator, found, dimension, value.type))
+            distance = first.lower[0] - line.lower[0]
+            if distance != number(0):
+                found = self._builder.add(Move(found, dimension, distance, value.type))
+        initial = self._value(value.initial, frame, guarded=False)
+        return self._builder.add(Compute(value.operator, (initial, found), value.type))
+
+    def _line(
+        self, loop: For, value: Reduction, variables: Mapping[int, Any]
+    ) -> tuple[int, Affine]:
+        """The dimension along which a loop is summed up, and the cell of its iteration 0: those of
+        the first load with its variable."""
+        for each in nodes(value.term):
+            if isinstance(each, Load):
+                for dimension, index in enumerate(
+                    self._indices(each.array, each.indices, each.place)
+                ):
+                    if index is None or dimension in variables:
+                        continue
+                    if self._variable(index) == loop.variable:
+                        return dimension, index.without(loop.variable)
+        reject(
+            value.place,
+            f"no dimension is free to sum {loop.variable} up along: must be one in which the "
+            "result has one element",
+        )
+
+
+__all__ = ["NotTensor", "unroll"]

@@ -1,0 +1,67 @@
+"""From a program of commands and values to main memory, and back to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hw.sram_compute.config import LINE_BYTES, LINE_WORDS
+from hw.sram_compute.isa import UNIT_WORDS
+from sw.compiler.sram_compute.command_program import first_lines, line_count
+from sw.program.program import Launch
+from sw.program.rows import Rows
+from sw.program.tensor_spec import Array, TensorSpec
+
+
+def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
+    """What to write before a start, by window. Outputs begin as 0."""
+    commands = launch.sections["commands"]
+    lines = {0: _padded(commands.reshape(-1, UNIT_WORDS).view(np.uint8).reshape(1, -1))}
+    where = first_lines(launch)
+    for spec in launch.outputs:
+        lines[where[spec.name]] = np.zeros((line_count(spec), LINE_WORDS), np.uint32)
+    for spec in launch.inputs:
+        array = np.ascontiguousarray(np.asarray(operands[spec.name]).astype(spec.dtype))
+        rows = array.reshape(-1, int(spec.shape[-1]) if spec.shape else 1)
+        lines[where[spec.name]] = _padded(rows.view(np.uint8).reshape(len(rows), -1))
+    numbers = np.concatenate([first + np.arange(len(part)) for first, part in lines.items()])
+    words = np.concatenate(list(lines.values()))
+    kept, places = np.unique(numbers, return_index=True)
+    start = np.zeros((1, 1), np.uint32)
+    return {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
+
+
+def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """The lines of all outputs."""
+    lines = [_lines(launch, spec) for spec in launch.outputs]
+    return {"memory": np.unique(np.concatenate(lines))} if lines else {}
+
+
+def outputs(
+    launch: Launch, operands: Mapping[str, Array], memory: Mapping[str, Rows]
+) -> dict[str, Array]:
+    """The outputs in those lines."""
+    found: dict[str, Array] = {}
+    for spec in launch.outputs:
+        rows = memory["memory"]
+        words = rows.words[np.searchsorted(rows.numbers, _lines(launch, spec))]
+        size = int(spec.shape[-1]) if spec.shape else 1
+        octets = np.ascontiguousarray(words).view(np.uint8)
+        per_row = -(-size * spec.dtype.itemsize // LINE_BYTES) * LINE_BYTES
+        whole = octets.reshape(-1, per_row)[:, : size * spec.dtype.itemsize]
+        shape = [int(each) for each in spec.shape]
+        found[spec.name] = np.ascontiguousarray(whole).view(spec.dtype).reshape(shape)
+    return found
+
+
+def _lines(launch: Launch, spec: TensorSpec) -> np.ndarray:
+    return first_lines(launch)[spec.name] + np.arange(line_count(spec))
+
+
+def _padded(octets: np.ndarray) -> np.ndarray:
+    """Rows of whole lines: uint32 [lines, words of a line]."""
+    lines = -(-octets.shape[1] // LINE_BYTES)
+    whole = np.zeros((len(octets), lines * LINE_BYTES), np.uint8)
+    whole[:, : octets.shape[1]] = octets
+    return whole.view("<u4").reshape(-1, LINE_WORDS)

@@ -1,0 +1,66 @@
+"""Commands that the hardware refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hw.lib.errors import ProgramError
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.operations import MAX_WIDTH
+from hw.sram_compute.program import Command
+
+
+class StoppedError(ProgramError):
+    """The hardware stops, with this ``cause`` and ``detail``."""
+
+    def __init__(self, cause: ErrorCause, detail: int) -> None:
+        super().__init__(f"stops with {cause.name} at unit {detail}")
+        self.cause = cause
+        self.detail = detail
+
+
+def operand_is_bad(config: SramConfig, command: Command) -> bool:
+    """Whether a number is beyond what the configuration has, or rows overlap."""
+    fields = command.fields
+    if command.opcode in (Opcode.LAYOUT, Opcode.END, Opcode.SYNC):
+        return False
+    if command.opcode == Opcode.COMPUTE:
+        return (
+            fields["entry"] >= len(config.rom.words)
+            or fields["n"] > MAX_WIDTH
+            or max(fields["bases"]) >= config.wordlines
+        )
+    n = fields["n"]
+    if not 1 <= n <= MAX_WIDTH:
+        return True
+    if any(fields[name] + n > config.wordlines for name in ("a", "d", "row") if name in fields):
+        return True
+    if fields.get("distance", 0) >= config.bitlines or fields.get("between", 0) >= config.tiles:
+        return True
+    if _beyond(fields, "bitlines", config.bitlines):
+        return True
+    if any(_beyond(fields, name, config.tiles) for name in ("tiles", "sources", "copies")):
+        return True
+    if "a" not in fields:
+        return False
+    a, d = fields["a"], fields["d"]
+    return abs(a - d) < n and not (a == d and command.opcode == Opcode.MOVE)
+
+
+def layout_is_bad(config: SramConfig, fields: Mapping[str, Any]) -> bool:
+    """Whether an entry of the layout override table makes no sense."""
+    return (
+        fields["element"] > 2
+        or 1 << sum(fields["tile"]) != config.bitlines
+        or min(fields["sizes"]) == 0
+    )
+
+
+def _beyond(fields: Mapping[str, Any], name: str, places: int) -> bool:
+    if f"{name}_start" not in fields:
+        return False
+    numbers = (fields[f"{name}_start"], *fields[f"{name}_strides"], *fields[f"{name}_counts"])
+    return max(numbers) >= places

@@ -1,0 +1,89 @@
+"""Rows from tile to tile: what moves, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.sram_compute.config import SramConfig
+from sw.runtime.sram_compute.model.bank import Bank, Pattern
+from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A shift or a broadcast.
+
+    steps
+        those of all rows: pairs of source and target tiles, int64 [n, 2] each.
+    """
+
+    a: int
+    d: int
+    n: int
+    distance: int
+    bitlines: Pattern
+    patterns: Sequence[Pattern]
+    steps: Sequence[np.ndarray]
+
+
+def shift_steps(config: SramConfig, tiles: Pattern, between: int) -> list[np.ndarray]:
+    """All banks' tiles of the same array at a time."""
+    targets = np.flatnonzero(tiles.places(config.tiles))
+    sources = (targets - between) % config.tiles
+    pairs = np.stack([sources, targets], axis=1)
+    return [pairs[targets % config.arrays == slot] for slot in np.unique(targets % config.arrays)]
+
+
+def broadcast_steps(config: SramConfig, sources: Pattern, copies: Pattern) -> list[np.ndarray]:
+    """A source at a time."""
+    distances = np.flatnonzero(copies.places(config.tiles))
+    found = []
+    for source in np.flatnonzero(sources.places(config.tiles)):
+        targets = (source + distances) % config.tiles
+        found.append(np.stack([np.full_like(targets, source), targets], axis=1))
+    return found
+
+
+def exchange(config: SramConfig, banks: Sequence[Bank], given: Exchange) -> None:
+    mask = given.bitlines.places(config.bitlines)
+    taken = np.roll(rows_of(banks, given.a, given.n, config.bitlines), given.distance, axis=2)
+    bits = rows_of(banks, given.d, given.n, config.bitlines)
+    for pairs in given.steps:
+        for source, target in pairs.tolist():
+            bits[:, target, mask] = taken[:, source, mask]
+    put_rows(banks, given.d, bits)
+
+
+@dataclass(frozen=True)
+class ExchangeCost:
+    """Cycles until the last row is sent, from that of the start on; bits that change in tiles of
+    the bank that had them, and that banks take from another."""
+
+    cycles: int
+    bits_between_tiles: int
+    bits_between_banks: int
+
+
+def cost(config: SramConfig, given: Exchange) -> ExchangeCost:
+    bits = int(np.count_nonzero(given.bitlines.places(config.bitlines)))
+    flits = -(-bits // config.network_bits)
+    expanded = max(each.cycles for each in (given.bitlines, *given.patterns))
+    planned = (config.bitlines - 1).bit_length()
+    cycles, tiles, banks = expanded + planned + 2, 0, 0
+    for local, crossing in _places(config, given):
+        cycles += 1 + given.n * (flits if crossing else 1)
+        tiles += local
+        banks += crossing
+    return ExchangeCost(cycles, bits * given.n * tiles, bits * given.n * banks)
+
+
+def _places(config: SramConfig, given: Exchange) -> Iterator[tuple[int, int]]:
+    """Of each step, tiles that take rows of their own bank, and banks that take those of another.
+    A bank takes from one at most."""
+    for pairs in given.steps:
+        source_banks, target_banks = (pairs // config.arrays).T
+        crosses = source_banks != target_banks
+        yield int(np.count_nonzero(~crosses)), len(np.unique(target_banks[crosses]))

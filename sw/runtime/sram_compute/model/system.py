@@ -1,0 +1,257 @@
+"""The whole system, command by command: what memory and arrays hold, and in which cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hw.sram_compute.command_unit import END_CYCLES
+from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.isa import UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.microcode.program import Microinstruction
+from hw.sram_compute.microinstruction import Base
+from hw.sram_compute.program import Command, decode, opcode_of
+from hw.sram_compute.row_network import SEND_CYCLES
+from sw.runtime.sram_compute.model import exchange as exchanges
+from sw.runtime.sram_compute.model import transfer
+from sw.runtime.sram_compute.model.bank import Bank, Compute, Move
+from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
+from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
+from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
+from sw.runtime.sram_compute.model.tiles import pattern
+
+LINE_UNITS = LINE_WORDS // UNIT_WORDS
+
+_SYNCED = (Opcode.COMPUTE, Opcode.MOVE, Opcode.FILL, Opcode.LOAD, Opcode.STORE, Opcode.END)
+"""What needs a ``SYNC`` before it."""
+
+
+class System:
+    """Banks and main memory, which stay from run to run.
+
+    memory
+        uint32 [lines, words of a line].
+    """
+
+    def __init__(self, config: SramConfig) -> None:
+        self.config = config
+        self.memory = np.zeros((config.memory_lines, LINE_WORDS), np.uint32)
+        self.banks = [
+            Bank(
+                config.wordlines,
+                config.bitlines,
+                config.arrays,
+                number * config.arrays,
+                tiles=config.tiles,
+                skips=config.skip,
+            )
+            for number in range(config.banks)
+        ]
+        self._programs = _programs(config)
+
+    def run(self, first_line: int) -> Run:
+        """Runs the program that begins in a line. Raises ``StoppedError`` where the hardware stops,
+        ``ProgramError`` for what it has no meaning for."""
+        run = Run(self, first_line)
+        while not run.is_over:
+            run.step()
+        return run
+
+    def program(self, entry: int) -> tuple[Microinstruction, ...]:
+        """The microprogram that begins there; ``KeyError`` if none does."""
+        return self._programs[entry]
+
+
+class Run:
+    """A run of a program.
+
+    cycles, counters
+        once it ``is_over``: as the hardware counts.
+    """
+
+    def __init__(self, system: System, first_line: int) -> None:
+        self._system = system
+        self._config = system.config
+        self._channel = Channel(system.config)
+        self._fetch = FetchTimes(system.config, self._channel, first_line)
+        self._place = first_line * LINE_UNITS
+        self._layouts: dict[int, Mapping[str, Any]] = {}
+        self._is_unsynced = False
+        self._cycle = 0  # in which the next command may be decoded
+        self._exchange_end = -1  # the last cycle in which rows are on the network
+        self._exchanges: list[tuple[int, int]] = []
+        self._transfers: list[tuple[int, int]] = []
+        self._counts = dict.fromkeys(
+            (
+                "commands",
+                "lines_loaded",
+                "lines_stored",
+                "bits_between_tiles",
+                "bits_between_banks",
+            ),
+            0,
+        )
+        for bank in system.banks:
+            bank.begin()
+        self.is_over = False
+        self.cycles = 0
+        self.counters: dict[str, int] = {}
+
+    def step(self) -> None:
+        """Does the next command."""
+        units = self._system.memory.reshape(-1, UNIT_WORDS)
+        if self._place >= len(units):
+            raise StoppedError(ErrorCause.ADDRESS, self._place)
+        opcode = opcode_of(units[self._place])
+        count = 1 if opcode is None else UNITS[opcode]
+        if self._place + count > len(units):
+            raise StoppedError(ErrorCause.ADDRESS, self._place)
+        cycle = self._fetch.wait(count, self._cycle)
+        assert cycle is not None
+        if opcode is None:
+            raise StoppedError(ErrorCause.COMMAND, self._place)
+        command = decode(units[self._place : self._place + count])
+        self._fetch.take(count, cycle)
+        self._counts["commands"] += 1
+        self._check(command)
+        self._do(command, cycle + 1)
+        self._place += count
+
+    def _check(self, command: Command) -> None:
+        config, fields = self._config, command.fields
+        cause = None
+        if operand_is_bad(config, command):
+            cause = ErrorCause.OPERAND
+        elif self._is_unsynced and command.opcode in _SYNCED:
+            cause = ErrorCause.UNSYNCED
+        elif command.opcode == Opcode.LAYOUT and layout_is_bad(config, fields):
+            cause = ErrorCause.LAYOUT
+        elif command.opcode in (Opcode.LOAD, Opcode.STORE):
+            entry = self._layouts.get(fields["layout"])
+            if entry is None:
+                cause = ErrorCause.LAYOUT
+            elif fields["n"] > 8 << entry["element"]:
+                cause = ErrorCause.OPERAND
+        if cause is not None:
+            raise StoppedError(cause, self._place)
+
+    def _do(self, command: Command, cycle: int) -> None:
+        """A command that is ready to go from ``cycle`` on."""
+        opcode, fields = command.opcode, dict(command.fields)
+        if opcode == Opcode.COMPUTE:
+            bases = dict(zip(Base, fields["bases"], strict=True))
+            self._to_banks(
+                Compute(self._system.program(fields["entry"]), fields["n"], bases), cycle
+            )
+        elif opcode in (Opcode.MOVE, Opcode.FILL):
+            self._to_banks(
+                Move(
+                    fields.get("a", 0),
+                    fields["d"],
+                    fields["n"],
+                    fields.get("distance", 0),
+                    pattern(fields, "bitlines"),
+                    pattern(fields, "tiles"),
+                    fields.get("value"),
+                ),
+                cycle,
+            )
+        elif opcode in (Opcode.SHIFT, Opcode.BROADCAST):
+            self._exchange(opcode, fields, self._quiet(cycle))
+            self._is_unsynced = True
+        elif opcode == Opcode.LAYOUT:
+            self._layouts[fields["layout"]] = fields
+            self._cycle = cycle + 1
+        elif opcode in (Opcode.LOAD, Opcode.STORE):
+            idle = self._fetch.hold(cycle)
+            self._transfer(opcode, fields, max(self._quiet(cycle), idle))
+            self._fetch.release(self._cycle)
+        elif opcode == Opcode.SYNC:
+            self._is_unsynced = False
+            self._cycle = self._quiet(cycle) + 1
+        else:
+            self._end(self._quiet(cycle) + END_CYCLES)
+
+    def _quiet(self, cycle: int) -> int:
+        """The first cycle from ``cycle`` on in which nothing is under way."""
+        ends = [bank.times.end for bank in self._system.banks]
+        return max(cycle, self._exchange_end + 1, max(ends) + 1)
+
+    def _to_banks(self, command: Compute | Move, cycle: int) -> None:
+        accepted = [bank.execute(command, cycle) for bank in self._system.banks]
+        self._cycle = max(accepted) + 1
+
+    def _exchange(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
+        config = self._config
+        if opcode == Opcode.SHIFT:
+            patterns = [pattern(fields, "tiles")]
+            steps = exchanges.shift_steps(config, patterns[0], fields["between"])
+        else:
+            patterns = [pattern(fields, "sources"), pattern(fields, "copies")]
+            steps = exchanges.broadcast_steps(config, *patterns)
+        given = exchanges.Exchange(
+            fields["a"],
+            fields["d"],
+            fields["n"],
+            fields["distance"],
+            pattern(fields, "bitlines"),
+            patterns,
+            steps,
+        )
+        exchanges.exchange(config, self._system.banks, given)
+        cost = exchanges.cost(config, given)
+        sent = start + cost.cycles
+        self._exchange_end = sent + SEND_CYCLES - 1
+        self._exchanges.append((start + 1, self._exchange_end))
+        self._counts["bits_between_tiles"] += cost.bits_between_tiles
+        self._counts["bits_between_banks"] += cost.bits_between_banks
+        self._cycle = sent + 1
+
+    def _transfer(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
+        config, system = self._config, self._system
+        entry = self._layouts[fields["layout"]]
+        where = transfer.places(entry)
+        cause = transfer.fault(config, where)
+        if cause is not None:
+            raise StoppedError(cause, self._place)
+        row, n = fields["row"], fields["n"]
+        cycles, lines = n * transfer.pieces(entry), len(where.lines)
+        if opcode == Opcode.LOAD:
+            transfer.load(system.banks, config.bitlines, system.memory, where, row, n)
+            end = transfer.load_times(self._channel, start, lines, cycles)
+            self._counts["lines_loaded"] += lines
+        else:
+            is_signed = bool(fields["is_signed"])
+            transfer.store(system.banks, config.bitlines, system.memory, where, row, n, is_signed)
+            cycles += (8 << entry["element"]) - n + 2
+            end = transfer.store_times(self._channel, start, lines, cycles)
+            self._counts["lines_stored"] += lines
+        self._transfers.append((start + 1, end))
+        self._cycle = end + 2
+
+    def _end(self, cycles: int) -> None:
+        banks = self._system.banks
+        moves = [each for bank in banks for each in bank.times.shifts]
+        programs = [each for bank in banks for each in bank.times.programs]
+        spent = cycle_counts(cycles, (self._exchanges + moves, programs, self._transfers))
+        names = ("cycles_move", "cycles_compute", "cycles_transfer", "cycles_command")
+        self.cycles = cycles
+        self.counters = {
+            **dict(zip(names, spent, strict=True)),
+            **self._counts,
+            "command_lines": self._fetch.lines(cycles - 1),
+            "bits_within_tiles": sum(bank.bits_moved for bank in banks),
+        }
+        self.is_over = True
+
+
+def _programs(config: SramConfig) -> dict[int, tuple[Microinstruction, ...]]:
+    """Microprograms by their entry."""
+    return {
+        config.rom.entries[name][width]: program
+        for name, operation in config.operations.items()
+        for width, program in operation.programs().items()
+    }

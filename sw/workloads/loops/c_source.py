@@ -1,0 +1,165 @@
+"""Reads loop nests from functions of C.
+
+    #include <stdint.h>
+    #define C0 0.25f
+
+    void blur(int n, int m, const float a[n][m], float b[n][m]) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 0; j < m; j++)
+                b[i][j] = C0 * (a[i - 1][j] + a[i + 1][j]);
+    }
+
+A parameter is an array with all of its sizes, or a number; an ``int`` that is in an array's sizes
+is a size of the nest. Arithmetic has C's conversions, and means what the abstract machine does: no
+product is fused with a sum. A file may hold any other declarations, which are not looked at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pycparser import c_ast
+
+from hw.lib.errors import WorkloadError, damaged_as
+from sw.workloads.loops.c_expressions import CExpressionReader
+from sw.workloads.loops.c_statements import CStatementReader
+from sw.workloads.loops.c_text import CText
+from sw.workloads.loops.c_types import literal
+from sw.workloads.loops.nest import (
+    Array,
+    Binary,
+    BinaryOperator,
+    Constant,
+    Expression,
+    Nest,
+    Scalar,
+    Size,
+    Variable,
+)
+from sw.workloads.loops.scalar_type import INT32
+from sw.workloads.loops.verify import verify
+from sw.workloads.text_file import read_text
+
+_PARAMETER = "a number, as int n, or an array with all sizes, as float a[n][m]"
+
+
+def read_file(path: str | Path, name: str | None = None) -> Nest:
+    """The nest of a file: the function ``name``, or its only one. Raises ``WorkloadError`` naming
+    file, line and column for anything that nests lack."""
+    return read_source(read_text(path), str(path), name)
+
+
+def read_source(source: str, file: str, name: str | None = None) -> Nest:
+    """As ``read_file``, from text; ``file`` is its name in places."""
+    text = CText(source, file)
+    function = _only_function(text, file, name)
+    with damaged_as(WorkloadError, text.place(function)):
+        nest = _nest(text, function)
+    verify(nest)
+    return nest
+
+
+def _only_function(text: CText, file: str, name: str | None) -> c_ast.FuncDef:
+    functions = [node for node in text.tree.ext if isinstance(node, c_ast.FuncDef)]
+    candidates = functions
+    if name is not None:
+        candidates = [node for node in functions if node.decl.name == name]
+        if not candidates:
+            raise WorkloadError(f"{file}: has no function {name}")
+    if not candidates:
+        raise WorkloadError(f"{file}: has no function: must have one")
+    if len(candidates) > 1:
+        names = ", ".join(node.decl.name for node in candidates)
+        raise WorkloadError(f"{file}: has {len(candidates)} functions, {names}: one must be named")
+    return candidates[0]
+
+
+def _nest(text: CText, function: c_ast.FuncDef) -> Nest:
+    declared = function.decl.type
+    returned = declared.type
+    if not (
+        isinstance(returned, c_ast.TypeDecl)
+        and isinstance(returned.type, c_ast.IdentifierType)
+        and returned.type.names == ["void"]
+    ):
+        text.refuse(function, f"{function.decl.name} gives a value: must be void")
+    given = [] if declared.args is None else declared.args.params
+    parameters = [each for each in given if not _is_void(each)]
+    used = {node.name for each in parameters for size in _dimensions(each) for node in _names(size)}
+    expressions = CExpressionReader(text)
+    statements = CStatementReader(text, expressions)
+    sizes: list[Size] = []
+    found: list[Array | Scalar] = []
+    for each in parameters:
+        if not isinstance(each, c_ast.Decl) or isinstance(each.type, c_ast.PtrDecl):
+            text.refuse(each, f"a parameter must be {_PARAMETER}")
+        place = text.place(each)
+        if isinstance(each.type, c_ast.ArrayDecl):
+            shape = tuple(_size(text, size, sizes, each) for size in _dimensions(each))
+            array = Array(each.name, expressions.type_of(_element(each)), shape, place)
+            expressions.arrays[each.name] = array
+            found.append(array)
+            continue
+        type = expressions.types[each.name] = expressions.type_of(each)
+        statements.declare_parameter(each.name, place)
+        if each.name not in used:
+            found.append(Scalar(each.name, type, place))
+        elif type == INT32:
+            sizes.append(Size(each.name, place))
+        else:
+            text.refuse(each, f"{each.name} is {type}: an array's size must be int")
+    body = statements.block(function.body.block_items or ())
+    place = text.place(function)
+    return Nest(function.decl.name, tuple(sizes), tuple(found), body, place)
+
+
+def _is_void(parameter: Any) -> bool:
+    """Of a list that says that there are none."""
+    match parameter:
+        case c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["void"]))):
+            return True
+    return False
+
+
+def _dimensions(parameter: Any) -> list[Any]:
+    """Sizes of an array, the outermost first; ``None`` for one that is left out."""
+    node, found = getattr(parameter, "type", None), []
+    while isinstance(node, c_ast.ArrayDecl):
+        found.append(node.dim)
+        node = node.type
+    return found
+
+
+def _element(parameter: c_ast.Decl) -> Any:
+    node = parameter.type
+    while isinstance(node, c_ast.ArrayDecl):
+        node = node.type
+    return node
+
+
+def _names(size: Any) -> list[c_ast.ID]:
+    if isinstance(size, c_ast.BinaryOp):
+        return _names(size.left) + _names(size.right)
+    return [size] if isinstance(size, c_ast.ID) else []
+
+
+def _size(text: CText, node: Any, sizes: list[Size], array: c_ast.Decl) -> Expression:
+    if node is None:
+        text.refuse(array, f"{array.name} lacks a size: must be {_PARAMETER}")
+    place = text.place(node)
+    match node:
+        case c_ast.ID(name=name) if name in {size.name for size in sizes}:
+            return Variable(name, INT32, place)
+        case c_ast.ID(name=name) if name not in text.defined:
+            text.refuse(node, f"{name}: a size must be an int parameter before the array")
+        case c_ast.ID(name=name) | c_ast.Constant(value=name):
+            number = literal(text.defined.get(name, name), place)
+            if isinstance(number, Constant) and number.type == INT32 and number.value >= 0:
+                return number
+        case c_ast.BinaryOp(op="+" | "-" | "*" as operator, left=left, right=right):
+            one, other = (_size(text, each, sizes, array) for each in (left, right))
+            return Binary(BinaryOperator(operator), one, other, place)
+    text.refuse(
+        node, f"a size of {array.name}: must be made of int parameters, whole numbers, +, - and *"
+    )

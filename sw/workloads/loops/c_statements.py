@@ -1,0 +1,215 @@
+"""Reads statements of C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pycparser import c_ast
+
+from sw.workloads.loops.c_expressions import ARITHMETIC, CExpressionReader
+from sw.workloads.loops.c_text import CText
+from sw.workloads.loops.c_types import convert
+from sw.workloads.loops.nest import (
+    Assign,
+    AugmentedStore,
+    Binary,
+    BinaryOperator,
+    Constant,
+    Expression,
+    For,
+    If,
+    Load,
+    Statement,
+    Store,
+    Variable,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import FLOAT32, INT32
+from sw.workloads.loops.sequence import nodes
+
+_STATEMENTS = "statements must be for loops, if, declarations and assignments"
+_LOOP = "a loop must be as for (int i = 0; i < n; i++)"
+_WRAPPING = ("+", "-", "*")
+"""Whose low bits do not depend on the operands' higher ones."""
+
+
+class CStatementReader:
+    """Of one function, whose parameters ``expressions`` knows."""
+
+    def __init__(self, text: CText, expressions: CExpressionReader) -> None:
+        self._text = text
+        self._expressions = expressions
+        self._declared: dict[str, Place] = {}
+
+    def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
+        """A scope. Raises ``WorkloadError`` for what nests lack."""
+        outer, types = dict(self._declared), dict(self._expressions.types)
+        found = tuple(each for node in nodes for each in self._statement(node))
+        self._declared = outer
+        self._expressions.types.clear()
+        self._expressions.types.update(types)
+        return found
+
+    def _statement(self, node: Any) -> tuple[Statement, ...]:
+        if node is None or isinstance(node, c_ast.EmptyStatement):
+            return ()
+        place = self._text.place(node)
+        match node:
+            case c_ast.Compound():
+                return self.block(node.block_items or ())
+            case c_ast.DeclList():
+                return tuple(each for decl in node.decls for each in self._statement(decl))
+            case c_ast.Decl():
+                return self._declaration(node, place)
+            case c_ast.Assignment():
+                return (self._assignment(node.op, node.lvalue, node.rvalue, place, node),)
+            case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--"):
+                one = c_ast.Constant("int", "1", node.coord)
+                return (self._assignment(f"{node.op[-1]}=", node.expr, one, place, node),)
+            case c_ast.If():
+                condition = self._expressions.condition(node.cond)
+                then, other = self.block([node.iftrue]), self.block([node.iffalse])
+                return (If(condition, then, other, place),)
+            case c_ast.For():
+                return (self._loop(node, place),)
+            case c_ast.Return():
+                self._text.refuse(node, "return: results must be written to arrays")
+        self._text.refuse(node, f"{type(node).__name__}: {_STATEMENTS}")
+
+    def _declare(self, node: c_ast.Decl) -> None:
+        name = node.name
+        if name in self._declared or name in self._expressions.arrays:
+            at = self._declared.get(name) or self._expressions.arrays[name].place
+            self._text.refuse(node, f"{name} is declared at {at} already: must be another name")
+        if not isinstance(node.type, c_ast.TypeDecl):
+            self._text.refuse(node, f"{name}: a local must be a number; arrays are parameters")
+        if "static" in node.storage:
+            self._text.refuse(node, f"{name} is static: must live as long as its block")
+        self._declared[name] = self._text.place(node)
+        self._expressions.types[name] = self._expressions.type_of(node)
+
+    def declare_parameter(self, name: str, place: Place) -> None:
+        self._declared[name] = place
+
+    def _declaration(self, node: c_ast.Decl, place: Place) -> tuple[Statement, ...]:
+        value = None
+        if node.init is not None:
+            value = self._expressions.read_as(node.init, self._expressions.type_of(node))
+        self._declare(node)
+        return () if value is None else (Assign(node.name, value, place),)
+
+    def _assignment(
+        self, operator: str, target: Any, value: Any, place: Place, node: Any
+    ) -> Statement:
+        expressions = self._expressions
+        if operator != "=" and operator[:-1] not in ARITHMETIC:
+            words = " ".join(f"{each}=" for each in ARITHMETIC)
+            self._text.refuse(node, f"{operator}: must be one of = {words}")
+        if isinstance(target, c_ast.ID):
+            local = expressions.read(target)
+            if operator == "=":
+                return Assign(target.name, expressions.read_as(value, local.type), place)
+            found = self._augmented(operator, local, value, place, node)
+            return Assign(target.name, convert(found, local.type), place)
+        if not isinstance(target, c_ast.ArrayRef):
+            self._text.refuse(node, "must assign to one local or one array element")
+        array, indices = expressions.element(target)
+        if operator == "=":
+            stored = expressions.read_as(value, array.type)
+            return Store(array.name, indices, stored, place)
+        element = Load(array.name, indices, array.type, place)
+        found = self._augmented(operator, element, value, place, node)
+        is_same = array.type in (FLOAT32, found.type) and operator != "%="
+        wraps = operator[:-1] in _WRAPPING and found.type.is_integer and array.type.is_integer
+        if isinstance(found, Binary) and (wraps or is_same and found.left == element):
+            operand = found.right
+            if operator[:-1] not in ("<<", ">>"):
+                operand = convert(operand, array.type)
+            return AugmentedStore(found.operator, array.name, indices, operand, place)
+        return Store(array.name, indices, convert(found, array.type), place)
+
+    def _augmented(
+        self, operator: str, left: Expression, value: Any, place: Place, node: Any
+    ) -> Expression:
+        if left.type == FLOAT32:
+            right = self._expressions.read_as(value, FLOAT32)
+        else:
+            right = self._expressions.read(value)
+        return self._expressions.operation(operator[:-1], left, right, place, node)
+
+    def _loop(self, node: c_ast.For, place: Place) -> For:
+        outer, types = dict(self._declared), dict(self._expressions.types)
+        name, lower = self._start(node)
+        upper = self._end(node, name)
+        step = self._step(node, name)
+        body = self.block([node.stmt])
+        self._declared = outer
+        self._expressions.types.clear()
+        self._expressions.types.update(types)
+        changed = {each.name for each in nodes(body) if isinstance(each, Assign)} | {
+            each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)
+        }
+        for each in nodes(upper):
+            used = each.name if isinstance(each, Variable) else getattr(each, "array", None)
+            if used in changed:
+                self._text.refuse(
+                    node.cond, f"{used} changes within the loop that it bounds: must stay the same"
+                )
+        return For(name, lower, upper, step, body, place)
+
+    def _start(self, node: c_ast.For) -> tuple[str, Expression]:
+        match node.init:
+            case c_ast.DeclList(decls=[c_ast.Decl(name=name, init=init) as decl]) if init:
+                lower = self._expressions.read_as(init, INT32)
+                self._declare(decl)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
+                lower = self._expressions.read_as(init, INT32)
+                self._expressions.read(node.init.lvalue)
+            case _:
+                self._text.refuse(node, _LOOP)
+        if self._expressions.types[name] != INT32:
+            type = self._expressions.types[name]
+            self._text.refuse(node.init, f"{name} is {type}: a loop's variable must be int")
+        return name, lower
+
+    def _end(self, node: c_ast.For, name: str) -> Expression:
+        match node.cond:
+            case c_ast.BinaryOp(op="<" | "<=" as op, left=c_ast.ID(name=found), right=bound) if (
+                found == name
+            ):
+                pass
+            case c_ast.BinaryOp(op=">" | ">=" as op, left=bound, right=c_ast.ID(name=found)) if (
+                found == name
+            ):
+                pass
+            case _:
+                self._text.refuse(node.cond or node, _LOOP)
+        upper = self._expressions.read(bound)
+        if not (upper.type.is_integer and INT32.holds(upper.type)):
+            self._text.refuse(bound, f"a bound is {upper.type}: must be int")
+        upper = convert(upper, INT32)
+        if op in ("<", ">"):
+            return upper
+        if isinstance(upper, Constant):
+            return Constant(upper.value + 1, INT32, upper.place)
+        return Binary(BinaryOperator.ADD, upper, Constant(1, INT32, upper.place), upper.place)
+
+    def _step(self, node: c_ast.For, name: str) -> int:
+        one = c_ast.Constant("int", "1", node.coord)
+        match node.next:
+            case c_ast.UnaryOp(op="p++" | "++", expr=target):
+                names, value = [target], one
+            case c_ast.Assignment(op="+=", lvalue=target, rvalue=value):
+                names = [target]
+            case c_ast.Assignment(
+                op="=", lvalue=target, rvalue=c_ast.BinaryOp(op="+", left=left, right=value)
+            ):
+                names = [target, left]
+            case _:
+                names, value = [node.next], one
+        step = self._expressions.read(value)
+        if isinstance(step, Constant) and step.type.is_integer and step.value > 0:
+            if all(isinstance(each, c_ast.ID) and each.name == name for each in names):
+                return int(step.value)
+        self._text.refuse(node.next or node, f"{_LOOP}, its step a number from 1")

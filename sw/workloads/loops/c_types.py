@@ -1,0 +1,109 @@
+"""C's types and conversions. Source: ISO/IEC 9899:2018, sections 6.3.1 and 6.4.4."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from sw.workloads.loops.nest import (
+    Binary,
+    BinaryOperator,
+    Cast,
+    Constant,
+    Expression,
+    Select,
+)
+from sw.workloads.loops.place import Place
+from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+
+UINT32 = BY_NAME["uint32"]
+
+TYPES: dict[str, ScalarType] = {
+    "float": FLOAT32,
+    "int": INT32,
+    "signed": INT32,
+    "signed int": INT32,
+    "unsigned": UINT32,
+    "unsigned int": UINT32,
+    "short": BY_NAME["int16"],
+    "short int": BY_NAME["int16"],
+    "unsigned short": BY_NAME["uint16"],
+    "unsigned short int": BY_NAME["uint16"],
+    "signed char": BY_NAME["int8"],
+    "unsigned char": BY_NAME["uint8"],
+    "_Bool": BOOL,
+    "bool": BOOL,
+    **{f"{name}_t": BY_NAME[name] for name in BY_NAME if BY_NAME[name].is_integer},
+}
+"""Types of 32 bits or fewer that mean the same everywhere, by what C calls them; the others, plain
+``char`` among them, are refused."""
+
+_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
+_FLOAT = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fF]?)")
+
+
+def literal(text: str, place: Place) -> Constant | float | None:
+    """The constant that a number spells, or the value of a double; ``None`` for anything else."""
+    if found := _INTEGER.fullmatch(text):
+        digits = found[2]
+        octal = digits.startswith("0") and digits.isdigit()
+        value = int(found[1] + digits, 8 if octal else 0)
+        type = UINT32 if found[3] else INT32
+        if not type.least <= value <= type.most:
+            type = UINT32
+        return Constant(value, type, place) if type.least <= value <= type.most else None
+    if found := _FLOAT.fullmatch(text):
+        real = float(found[1])
+        return rounded(real, place) if found[2] else real
+    return None
+
+
+def rounded(value: float, place: Place) -> Constant | None:
+    """A float32 constant, if it is finite."""
+    with np.errstate(over="ignore"):
+        nearest = float(np.float32(value))
+    return Constant(nearest, FLOAT32, place) if np.isfinite(nearest) else None
+
+
+def convert(value: Expression, type: ScalarType) -> Expression:
+    """As C converts in an assignment. An integer beyond its type wraps; a float beyond it, which C
+    leaves undefined, is an error when the nest runs."""
+    if value.type == type:
+        return value
+    if value.type == BOOL:
+        one, zero = (convert(Constant(bit, INT32, value.place), type) for bit in (1, 0))
+        return Select(value, one, zero, value.place)
+    if type == BOOL:
+        return truth(value)
+    if isinstance(value, Constant) and value.type.is_integer:
+        if type == FLOAT32:
+            found = rounded(float(value.value), value.place)
+            return found or Cast(type, value, value.place)
+        wrapped = int(value.value) - type.least & (1 << type.bits) - 1
+        return Constant(wrapped + type.least, type, value.place)
+    return Cast(type, value, value.place)
+
+
+def truth(value: Expression) -> Expression:
+    """Whether it is not 0."""
+    if value.type == BOOL:
+        return value
+    zero = convert(Constant(0, INT32, value.place), value.type)
+    return Binary(BinaryOperator.NOT_EQUAL, value, zero, value.place)
+
+
+def promote(value: Expression) -> Expression:
+    """Integers that int holds become int."""
+    if value.type == BOOL or (value.type.is_integer and value.type != UINT32):
+        return convert(value, INT32)
+    return value
+
+
+def usual(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """The usual arithmetic conversions."""
+    left, right = promote(left), promote(right)
+    for type in (FLOAT32, UINT32):
+        if type in (left.type, right.type):
+            return convert(left, type), convert(right, type)
+    return left, right

@@ -1,0 +1,38 @@
+"""The Verilog of a whole system."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hw.lib.verilog import to_verilog
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.top import build
+from sw.runtime.verilate import lint
+
+CONFIGS = {
+    "one bank": SramConfig(
+        banks=1, arrays=2, wordlines=64, bitlines=64, memory_bytes=1 << 14, formats=()
+    ),
+    "banks of one array": SramConfig(
+        banks=4,
+        arrays=1,
+        wordlines=64,
+        bitlines=64,
+        memory_bytes=1 << 14,
+        network_bits=1,
+        formats=(),
+        skip=False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_lint_finds_nothing_and_equal_parts_are_one_module(name):
+    text = to_verilog(build(CONFIGS[name]), "top")
+    assert lint(text, "top") == []
+    modules = re.findall(r"^module (\S+?) ?\(", text, re.M)
+    assert len(set(modules)) == len(modules)
+    for kind in ("bank", "shifting_array", "compute_array", "exchange_port", "layout_walker"):
+        assert [each for each in modules if each.startswith(f"top_{kind}")] == [f"top_{kind}"]

@@ -1,0 +1,211 @@
+"""Programs of commands: what they leave in the model's memory is what nests mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.program import disassemble
+from sw.compiler.sram_compute.lower.lower import Lowered, lower
+from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from sw.compiler.sram_compute.tdfg.plan import plan
+from sw.golden.loops import GoldenLoops
+from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops.binding import bind
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.python_source import read_file
+from tests.support.tensor_graphs import nest_of
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+SMALL = SramConfig(
+    banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32
+)
+
+
+def execute(
+    lowered: Lowered, arrays: Mapping[str, np.ndarray], config: SramConfig
+) -> dict[str, np.ndarray]:
+    """All arrays behind a run on the model."""
+    system = System(config)
+    memory = system.memory
+    memory.reshape(-1)[: lowered.units.size] = lowered.units.reshape(-1)
+    lines: dict[str, np.ndarray] = {}
+    for name, stored in lowered.arrays.items():
+        rows = np.ascontiguousarray(arrays[name].reshape(-1, arrays[name].shape[-1]))
+        octets = np.zeros((len(rows), stored.row_lines * LINE_BYTES), np.uint8)
+        octets[:, : rows.shape[1] * rows.itemsize] = rows.view(np.uint8)
+        lines[name] = memory[stored.first_line : stored.first_line + stored.lines]
+        lines[name][:] = octets.view("<u4").reshape(-1, LINE_WORDS)
+    system.run(0)
+    found = {}
+    for name, each in lines.items():
+        shape, dtype = arrays[name].shape, arrays[name].dtype
+        rows = each.view(dtype).reshape(
+            -1, lowered.arrays[name].row_lines * LINE_BYTES // dtype.itemsize
+        )
+        found[name] = rows[:, : shape[-1]].reshape(shape)
+    return found
+
+
+def require_golden(nest: Nest, values: dict[str, Any], config: SramConfig = SMALL) -> Lowered:
+    steps = plan(nest)
+    binding = bind(nest, values)
+    lowered = lower(nest, steps, binding, config)
+    found = execute(lowered, binding.arrays, config)
+    ordered, _ = compiled_order(nest, steps)
+    wanted = GoldenLoops(ordered).run(bind(ordered, values))
+    for name in nest.results:
+        assert found[name].tobytes() == wanted[name].tobytes(), name
+    return lowered
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
+
+
+def integers(*shape: int, most: int = 100, dtype: Any = np.int32) -> np.ndarray:
+    low = 0 if np.dtype(dtype).kind == "u" else -most
+    return np.random.default_rng(1).integers(low, most, shape, dtype)
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("vec_add", {"a": random(100), "b": random(100)[::-1].copy()}),
+        ("array_sum", {"a": random(100)}),
+        ("stencil1d", {"a": random(70), "b": random(70), "steps": 1}),
+        ("stencil2d", {"a": random(9, 11), "b": random(9, 11), "steps": 1}),
+        ("conv2d", {"a": random(9, 19), "corner": 0.1, "edge": 0.2, "middle": -0.3}),
+        ("mm", {"a": random(9, 3), "b": random(3, 19)}),
+    ],
+)
+def test_examples(name: str, values: dict[str, Any]):
+    require_golden(read_file(EXAMPLES / f"{name}.py"), values)
+
+
+@pytest.mark.parametrize(
+    "parameters, body, values",
+    [
+        # Arrays of one lattice need not have one size.
+        (
+            "a: int32[n], b: int32[n + 20]",
+            "for i in range(n): b[i + 20] = a[i] * 3",
+            {"a": integers(70)},
+        ),
+        # Types, conversions, comparisons and choices.
+        (
+            "a: int8[n], b: uint16[n], c: int32[n], d: float32[n], e: int16[n]",
+            """
+for i in range(n):
+    c[i] = int32(a[i]) * 3 - abs(int32(a[i]))
+    d[i] = float32(b[i]) * 0.5
+    e[i] = int16(a[i]) if a[i] < 0 or b[i] >= 50 and not b[i] == 60 else min(int16(a[i]), 7)
+    b[i] = max(b[i], 31)
+""",
+            {"a": integers(70, dtype=np.int8), "b": integers(70, dtype=np.uint16)},
+        ),
+        (
+            "a: float32[n], b: float32[n]",
+            "for i in range(n): b[i] = -a[i] if a[i] > 0.5 else abs(a[i]) / 3.0",
+            {"a": random(70)},
+        ),
+        # Moves in all directions, between tiles and within, in three dimensions.
+        (
+            "a: int32[n, m, k], b: int32[n, m, k]",
+            """
+for x in range(2, n):
+    for y in range(m - 1):
+        for z in range(3, k - 1):
+            b[x, y, z] = a[x - 2, y, z] + a[x, y + 1, z - 3] * a[x, y, z + 1]
+""",
+            {"a": integers(3, 4, 20), "b": integers(3, 4, 20)},
+        ),
+        # Broadcasts from the first and the last tile; of single elements.
+        (
+            "a: int32[n, m], b: int32[n, m]",
+            "for i in range(n):\n for j in range(m): b[i, j] = a[i, 17] + a[5, j] - a[2, 18]",
+            {"a": integers(9, 20)},
+        ),
+        # Sums and extrema along each dimension.
+        (
+            "a: int32[n, m], s: int32[n, 1], t: int32[1, m]",
+            """
+for i in range(n):
+    for j in range(m):
+        s[i, 0] += a[i, j]
+for i in range(n):
+    for j in range(m):
+        t[0, j] = max(t[0, j], a[i, j] * 2)
+""",
+            {"a": integers(9, 20)},
+        ),
+        # Gaussian elimination's pattern: bounds that follow the loop in order.
+        (
+            "a: int32[n, m]",
+            """
+for k in range(n - 1):
+    for i in range(k + 1, n):
+        for j in range(m):
+            a[i, j] -= a[k, j]
+""",
+            {"a": integers(5, 20)},
+        ),
+        # An array becomes another's copy, and changes later.
+        (
+            "a: int32[n], b: int32[n]",
+            (
+                "for i in range(n): b[i] = a[i]\nfor i in range(1, n): "
+                "a[i] = b[i - 1]\nfor i in range(2): b[i] = 9"
+            ),
+            {"a": integers(70)},
+        ),
+    ],
+)
+def test_nests(parameters: str, body: str, values: dict[str, Any]):
+    require_golden(nest_of(parameters, body), values)
+
+
+def test_values_that_find_no_rows_are_stored_for_a_while():
+    few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)
+    body = """
+for i in range(n):
+    t = a[i] * b[i]
+    u = a[i] - b[i]
+    v = a[i] + b[i]
+    w = t * u
+    c[i] = w * v + t * a[i] - u * b[i]
+"""
+    nest = nest_of("a: int16[n], b: int16[n], c: int16[n]", body)
+    values = {name: integers(70, dtype=np.int16) for name in "ab"}
+    lowered = require_golden(nest, values, few)
+    stores = [each for _, each in disassemble(lowered.units) if each.opcode == Opcode.STORE]
+    assert len(stores) > 1
+
+
+def test_lattices_that_are_too_large_are_refused():
+    nest = read_file(EXAMPLES / "vec_add.py")
+    message = r"^a lattice of 1008 x 1 x 1 needs 16 tiles of 64 bitlines: there are 8$"
+    with pytest.raises(CapacityError, match=message):
+        lower(nest, plan(nest), bind(nest, {"a": random(1000), "b": random(1000)}), SMALL)
+
+
+def test_what_banks_do_not_compute_is_refused():
+    nest = nest_of("a: float32[n], b: float32[n]", "for i in range(n): b[i] = sqrt(a[i])")
+    with pytest.raises(WorkloadError, match=r"^sqrt of float32: banks have no operation for it$"):
+        lower(nest, plan(nest), bind(nest, {"a": random(4)}), SMALL)
+
+
+def test_too_few_wordlines_are_refused():
+    few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)
+    nest = read_file(EXAMPLES / "vec_add.py")
+    message = r"^a step needs 42 rows beside its operands: 64 wordlines are too few$"
+    with pytest.raises(CapacityError, match=message):
+        lower(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), few)

@@ -1,0 +1,115 @@
+"""Optimised tDFGs: cheaper, never dearer, and with the same bits unless sums may be reordered."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sw.compiler.sram_compute.optimise.costs import graph_cost
+from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
+from sw.compiler.sram_compute.tdfg.graph import Compute, Graph
+from sw.compiler.sram_compute.tdfg.plan import plan, regions
+from sw.workloads.loops.python_source import read_file
+from tests.support.tensor_graphs import nest_of, planned, require_golden
+
+pytest.importorskip("egglog")
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+def count(graph: Graph, function: str) -> int:
+    return sum(isinstance(each, Compute) and each.function == function for each in graph.nodes)
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
+
+
+def test_figure_6_multiplies_by_each_constant_once():
+    (region,) = regions(plan(read_file(EXAMPLES / "conv2d.py")))
+    assert count(region.graph, "*") == 9
+    exact = optimise(region.graph, reassociate=False).graph
+    assert (count(exact, "*"), count(exact, "+")) == (3, 8)
+    free = optimise(region.graph, reassociate=True).graph
+    assert count(free, "*") == 3
+    assert graph_cost(free) < graph_cost(exact) < graph_cost(region.graph)
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("stencil1d", {"a": random(37), "b": random(37), "steps": 3}),
+        ("conv2d", {"a": random(9, 11), "corner": 0.1, "edge": 0.2, "middle": -0.3}),
+        ("mm", {"a": random(5, 3), "b": random(3, 4)}),
+    ],
+)
+def test_floats_keep_their_bits(name: str, values: dict[str, Any]):
+    nest = read_file(EXAMPLES / f"{name}.py")
+    require_golden(nest, optimise_plan(plan(nest), reassociate=False), values)
+
+
+@pytest.mark.parametrize(
+    "parameters, body, values",
+    [
+        (
+            "a: int32[n], b: int32[n]",
+            "for i in range(2, n - 1): b[i] = a[i - 2] * 5 + a[i + 1] * 5",
+            {},
+        ),
+        (
+            "a: int32[n, m], b: int32[n, m]",
+            "for i in range(n):\n for j in range(1, m): b[i, j] = a[i, 0] * 3 + a[i, j - 1] * 3",
+            {},
+        ),
+        (
+            "a: int32[n, m], b: int32[n, m]",
+            (
+                "for i in range(1, n):\n for j in range(m): b[i, j] = -a[i "
+                "- 1, j] if a[i - 1, j] < 0 else a[i, j] * a[i, j]"
+            ),
+            {},
+        ),
+        (
+            "a: int32[n, m], b: int32[n, 1]",
+            "for i in range(n):\n for j in range(m): b[i, 0] += a[i, j] * 2 + a[i, 0] * 2",
+            {},
+        ),
+    ],
+)
+def test_integers_are_the_same_in_any_order(parameters: str, body: str, values: dict[str, Any]):
+    nest, steps = planned(parameters, body)
+    shape = (5, 6)[: parameters.count("m]") + 1]
+    values = {"a": np.random.default_rng(0).integers(-99, 99, shape, np.int32)}
+    better = optimise_plan(steps, reassociate=False)
+    for before, after in zip(regions(steps), regions(better), strict=True):
+        assert graph_cost(after.graph) <= graph_cost(before.graph)
+    require_golden(nest, better, values)
+
+
+def test_a_common_factor_is_taken_out_of_a_sum():
+    nest = nest_of(
+        "a: int32[n], b: int32[n], c: int32[n]", "for i in range(n): c[i] = a[i] * 7 + b[i] * 7"
+    )
+    (region,) = regions(plan(nest))
+    assert count(optimise(region.graph, reassociate=False).graph, "*") == 1
+
+
+def test_what_is_best_already_stays():
+    (region,) = regions(plan(read_file(EXAMPLES / "vec_add.py")))
+    assert optimise(region.graph, reassociate=True).graph is region.graph
+
+
+def test_many_terms_that_commute_take_bounded_time():
+    terms = " + ".join(f"a[i + {at}] * w[{at}]" for at in range(27))
+    nest = nest_of(
+        "a: float32[n], w: float32[27], b: float32[n]", f"for i in range(n - 27): b[i] = {terms}"
+    )
+    (region,) = regions(plan(nest))
+    start = time.monotonic()
+    found = optimise(region.graph, reassociate=True).graph
+    assert time.monotonic() - start < 20
+    assert graph_cost(found) <= graph_cost(region.graph)

@@ -1,0 +1,87 @@
+"""Loop nests as workloads of in-SRAM computing: from files to compared results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import ProgramError, WorkloadError
+from sw.program.program import Program
+from sw.runtime.device import Device
+from sw.runtime.sram_loops.target import TARGET
+from sw.workloads.loops.workload import LoopWorkload
+
+pytest.importorskip("egglog")
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+def vector(length: int = 40) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(length, np.float32)
+
+
+@pytest.mark.parametrize("suffix", ["py", "c"])
+def test_a_file_runs_on_arrays_of_any_size(tmp_path: Path, suffix: str):
+    np.save(tmp_path / "a.npy", vector())
+    source = (str(EXAMPLES / f"vec_add.{suffix}"), {"a": str(tmp_path / "a.npy")})
+    with Device("sram_b2", "model") as device:
+        workload = device.workload(source)
+        result = device.run(device.compile(workload), workload.inputs)
+    wanted = workload.inputs["a"] + workload.inputs["b"]
+    assert result.outputs["c"].tobytes() == wanted.tobytes()
+
+
+def test_a_saved_program_knows_what_it_means(tmp_path: Path):
+    path = tmp_path / "sum.npz"
+    with Device("sram_b2", "model") as device:
+        workload = device.workload(str(EXAMPLES / "array_sum.py"))
+        device.compile(workload).save(path)
+        program = Program.load(path, lambda target: TARGET.schema)
+        result = device.run(program, {"a": vector(16)})
+    assert TARGET.verify(program, {"a": vector(16)}, result.outputs).bit_exact
+    assert TARGET.dot(program).startswith("digraph {\n")
+
+
+def test_a_seed_gives_the_same_values():
+    source = str(EXAMPLES / "stencil1d.c")
+    one, other = (TARGET.workload(source, seed=4) for _ in range(2))
+    assert one.inputs["a"].tobytes() == other.inputs["a"].tobytes()
+    assert one.inputs["a"].shape == (16,)
+    assert 1 <= one.inputs["steps"] <= 3
+
+
+def test_damaged_meanings_are_refused():
+    with Device("sram_b2", "model") as device:
+        program = device.compile(device.workload(str(EXAMPLES / "vec_add.py")))
+    (launch,) = program.launches
+    sections = dict(launch.sections)
+    sections["meaning"] = sections["meaning"][:-1]
+    damaged = Program.of_one_launch(
+        TARGET.configuration(),
+        "x",
+        launch.inputs,
+        launch.outputs,
+        statistics=launch.statistics,
+        schema=TARGET.schema,
+        sections=sections,
+    )
+    with pytest.raises(ProgramError, match=r"^section 'meaning'"):
+        damaged.check()
+
+
+def test_what_is_no_tensor_computation_is_refused(tmp_path: Path):
+    path = tmp_path / "scan.c"
+    path.write_text(
+        "void scan(int n, float a[n]) {\n for (int i = 1; i < n; i++) a[i] += a[i - 1];\n}"
+    )
+    with Device("sram_b2", "model") as device:
+        workload = device.workload(str(path))
+        assert isinstance(workload, LoopWorkload)
+        with pytest.raises(WorkloadError) as caught:
+            device.compile(workload)
+    assert str(caught.value) == (
+        f"{path}:2:38: a is read here and written at {path}:2:30 by another iteration: its value "
+        "is carried from one to the next"
+    )
