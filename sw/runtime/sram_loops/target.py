@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,14 @@ from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.command_program import CommandWorkload
 from sw.compiler.sram_compute.compile import PASSES, compile
 from sw.compiler.sram_compute.meaning import Meaning, meaning_of
+from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
+from sw.runtime.host_machine import HostJob
+from sw.runtime.report import Figures
+from sw.runtime.result import Result
+from sw.runtime.sram_compute.figures import figures
 from sw.runtime.sram_compute.target import SramTarget, Tensors
 from sw.runtime.sram_loops.options import OPTIONS
 from sw.workloads.loops.sources import file_workload
@@ -88,6 +95,18 @@ class SramLoopTarget(SramTarget):
             return super().golden(program, tensors)
         found = GoldenLoops(meaning.nest).reference(meaning.binding(meaning.nest, tensors))
         return {spec.name: found[spec.name] for spec in program.outputs}
+
+    def figures(self, program: Program, result: Result[HostJob[Tensors]]) -> Figures:
+        """Operations are those of the source on float32, whatever commands did them."""
+        found = figures(program, result)
+        meaning = _meaning(program)
+        if meaning is None:
+            return found
+        binding = meaning.binding(meaning.nest, result.launches[0].job.operands)
+        everywhere = Placement(dict.fromkeys(binding.arrays, 0), sys.maxsize)
+        operations = GoldenLoops(meaning.nest).work(binding, everywhere).operations
+        statistics = {**found.statistics, "operations": operations}
+        return replace(found, operations=operations, statistics=statistics)
 
 
 def _is_nest(text: str) -> bool:
