@@ -46,14 +46,14 @@ def compile(
     if isinstance(workload, CommandWorkload):
         return command_program.compile(workload, config, seed=seed, trace=trace)
     nest, binding = workload.nest, workload.binding
-    steps = plan(nest, reassociate=reassociate)
+    steps = plan(nest, reassociate=reassociate, streams=False)
     trace.after("plan", lambda: _texts(steps))
     if not refusals(steps):
         steps = optimise_plan(steps, reassociate=reassociate)
     trace.after("optimise", lambda: _texts(steps))
     lowered = lower(nest, steps, binding, config)
-    commands = [each for _, each in disassemble(lowered.units)]
-    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
+    commands = disassemble(lowered.units)
+    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for _, each in commands)})
     trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(lowered.units))})
     order, _ = compiled_order(nest, steps)
     scalars = {name: value.item() for name, value in binding.scalars.items()}

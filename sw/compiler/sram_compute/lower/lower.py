@@ -47,17 +47,16 @@ def lower(nest: Nest, plan: tuple[Step, ...], binding: Binding, config: SramConf
         line += arrays[name].lines
     allocated = allocate(found.steps, arrays, found.tiling, config, line)
     lines = line + allocated.lines
-    # The program's length does not depend on where arrays lie, so they are moved behind it.
-    units = allocated.commands.units()
-    offset = -(-len(units) // _LINE_UNITS)
+    count = allocated.commands.unit_count
+    offset = -(-count // _LINE_UNITS)
     if offset + lines > config.memory_lines:
         raise CapacityError(
-            f"{len(units)} units of commands and {lines} lines of arrays need {offset + lines} "
-            f"lines of memory: there are {config.memory_lines}"
+            f"{count} units of commands and {lines} lines of arrays need {offset + lines} lines "
+            f"of memory: there are {config.memory_lines}"
         )
     moved = {
         name: Stored(each.type, each.shape, each.first_line + offset)
         for name, each in arrays.items()
     }
-    again = allocate(found.steps, moved, found.tiling, config, line + offset)
-    return Lowered(again.commands.units(), len(again.commands), moved, found.tiling)
+    units = allocated.commands.units(offset)
+    return Lowered(units, len(allocated.commands), moved, found.tiling)

@@ -18,6 +18,7 @@ from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.golden.loops import GoldenLoops
 from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops import c_source
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_file
@@ -171,6 +172,13 @@ for k in range(n - 1):
 )
 def test_nests(parameters: str, body: str, values: dict[str, Any]):
     require_golden(nest_of(parameters, body), values)
+
+
+def test_gaussian_elimination():
+    """Bounds and broadcasts that follow the loop in order."""
+    a = random(5, 5) + 4 * np.eye(5, dtype=np.float32)
+    nest = c_source.read_file(EXAMPLES / "gauss_elim.c")
+    require_golden(nest, {"a": a, "b": random(5, 1)})
 
 
 def test_values_that_find_no_rows_are_stored_for_a_while():
