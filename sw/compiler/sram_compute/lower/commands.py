@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ class Commands:
     def _append(self, opcode: Opcode, fields: dict[str, Any]) -> None:
         self._opcodes.append(opcode)
         self._fields.append(fields)
+
+    def __iter__(self) -> Iterator[tuple[Opcode, dict[str, Any]]]:
+        return zip(self._opcodes, self._fields, strict=True)
 
     def __len__(self) -> int:
         return len(self._opcodes)
