@@ -14,10 +14,11 @@ from hw.sram_compute.compute_array import ComputeArray, compute_layout, read_lay
 
 
 def inward_layout(bitlines: int) -> data.StructLayout:
-    """Where the row of the next cycle's inward operation comes from: from ``outside``, from the
-    array itself, ``distance`` bitlines up, those at the end around; or it is ``bit`` everywhere."""
+    """Where the row of the next cycle's inward operation comes from: from ``outside``; from the
+    array itself, ``distance`` bitlines up, those at the end around, where it ``is_own``; or it is
+    ``bit`` everywhere."""
     return data.StructLayout(
-        {"is_outside": 1, "is_constant": 1, "bit": 1, "distance": range(bitlines)}
+        {"is_outside": 1, "is_own": 1, "is_constant": 1, "bit": 1, "distance": range(bitlines)}
     )
 
 
@@ -56,10 +57,11 @@ class ShiftingArray(Instanced):
             array.compute.eq(self.compute),
             array.inward.eq(brought),
             array.mask.eq(Mux(self.is_enabled, self.mask, 0)),
-            own.eq(rotated(m, array.row, self.inward.distance)),
             self.row.eq(array.row),
             self.any_predicate.eq(array.any_predicate),
         ]
+        with m.If(self.inward.is_own):  # else it stands still
+            m.d.comb += own.eq(rotated(m, array.row, self.inward.distance))
         m.d.sync += brought.eq(own)
         with m.If(self.inward.is_outside):
             m.d.sync += brought.eq(self.outside)

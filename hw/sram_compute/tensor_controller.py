@@ -137,6 +137,7 @@ class TensorController(wiring.Component):
         m.d.comb += [
             self.read.eq(Mux(moves, mover.read, sequencer.read)),
             self.operation.eq(Mux(moves, mover.operation, sequencer.operation)),
+            self.inward.is_own.eq(moves),
             self.inward.is_constant.eq(mover.is_constant),
             self.inward.bit.eq(mover.bit),
             self.inward.distance.eq(distance),

@@ -41,6 +41,7 @@ class Moving(wiring.Component):
             array.read.eq(mover.read),
             array.compute.eq(stage.compute),
             array.inward.distance.eq(self.distance),
+            array.inward.is_own.eq(1),
             array.inward.is_constant.eq(mover.is_constant),
             array.inward.bit.eq(mover.bit),
             array.mask.eq(mask),

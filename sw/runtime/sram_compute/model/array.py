@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -67,31 +67,52 @@ class ComputeArray:
         ``bases``: the row of each base that the program names. ``skips``: whether a skip passes
         over its block where it may. ``ValueError`` for a row that the array does not have.
         """
-        return sum(
-            SKIP_CYCLES if count is None else max(1, count)
-            for count in self.steps(program, bases, n, skips=skips)
-        )
+        cycles = 0
+        for run in sequence(program, n, lambda: not skips or bool(self.any_predicate(1)[0])):
+            if run is not None:
+                self.sweep(run, bases)
+            cycles += SKIP_CYCLES if run is None else max(1, run.count)
+        return cycles
 
-    def steps(
-        self,
-        program: Sequence[Microinstruction],
-        bases: Mapping[Base, int],
-        n: int = 0,
-        *,
-        skips: bool = True,
-    ) -> Iterator[int | None]:
-        """The same, step by step: row operations of each sweep, None for each skip."""
-        for run in sequence(program, n, lambda: not skips or self._any_predicate()):
-            if run is None:
-                yield None
-            else:
-                self._sweep(run, bases)
-                yield run.count
+    def any_predicate(self, parts: int) -> np.ndarray:
+        """Of so many equal parts: whether a bitline's predicate is set. Bool [parts]."""
+        return np.any((self._predicate & self._used).reshape(parts, -1), axis=1)
 
-    def _any_predicate(self) -> bool:
-        return bool((self._predicate & self._used).any())
+    def part(self, members: np.ndarray, parts: int) -> ComputeArray:
+        """A copy of some of so many equal parts, which ``put`` puts back."""
+        found = ComputeArray(len(self.planes), self._bitlines * len(members) // parts)
+        found.planes = self._columns(self.planes, parts)[:, members].reshape(len(self.planes), -1)
+        found._carry = self._columns(self._carry, parts)[members].reshape(-1)
+        found._predicate = self._columns(self._predicate, parts)[members].reshape(-1)
+        return found
 
-    def _sweep(self, run: Run, bases: Mapping[Base, int]) -> None:
+    def put(self, part: ComputeArray, members: np.ndarray, parts: int) -> None:
+        """Inverse of ``part``."""
+        count = len(members)
+        self._columns(self.planes, parts)[:, members] = self._columns(part.planes, count)
+        for name in ("_carry", "_predicate"):
+            latches = getattr(self, name).copy()  # others may be the same
+            self._columns(latches, parts)[members] = self._columns(getattr(part, name), count)
+            setattr(self, name, latches)
+
+    def view(self, member: int, parts: int) -> ComputeArray:
+        """One of so many equal parts, with the same rows, but latches of its own."""
+        found = ComputeArray(len(self.planes), self._bitlines // parts)
+        words = self.planes.shape[1] // parts
+        found.planes = self.planes[:, member * words : (member + 1) * words]
+        return found
+
+    def clear_latches(self) -> None:
+        """Carries and predicates become 0."""
+        self._carry = np.zeros_like(self._carry)
+        self._predicate = np.zeros_like(self._predicate)
+
+    @staticmethod
+    def _columns(words: np.ndarray, parts: int) -> np.ndarray:
+        return words.reshape(*words.shape[:-1], parts, -1)
+
+    def sweep(self, run: Run, bases: Mapping[Base, int]) -> None:
+        """Does a sweep's row operations."""
         sweep, carry, predicate = run.sweep, self._carry, self._predicate
         self._carry = self._latched(start_formula(sweep.start_carry)(carry, predicate))
         self._predicate = self._latched(start_formula(sweep.start_predicate)(carry, predicate))

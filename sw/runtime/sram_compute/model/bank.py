@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache
 
 import numpy as np
 
 from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from hw.sram_compute.microinstruction import Base
 from sw.runtime.sram_compute.model.array import ComputeArray
+from sw.runtime.sram_compute.model.lockstep import Spent, run_banks
 
 
 @dataclass(frozen=True)
@@ -21,21 +22,24 @@ class Pattern:
     levels: tuple[tuple[int, int], ...] = ()
 
     def places(self, size: int) -> np.ndarray:
-        """Those below ``size``: bool [size]."""
-        found = np.zeros(size, bool)
-        steps = product(*(range(count) for _, count in self.levels))
-        for each in steps:
-            place = self.start + sum(
-                stride * step for (stride, _), step in zip(self.levels, each, strict=True)
-            )
-            if place < size:
-                found[place] = True
-        return found
+        """Those below ``size``: bool [size], not to be changed."""
+        return _places(self, size)
 
     @property
     def cycles(self) -> int:
         """In which it is expanded."""
         return 1 + sum((count - 1).bit_length() for _, count in self.levels)
+
+
+@lru_cache(maxsize=1024)
+def _places(pattern: Pattern, size: int) -> np.ndarray:
+    places = np.array([pattern.start])
+    for stride, count in pattern.levels:
+        places = np.unique(places[:, None] + stride * np.arange(count))
+        places = places[places < size]
+    found = np.zeros(size, bool)
+    found[places] = True
+    return found
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ Command = Compute | Move
 class Bank:
     """``arrays`` arrays side by side, the first of them ``first_tile`` among ``tiles``.
 
+    rows
+        the arrays, if they are part of others.
     times
         when commands ran.
     bits_moved
@@ -82,8 +88,9 @@ class Bank:
         *,
         tiles: int | None = None,
         skips: bool = True,
+        rows: ComputeArray | None = None,
     ) -> None:
-        self.arrays = ComputeArray(wordlines, arrays * bitlines)
+        self.arrays = rows or ComputeArray(wordlines, arrays * bitlines)
         self._count = arrays
         self._bitlines = bitlines
         self._first_tile = first_tile
@@ -91,6 +98,12 @@ class Bank:
         self._skips = skips
         self.times = Times()
         self.bits_moved = 0
+
+    def compute_elsewhere(self, offered: int, spent: Spent) -> int:
+        """As ``execute`` of a program which is run for all banks together."""
+        accepted = max(offered, self.times.taken)
+        self.times.compute(accepted + 1, spent.cycles, spent.last)
+        return accepted
 
     def begin(self) -> None:
         """Cycles and bits count from here on."""
@@ -110,8 +123,7 @@ class Bank:
         times = self.times
         accepted = max(offered, times.taken)
         if isinstance(command, Compute):
-            times.compute(accepted + 1, *self._compute(command))
-            return accepted
+            return self.compute_elsewhere(offered, self._compute(command))
         enabled = command.tiles.places(self._tiles)
         enabled = enabled[self._first_tile : self._first_tile + self._count]
         prepared = accepted + max(command.bitlines.cycles, command.tiles.cycles)
@@ -122,13 +134,11 @@ class Bank:
             times.drop(prepared)
         return accepted
 
-    def _compute(self, command: Compute) -> tuple[int, int]:
-        """Cycles, and those of the last microinstruction until the next can be read."""
-        steps = list(
-            self.arrays.steps(command.program, command.bases, command.n, skips=self._skips)
+    def _compute(self, command: Compute) -> Spent:
+        (spent,) = run_banks(
+            self.arrays, 1, command.program, command.bases, command.n, skips=self._skips
         )
-        cycles = sum(SKIP_CYCLES if each is None else max(1, each) for each in steps)
-        return cycles, max(1, steps[-1] or 1)
+        return spent
 
     def _move(self, move: Move, enabled: np.ndarray) -> None:
         planes = self.arrays.planes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
-from sw.runtime.sram_compute.model.bank import Bank, Compute, Move
+from sw.runtime.sram_compute.model.array import ComputeArray
+from sw.runtime.sram_compute.model.bank import Bank, Move
 from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
 from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
+from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
 from sw.runtime.sram_compute.model.tiles import pattern
 
@@ -39,6 +41,7 @@ class System:
     def __init__(self, config: SramConfig) -> None:
         self.config = config
         self.memory = np.zeros((config.memory_lines, LINE_WORDS), np.uint32)
+        self.arrays = ComputeArray(config.wordlines, config.tiles * config.bitlines)
         self.banks = [
             Bank(
                 config.wordlines,
@@ -47,6 +50,7 @@ class System:
                 number * config.arrays,
                 tiles=config.tiles,
                 skips=config.skip,
+                rows=self.arrays.view(number, config.banks),
             )
             for number in range(config.banks)
         ]
@@ -94,6 +98,7 @@ class Run:
             ),
             0,
         )
+        system.arrays.clear_latches()
         for bank in system.banks:
             bank.begin()
         self.is_over = False
@@ -143,11 +148,9 @@ class Run:
         opcode, fields = command.opcode, dict(command.fields)
         if opcode == Opcode.COMPUTE:
             bases = dict(zip(Base, fields["bases"], strict=True))
-            self._to_banks(
-                Compute(self._system.program(fields["entry"]), fields["n"], bases), cycle
-            )
+            self._compute(self._system.program(fields["entry"]), fields["n"], bases, cycle)
         elif opcode in (Opcode.MOVE, Opcode.FILL):
-            self._to_banks(
+            self._move(
                 Move(
                     fields.get("a", 0),
                     fields["d"],
@@ -180,9 +183,21 @@ class Run:
         ends = [bank.times.end for bank in self._system.banks]
         return max(cycle, self._exchange_end + 1, max(ends) + 1)
 
-    def _to_banks(self, command: Compute | Move, cycle: int) -> None:
-        accepted = [bank.execute(command, cycle) for bank in self._system.banks]
-        self._cycle = max(accepted) + 1
+    def _compute(
+        self,
+        program: Sequence[Microinstruction],
+        n: int,
+        bases: Mapping[Base, int],
+        cycle: int,
+    ) -> None:
+        banks, skips = self._system.banks, self._config.skip
+        spent = run_banks(self._system.arrays, len(banks), program, bases, n, skips=skips)
+        self._cycle = 1 + max(
+            bank.compute_elsewhere(cycle, each) for bank, each in zip(banks, spent, strict=True)
+        )
+
+    def _move(self, move: Move, cycle: int) -> None:
+        self._cycle = 1 + max(bank.execute(move, cycle) for bank in self._system.banks)
 
     def _exchange(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
         config = self._config
