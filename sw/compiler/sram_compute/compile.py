@@ -11,7 +11,7 @@ from hw.sram_compute.program import disassemble
 from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import SRAM_SCHEMA, CommandWorkload
-from sw.compiler.sram_compute.lower.lower import lower
+from sw.compiler.sram_compute.lower.lower import Lowered, lower
 from sw.compiler.sram_compute.meaning import Meaning
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
@@ -19,6 +19,8 @@ from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
 from sw.compiler.sram_compute.tdfg.text import dot, text
 from sw.program.program import Program
 from sw.program.tensor_spec import TensorSpec
+from sw.workloads.loops.binding import Binding
+from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES: tuple[Pass, ...] = (
@@ -46,14 +48,12 @@ def compile(
     if isinstance(workload, CommandWorkload):
         return command_program.compile(workload, config, seed=seed, trace=trace)
     nest, binding = workload.nest, workload.binding
-    steps = plan(nest, reassociate=reassociate)
+    steps = plan(nest, reassociate=reassociate, streams=False)
     trace.after("plan", lambda: _texts(steps))
-    if not refusals(steps):
-        steps = optimise_plan(steps, reassociate=reassociate)
+    steps, lowered = _fastest(nest, steps, workload.binding, config, reassociate)
     trace.after("optimise", lambda: _texts(steps))
-    lowered = lower(nest, steps, binding, config)
-    commands = [each for _, each in disassemble(lowered.units)]
-    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
+    commands = disassemble(lowered.units)
+    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for _, each in commands)})
     trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(lowered.units))})
     order, _ = compiled_order(nest, steps)
     scalars = {name: value.item() for name, value in binding.scalars.items()}
@@ -82,6 +82,24 @@ def compile(
     except ProgramError as error:
         raise CapacityError(f"{workload.name}: {error}") from None
     return program
+
+
+def _fastest(
+    nest: Nest, steps: tuple[Step, ...], binding: Binding, config: SramConfig, reassociate: bool
+) -> tuple[tuple[Step, ...], Lowered]:
+    """Optimised graphs, as commands. Where they need more values at once than there are rows, those
+    of which no sum is in another order are tried too, and those that are not optimised."""
+    if refusals(steps):
+        return steps, lower(nest, steps, binding, config)
+    manners = [reassociate, False] if reassociate else [False]
+    found: list[tuple[tuple[Step, ...], Lowered]] = []
+    for manner in manners:
+        better = optimise_plan(steps, reassociate=manner)
+        found.append((better, lower(nest, better, binding, config)))
+        if not found[-1][1].returns:
+            return found[-1]
+    found.append((steps, lower(nest, steps, binding, config)))
+    return min(found, key=lambda each: each[1].estimate)
 
 
 def _texts(steps: tuple[Step, ...]) -> dict[str, str]:

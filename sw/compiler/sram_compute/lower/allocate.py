@@ -37,11 +37,13 @@ _NEVER = 1 << 60
 
 @dataclass
 class Allocated:
-    """Commands, and where in memory the values lie that were stored for a while."""
+    """Commands, and where in memory the values lie that were stored for a while, in so many
+    ``lines``. ``returns``: how often a value was loaded once more."""
 
     commands: Commands
     spills: list[Stored] = field(default_factory=list)
     lines: int = 0
+    returns: int = 0
 
 
 def allocate(
@@ -91,6 +93,7 @@ class _Allocator:
         self._copies: dict[Value, Stored] = {}
         self._first_free_line = first_free_line
         self._locked: list[Value] = []
+        self._known: set[Value] = set()
         self._everywhere = everywhere(tiling)
         self._allocated = Allocated(Commands())
         self._layouts: dict[int, dict[str, Any]] = {}
@@ -163,6 +166,7 @@ class _Allocator:
 
     def _leave(self, value: Value) -> None:
         """For a while."""
+        self._known.add(value)
         if self._is_dirty(value):
             copy = self._spill(value)
             self._copies[value] = copy
@@ -199,6 +203,7 @@ class _Allocator:
         else:
             assert value.array is not None
             self._transfer(Opcode.LOAD, self._arrays[value.array], value, {})
+        self._allocated.returns += value in self._known and value.constant is None
 
     def _transfer(
         self, opcode: Opcode, stored: Stored, value: Value, fields: Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,19 @@ class Commands:
         self._opcodes.append(opcode)
         self._fields.append(fields)
 
+    def __iter__(self) -> Iterator[tuple[Opcode, dict[str, Any]]]:
+        return zip(self._opcodes, self._fields, strict=True)
+
     def __len__(self) -> int:
         return len(self._opcodes)
 
-    def units(self) -> np.ndarray:
-        """uint32 [units, words of a unit]. Commands of a kind are encoded at once."""
+    @property
+    def unit_count(self) -> int:
+        return sum(UNITS[opcode] for opcode in self._opcodes)
+
+    def units(self, first_line: int) -> np.ndarray:
+        """uint32 [units, words of a unit], with all arrays by ``first_line`` lines further on.
+        Commands of a kind are encoded at once."""
         counts = np.array([UNITS[opcode] for opcode in self._opcodes])
         places = np.cumsum(np.concatenate([[0], counts]))
         found = np.zeros((int(places[-1]), UNIT_WORDS), np.uint32)
@@ -58,6 +67,8 @@ class Commands:
                 name: np.array([self._fields[at][name] for at in numbers], np.int64)
                 for name in names
             } or {"opcode": np.zeros(len(numbers), np.int64)}
+            if opcode == Opcode.LAYOUT:
+                columns["base"] = columns["base"] + first_line
             words = encode(opcode, columns).reshape(len(numbers), UNITS[opcode], UNIT_WORDS)
             for unit in range(UNITS[opcode]):
                 found[places[:-1][numbers] + unit] = words[:, unit]

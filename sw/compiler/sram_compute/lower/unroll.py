@@ -11,6 +11,7 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower import movement
 from sw.compiler.sram_compute.lower.lattice import Shape, padded, tiling_of
+from sw.compiler.sram_compute.lower.schedule import Schedule
 from sw.compiler.sram_compute.lower.select import UnsupportedError, bits_of, calculate
 from sw.compiler.sram_compute.lower.steps import Calculate, Fill, Keep, Move, Step, Value
 from sw.compiler.sram_compute.tdfg.graph import (
@@ -45,9 +46,16 @@ class Lowering:
     steps: list[Step] = field(default_factory=list)
 
 
-def unroll(nest: Nest, plan: tuple[Planned, ...], binding: Binding, config: SramConfig) -> Lowering:
-    """Raises ``WorkloadError`` for what banks do not compute and for iterations that leave an
-    array, ``CapacityError``. O(nodes x iterations of loops in order)."""
+def unroll(
+    nest: Nest,
+    plan: tuple[Planned, ...],
+    binding: Binding,
+    config: SramConfig,
+    schedule: Schedule,
+) -> Lowering:
+    """``schedule`` orders the nodes of each region. Raises ``WorkloadError`` for what banks do not
+    compute and for iterations that leave an array, ``CapacityError``. O(nodes x iterations of loops
+    in order)."""
     arrays = {
         name: (array.type, padded(binding.arrays[name].shape[::-1]))
         for name, array in nest.arrays.items()
@@ -57,7 +65,7 @@ def unroll(nest: Nest, plan: tuple[Planned, ...], binding: Binding, config: Sram
             raise WorkloadError(f"{name}: has no element: must have some to be placed in memory")
     found = Lowering(tiling_of(arrays, config), arrays)
     values = {name: Value(type.bits, array=name) for name, (type, _) in arrays.items()}
-    unroller = _Unroller(found, values, binding, config)
+    unroller = _Unroller(found, values, binding, config, schedule)
     unroller.run(plan, dict(binding.sizes))
     found.steps += [Keep(values[name], name) for name in nest.results]
     return found
@@ -70,7 +78,9 @@ class _Unroller:
         values: dict[str, Value],
         binding: Binding,
         config: SramConfig,
+        schedule: Schedule,
     ) -> None:
+        self._schedule = schedule
         self._lowering = lowering
         self._tiling = lowering.tiling
         self._steps = lowering.steps
@@ -79,17 +89,23 @@ class _Unroller:
         self._config = config
         self._operations = config.operations
         self._constants: dict[tuple[int, int], Value] = {}
+        self._ordered: dict[int, Graph] = {}
 
     def run(self, plan: tuple[Planned, ...], names: Mapping[str, int]) -> None:
         for step in plan:
             match step:
                 case Region(graph):
-                    self._region(graph, names)
+                    self._region(self._scheduled(graph), names)
                 case Repeat(variable, body=body):
                     for value in iterations(step, names, self._binding):
                         self.run(body, {**names, variable: value})
                 case Elsewhere(reason):
                     raise WorkloadError(reason)
+
+    def _scheduled(self, graph: Graph) -> Graph:
+        if id(graph) not in self._ordered:
+            self._ordered[id(graph)] = self._schedule(graph)
+        return self._ordered[id(graph)]
 
     def _region(self, graph: Graph, sizes: Mapping[str, int]) -> None:
         names = graph.names(sizes)

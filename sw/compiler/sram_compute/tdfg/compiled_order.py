@@ -26,6 +26,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Shrink,
     Stream,
     Tensor,
+    ends_of,
     operands,
 )
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step, regions
@@ -197,7 +198,7 @@ class _RegionWriter:
                 moved = add(cells[dimension], self._writer.number(-distance), self._place)
                 return self._value(operand, _with(cells, dimension, moved))
             case Broadcast(operand, dimension):
-                (first,) = self._graph.domains[operand][dimension].lower
+                first, _ = ends_of(self._graph.domains[operand][dimension])
                 return self._value(operand, _with(cells, dimension, self._writer.number(first)))
             case Shrink(operand):
                 return self._value(operand, cells)

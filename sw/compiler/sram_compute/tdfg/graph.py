@@ -298,12 +298,24 @@ def _domain(node: Node, found: Sequence[Box], graph: Graph) -> Box:
 
 def spread_of(copied: Interval, distance: Affine, count: Affine) -> Interval:
     """Where ``count`` copies are. ``ValueError`` where a length is not affine."""
-    (lower,), (upper,) = copied.lower, copied.upper
+    lower, upper = ends_of(copied)
     extent = upper - lower
     if extent.terms and count.terms:
         raise ValueError(f"copies {count} of {extent} cells: one must be a number")
     length = count * extent.constant if count.terms else extent * count.constant
     return interval(lower + distance, lower + distance + length)
+
+
+def ends_of(line: Interval) -> tuple[Affine, Affine]:
+    """Both ends of cells that are copied: of several those that are a number of cells apart, as
+    those of a part that lies within an array are. ``ValueError`` where there are none."""
+    pairs = [(low, high) for low in line.lower for high in line.upper]
+    if len(pairs) == 1:
+        return pairs[0]
+    known = [(low, high) for low, high in pairs if not (high - low).terms]
+    if not known:
+        raise ValueError(f"{line}: must have two ends")
+    return min(known, key=lambda pair: (pair[1] - pair[0]).constant)
 
 
 def _with(box: Box, dimension: int, kept: Interval) -> Box:

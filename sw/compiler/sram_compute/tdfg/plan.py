@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
+from sw.compiler.sram_compute.tdfg.interchange import interchanged
 from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
-from sw.compiler.sram_compute.tdfg.unroll import unroll
+from sw.compiler.sram_compute.tdfg.unroll import Options, unroll
 from sw.workloads.loops.nest import (
     AugmentedStore,
     For,
@@ -54,42 +55,46 @@ class Elsewhere:
 Step: TypeAlias = Region | Repeat | Elsewhere
 
 
-def plan(nest: Nest, *, reassociate: bool = True) -> tuple[Step, ...]:
+def plan(nest: Nest, *, reassociate: bool = True, streams: bool = True) -> tuple[Step, ...]:
     """What a nest does, step by step.
 
     A loop becomes a region where it can, else what is in it does, iteration by iteration. A loop
     around others whose variable is in no index of a store is taken for one that runs in order, as
-    that over k of an outer product. ``reassociate``: whether float32 may be summed up in another
-    order. O(statements x depth).
+    that over k of an outer product. Loops that add up, around nothing but one
+    sum, come first where that helps. ``reassociate``, ``streams``: as ``Options`` has them.
+    O(statements x depth).
     """
-    return _steps(nest, nest.body, (), reassociate)
+    return _steps(nest, nest.body, (), Options(reassociate, streams))
 
 
 def _steps(
-    nest: Nest, body: tuple[Statement, ...], around: tuple[For, ...], reassociate: bool
+    nest: Nest, body: tuple[Statement, ...], around: tuple[For, ...], options: Options
 ) -> tuple[Step, ...]:
-    return tuple(
-        step for statement in body for step in _planned(nest, statement, around, reassociate)
-    )
+    return tuple(step for statement in body for step in _planned(nest, statement, around, options))
 
 
 def _planned(
-    nest: Nest, statement: Statement, around: tuple[For, ...], reassociate: bool
+    nest: Nest, statement: Statement, around: tuple[For, ...], options: Options
 ) -> tuple[Step, ...]:
     if _runs_in_order(statement):
-        inside = _inside(nest, statement, around, reassociate)
+        inside = _inside(nest, statement, around, options)
         if inside:
             return inside
     try:
-        graphs = unroll(nest, (statement,), around, reassociate=reassociate)
+        graphs = unroll(nest, (statement,), around, options)
     except NotTensor as error:
-        inside = _inside(nest, statement, around, reassociate)
+        other = interchanged(statement)
+        if other is not None:
+            steps = _planned(nest, other, around, options)
+            if not refusals(steps):
+                return steps
+        inside = _inside(nest, statement, around, options)
         return inside or (Elsewhere(str(error)),)
     return tuple(Region(graph, has_float_sums(graph)) for graph in graphs)
 
 
 def _inside(
-    nest: Nest, statement: Statement, around: tuple[For, ...], reassociate: bool
+    nest: Nest, statement: Statement, around: tuple[For, ...], options: Options
 ) -> tuple[Step, ...]:
     """A loop in order, if it has loops within that become regions."""
     if not isinstance(statement, For):
@@ -101,7 +106,7 @@ def _inside(
     lower, upper = affine_of(statement.lower), affine_of(statement.upper)
     if lower is None or upper is None or (lower.names | upper.names) - known:
         return ()
-    body = _steps(nest, statement.body, (*around, statement), reassociate)
+    body = _steps(nest, statement.body, (*around, statement), options)
     repeat = Repeat(statement.variable, lower, upper, statement.step, body)
     return (repeat,) if any(_regions(body)) else ()
 

@@ -64,8 +64,20 @@ MOST_DIMENSIONS = 3
 _UNARY = {"-": "neg", "abs": "abs", "sqrt": "sqrt", "not": "not"}
 
 
+@dataclass(frozen=True)
+class Options:
+    """reassociate
+        whether float32 may be summed up in another order.
+    streams
+        whether what is no box of an array may be gathered.
+    """
+
+    reassociate: bool = True
+    streams: bool = True
+
+
 def unroll(
-    nest: Nest, body: tuple[Statement, ...], around: Sequence[For], *, reassociate: bool
+    nest: Nest, body: tuple[Statement, ...], around: Sequence[For], options: Options
 ) -> list[Graph]:
     """The tDFGs of some of a nest's statements, to run one after the other.
 
@@ -79,7 +91,7 @@ def unroll(
             *(loop.variable for loop in around),
         )
     )
-    return _Unroller(nest, flatten(body, known), around, reassociate).graphs()
+    return _Unroller(nest, flatten(body, known), around, options).graphs()
 
 
 @dataclass(frozen=True)
@@ -99,11 +111,11 @@ class _Frame:
 
 class _Unroller:
     def __init__(
-        self, nest: Nest, stored: list[Stored], around: Sequence[For], reassociate: bool
+        self, nest: Nest, stored: list[Stored], around: Sequence[For], options: Options
     ) -> None:
         self._nest = nest
         self._stored = stored
-        self._reassociate = reassociate
+        self._options = options
         self._scalars = set(nest.scalars)
         self._outer = {size.name for size in nest.sizes}
         for loop in around:
@@ -351,6 +363,12 @@ class _Unroller:
 
     def _stream(self, load: Load, frame: _Frame, guarded: bool) -> int:
         """A gather."""
+        if not self._options.streams:
+            reject(
+                load.place,
+                f"{load.array} is gathered: must be read where its indices, from the last one on, "
+                "are those of what is written, each with a number, or fixed",
+            )
         if guarded:
             reject(load.place, f"{load.array} is gathered under a condition")
         cells: dict[str, Affine] = {}
@@ -397,7 +415,7 @@ class _Unroller:
         return found
 
     def _reduction(self, value: Reduction, frame: _Frame) -> int:
-        if value.type == FLOAT32 and value.operator == "+" and not self._reassociate:
+        if value.type == FLOAT32 and value.operator == "+" and not self._options.reassociate:
             reject(value.place, "a sum of float32 in another order: must be as the source says")
         variables, cells = dict(frame.variables), list(frame.cells)
         dimensions = []
@@ -442,4 +460,4 @@ class _Unroller:
         )
 
 
-__all__ = ["NotTensor", "unroll"]
+__all__ = ["NotTensor", "Options", "unroll"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered, lower
+from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import plan
+from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
 from sw.golden.loops import GoldenLoops
 from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops import c_source
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_file
-from tests.support.tensor_graphs import nest_of
+from tests.support.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
@@ -55,8 +58,13 @@ def execute(
     return found
 
 
-def require_golden(nest: Nest, values: dict[str, Any], config: SramConfig = SMALL) -> Lowered:
-    steps = plan(nest)
+def require_golden(
+    nest: Nest,
+    values: dict[str, Any],
+    config: SramConfig = SMALL,
+    steps: tuple[Step, ...] | None = None,
+) -> Lowered:
+    steps = plan(nest) if steps is None else steps
     binding = bind(nest, values)
     lowered = lower(nest, steps, binding, config)
     found = execute(lowered, binding.arrays, config)
@@ -171,6 +179,31 @@ for k in range(n - 1):
 )
 def test_nests(parameters: str, body: str, values: dict[str, Any]):
     require_golden(nest_of(parameters, body), values)
+
+
+def test_random_regions():
+    """With and without optimisation; arrays of few wordlines, so values leave their rows."""
+    pytest.importorskip("egglog")
+    few = SramConfig(banks=2, arrays=4, wordlines=128, bitlines=64, memory_bytes=1 << 18)
+    seed = np.random.SeedSequence().entropy
+    print(f"seed {seed}")
+    chance, found = Random(seed), 0
+    values = {name: integers(6, 21, dtype=np.int16) + np.int16(at) for at, name in enumerate("abc")}
+    while found < 4:
+        nest = nest_of(RandomRegions.parameters, RandomRegions(chance).body())
+        steps = plan(nest, streams=False)
+        if nest.results and not refusals(steps):
+            require_golden(nest, values, few, steps)
+            better = optimise_plan(steps, reassociate=False, limits=Limits(seconds=0.3))
+            require_golden(nest, values, few, better)
+            found += 1
+
+
+def test_gaussian_elimination():
+    """Bounds and broadcasts that follow the loop in order."""
+    a = random(5, 5) + 4 * np.eye(5, dtype=np.float32)
+    nest = c_source.read_file(EXAMPLES / "gauss_elim.c")
+    require_golden(nest, {"a": a, "b": random(5, 1)})
 
 
 def test_values_that_find_no_rows_are_stored_for_a_while():

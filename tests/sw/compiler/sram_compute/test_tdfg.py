@@ -331,3 +331,30 @@ def test_graphs_have_no_sizes():
     for shape in ((3, 4), (1, 9), (0, 3)):
         require_golden(nest, steps, {"a": integers(*shape)})
     assert len(regions(steps)) == 1
+
+
+def test_an_inner_product_becomes_an_outer_one():
+    """So that every element is added to in the source's order."""
+    source = (
+        "a: int32[n, p], b: int32[p, m], c: int32[n, m]",
+        (
+            "for i in range(n):\n for j in range(m):\n  for k "
+            "in range(p): c[i, j] += a[i, k] * b[k, j]"
+        ),
+    )
+    nest, steps = planned(*source, reassociate=False, streams=False)
+    assert [type(step).__name__ for step in steps] == ["Repeat"]
+    assert refusals(steps) == ()
+    require_golden(nest, steps, {"a": integers(3, 4), "b": integers(4, 5)})
+
+
+def test_gathers_are_refused_where_nothing_gathers():
+    source = (
+        "a: int32[n, m], b: int32[m, n]",
+        "for i in range(m):\n for j in range(n): b[i, j] = a[j, i]",
+    )
+    (step,) = refusals(planned(*source, streams=False)[1])
+    assert step.reason == (
+        "f.py:3:35: a is gathered: must be read where its indices, from the last one on, are those "
+        "of what is written, each with a number, or fixed"
+    )
