@@ -54,7 +54,7 @@ MANIFEST = {
         1,
         "version 1 of program files: this Gnarl reads version 2: compile the workload again",
     ),
-    "target": ("cpu", "target 'cpu': must be one of dpu, sam, tmu, cuda"),
+    "target": ("cpu", "target 'cpu': must be one of dpu, sam, tmu, sram, cuda"),
     "workload": (3, "workload in manifest.json is 3: must be of type str"),
     "inputs": (["inputs", 2], "inputs[1] in manifest.json is 2: must be a tensor"),
     "outputs": ("y", "outputs in manifest.json is 'y': must be of type list"),

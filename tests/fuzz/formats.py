@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sw.compiler.sam.suite import SUITE
+from sw.compiler.tmu.compile import PASSES
 from tests.support.sam_files import COPY, VECTOR
 
 OUTPUTS = ("out.npz", "out", "out.gv", "out.json", "out.json.journal", "out.png")
@@ -81,7 +82,11 @@ def _overrides(config: str, workload: str, *overrides: str) -> Format:
 
 _OPERANDS = ("--tensor", "B=B.mtx", "--tensor", "c=c.tns")
 NEST_ARRAYS = ("--tensor", "x=x.npy", "--tensor", "at=at.npy")
-_DUMPS = ("dump/01_scf.mlir", "dump/05_vectorize.mlir", "dump/18_lower.mlir")
+DUMPS = tuple(
+    f"dump/{number:02}_{each.name}.mlir"
+    for number, each in enumerate(PASSES, 1)
+    if each.name in ("scf", "vectorize", "lower")
+)
 _LANES = f"{SUITE['matmul_ikj']} -s=parallelize(i,2)"
 
 FORMATS = (
@@ -176,8 +181,8 @@ FORMATS = (
     Format(
         "dump",
         "text",
-        _DUMPS,
-        tuple(("compile", "tmu_l2", name, "-o", "out.npz") for name in _DUMPS),
+        DUMPS,
+        tuple(("compile", "tmu_l2", name, "-o", "out.npz") for name in DUMPS),
     ),
     Format("journal", "lines", ("out.json.journal",), (JOURNALLED,)),
     _program("dpu.npz", *_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fuzz.cases import DAMAGES, LARGEST, make_case
 from tests.fuzz.damage_archive import BOMB_BYTES, METHODS, bomb, change_member, recompress
-from tests.fuzz.formats import FORMATS
+from tests.fuzz.formats import DUMPS, FORMATS
 from tests.fuzz.valid_files import write_valid_files
 from tests.support.commands import state
 
@@ -43,8 +43,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("dpu.npz", "sam.npz", "fabric.npz", "cuda.npz", "tmu.npz"):
         (folder / name).write_bytes(archive())
     (folder / "dump").mkdir()
-    dumps = ("dump/01_scf.mlir", "dump/05_vectorize.mlir", "dump/18_lower.mlir")
-    for name in ("graph.gv", "schedules.json", "out.json.journal", *dumps):
+    for name in ("graph.gv", "schedules.json", "out.json.journal", *DUMPS):
         (folder / name).write_bytes(CONTENTS["json"])
     return folder
 

@@ -68,6 +68,8 @@ class RandomRegions:
             column = chance.choice([f"j + {chance.randint(-2, 2)}", str(chance.randint(0, 6))])
             return f"{array}[{row}, {column}]"
         left, right = self._expression(depth - 1), self._expression(depth - 1)
+        if left.lstrip("-").isdigit():  # of two numbers the sum would be int32
+            left = f"{array}[i, j]"
         if kind < 0.75:
             return f"({left} {chance.choice('+-*')} {right})"
         if kind < 0.9:

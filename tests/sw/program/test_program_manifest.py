@@ -36,7 +36,7 @@ def rewrite_manifest(path: Path, **change: Any) -> None:
         ({"inputs": []}, "input inputs: no earlier launch writes it"),
         ({"launches": []}, "unknown section 'instructions'"),
         ({"launches": [3]}, "launches[0] in manifest.json is 3: must be an object"),
-        ({"target": "gpu"}, "target 'gpu': must be one of dpu, sam, tmu, cuda"),
+        ({"target": "gpu"}, "target 'gpu': must be one of dpu, sam, tmu, sram, cuda"),
         (
             {"config": {"banks": 8}},
             "tensor inputs is float32: must be None, as format in config",
