@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
-from sw.compiler.tmu.sections import bases_of, words_of
+from sw.compiler.tmu.sections import bases_of
 from sw.golden.loop_code import Placement
 from sw.program.program import Launch, Program, totals
 from sw.runtime.host_machine import HostJob
@@ -108,7 +109,7 @@ def bound(
 
     memory
         to read each line that a fully associative LRU of L2's size misses, in the nest's order,
-        and to write all results once.
+        and to write once each word of a result that is another one then.
     operations
         of all lanes, a product and another one a cycle each, as ``FMUL_ADD`` does both.
     queue
@@ -127,11 +128,19 @@ def bound(
     }
 
 
+def _words(array: Any) -> np.ndarray:
+    return np.asarray(array).view(np.uint32)
+
+
 def _words_written(launch: Launch, operands: Operands) -> int:
-    """Of results, each once; of compressed ones those that hold."""
+    """Of results that the run changes, each once; of compressed ones those that hold."""
     statement = operands.meaning.statement
     if statement is None or not is_compressed(statement):
-        return sum(words_of(spec) for spec in launch.outputs)
+        before = operands.binding.arrays
+        return sum(
+            int(np.count_nonzero(_words(after) != _words(before[name])))
+            for name, after in operands.golden.items()
+        )
     name = statement.result.tensor
     tensor = operands.golden[name]
     assert isinstance(tensor, Tensor)
