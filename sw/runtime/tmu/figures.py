@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -128,18 +127,14 @@ def bound(
     }
 
 
-def _words(array: Any) -> np.ndarray:
-    return np.asarray(array).view(np.uint32)
-
-
 def _words_written(launch: Launch, operands: Operands) -> int:
     """Of results that the run changes, each once; of compressed ones those that hold."""
     statement = operands.meaning.statement
     if statement is None or not is_compressed(statement):
         before = operands.binding.arrays
         return sum(
-            int(np.count_nonzero(_words(after) != _words(before[name])))
-            for name, after in operands.golden.items()
+            int(np.count_nonzero(after.view(np.uint32) != before[name].view(np.uint32)))
+            for name, after in operands.results.items()
         )
     name = statement.result.tensor
     tensor = operands.golden[name]

@@ -46,9 +46,14 @@ class Operands:
         return {spec.name: self.tensors[spec.name] for spec in self.launch.inputs}
 
     @cached_property
+    def results(self) -> dict[str, np.ndarray]:
+        """Arrays that the nest writes; raises ``WorkloadError`` for indices outside arrays."""
+        return golden_of(self.launch).run(self.binding)
+
+    @cached_property
     def golden(self) -> dict[str, Array]:
-        """The outputs that the nest has; raises ``WorkloadError`` for indices outside arrays."""
-        return self.meaning.tensors(golden_of(self.launch).run(self.binding))
+        """The launch's outputs; raises as ``results``."""
+        return self.meaning.tensors(self.results)
 
     @cached_property
     def reference(self) -> dict[str, Array]:
