@@ -23,13 +23,13 @@ _OWN = {
     "dpu": "sw.runtime.dpu.target:TARGET",
     "sam": "sw.runtime.sam.target:TARGET",
     "tmu": "sw.runtime.tmu.target:TARGET",
-    "sram": "sw.runtime.sram_loops.target:TARGET",
+    "sram": "sw.runtime.sram_compute.target:TARGET",
     "cuda": "sw.runtime.cuda.target:TARGET",
 }
 _OWN_OPTIONS = {
     "dpu": "sw.runtime.dpu.options:OPTIONS",
     "tmu": "sw.runtime.tmu.options:OPTIONS",
-    "sram": "sw.runtime.sram_loops.options:OPTIONS",
+    "sram": "sw.runtime.sram_compute.options:OPTIONS",
     "cuda": "sw.runtime.cuda.options:OPTIONS",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -83,6 +83,20 @@ class Core(wiring.Component):
         for name, value in zip(self.memory_map.counters, counts, strict=True):
             m.d.comb += self.counters[name].eq(value)
         return control
+
+    def add_totals(
+        self,
+        m: Module,
+        control: RunControl,
+        totals: Iterable[Signal],
+        amounts: Iterable[ValueLike],
+    ) -> None:
+        """Each of ``totals`` adds up its amount in the cycles of a run, from 0 on."""
+        for total, amount in zip(totals, amounts, strict=True):
+            with m.If(control.begin | self.clear):
+                m.d.sync += total.eq(0)
+            with m.Elif(control.busy):
+                m.d.sync += total.eq(total + amount)
 
 
 class Machine(wiring.Component):

@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
+from hw.lib.count_ones import count_ones
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
@@ -122,11 +123,7 @@ class SramCore(Core):
             exchange.bits_between_tiles,
             exchange.bits_between_banks,
         )
-        for total, amount in zip(totals, amounts, strict=True):
-            with m.If(control.begin | self.clear):
-                m.d.sync += total.eq(0)
-            with m.Elif(control.busy):
-                m.d.sync += total.eq(total + amount)
+        self.add_totals(m, control, totals, amounts)
         return m
 
     def _add_banks(
@@ -182,7 +179,7 @@ class SramCore(Core):
         with m.If(reset):
             m.d.sync += balance.eq(0)
         with m.Else():
-            m.d.sync += balance.eq(balance + _count(exchange.sent) - _count(rows.received))
+            m.d.sync += balance.eq(balance + count_ones(exchange.sent) - count_ones(rows.received))
         m.d.comb += [
             unit.units.eq(fetch.units),
             unit.available.eq(fetch.available),
@@ -250,10 +247,6 @@ class SramCore(Core):
             accepted & transfer.busy & ~writes,
             accepted & transfer.busy & writes,
         )
-
-
-def _count(flags: Value) -> Value:
-    return sum((flag for flag in flags[1:]), flags[0])
 
 
 def _ranked(faults: Any) -> list[Rank]:

@@ -145,11 +145,7 @@ class TmuCore(Core):
             with m.If(access.disorders[layer]):
                 m.d.comb += faults.faults.fiber.eq(layer * config.streams)
         sums = (access.under_way, Const(config.data_words) - queue.room)
-        for total, amount in zip(totals, sums, strict=True):
-            with m.If(control.begin | self.clear):
-                m.d.sync += total.eq(0)
-            with m.Elif(control.busy):
-                m.d.sync += total.eq(total + amount)
+        self.add_totals(m, control, totals, sums)
         return m
 
     def _is_in_use(self, access: AccessUnit) -> Any:

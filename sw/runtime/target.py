@@ -55,6 +55,18 @@ class TargetOption(click.Option):
         self.commands = commands
 
 
+def reassociate_option(help: str) -> TargetOption:
+    """``--no-reassociate``, ``reassociate`` of a compiler."""
+    return TargetOption(
+        "--no-reassociate",
+        "reassociate",
+        commands=("compile",),
+        flag_value=False,
+        default=None,
+        help=help,
+    )
+
+
 class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     """A target. Its instance is imported when it is used.
 

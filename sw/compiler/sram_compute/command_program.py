@@ -14,7 +14,7 @@ Rows of an array begin with lines. The program itself lies from line 0 on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -28,7 +28,7 @@ from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of
-from sw.compiler.sram_compute.meaning import meaning_of
+from sw.compiler.sram_compute.meaning import Meaning, meaning_of
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import TensorSpec
@@ -102,30 +102,48 @@ def compile(
     trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
     units = assemble(commands)
     trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
-    placed = [*workload.inputs, *workload.outputs]
-    first = min((line for _, line in placed), default=config.memory_lines)
+    first = min(
+        (line for _, line in (*workload.inputs, *workload.outputs)), default=config.memory_lines
+    )
     if len(units) * UNIT_WORDS > first * LINE_WORDS:
         raise CapacityError(
             f"{workload.name}: {len(units)} units of commands reach the arrays, which begin in "
             f"line {first}"
         )
+    return program_of(config, workload.name, workload.inputs, workload.outputs, units)
+
+
+def program_of(
+    config: SramConfig,
+    name: str,
+    inputs: Iterable[tuple[TensorSpec, int]],
+    outputs: Iterable[tuple[TensorSpec, int]],
+    units: np.ndarray,
+    meaning: np.ndarray | None = None,
+) -> Program:
+    """A program on arrays that each begin in a line of memory.
+
+    ``units``: uint32 [units, words of a unit]; ``meaning``: of a loop nest, encoded. Raises
+    ``CapacityError``.
+    """
+    inputs, outputs = tuple(inputs), tuple(outputs)
     program = Program.of_one_launch(
         config,
-        workload.name,
-        tuple(spec for spec, _ in workload.inputs),
-        tuple(spec for spec, _ in workload.outputs),
-        statistics={"operations": 0},
+        name,
+        tuple(spec for spec, _ in inputs),
+        tuple(spec for spec, _ in outputs),
+        statistics={},
         schema=SRAM_SCHEMA,
         sections={
             "commands": units,
-            "lines": np.array([line for _, line in placed], np.int64),
-            "meaning": np.zeros(0, np.uint8),
+            "lines": np.array([line for _, line in (*inputs, *outputs)], np.int64),
+            "meaning": np.zeros(0, np.uint8) if meaning is None else meaning,
         },
     )
     try:
         program.check()
     except ProgramError as error:
-        raise CapacityError(f"{workload.name}: {error}") from None
+        raise CapacityError(f"{name}: {error}") from None
     return program
 
 
@@ -142,6 +160,12 @@ def listing(program: Program) -> list[str]:
         for launch in program.launches
         for _, each in disassemble(launch.sections["commands"])
     ]
+
+
+def meaning(program: Program) -> Meaning | None:
+    """Of a compiled nest; ``None`` for commands that were written by hand."""
+    section = program.launches[0].sections["meaning"]
+    return meaning_of(section) if len(section) else None
 
 
 def first_lines(launch: Launch) -> dict[str, int]:

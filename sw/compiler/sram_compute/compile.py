@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hw.lib.errors import CapacityError, ProgramError
+from hw.lib.errors import WorkloadError
 from hw.sram_compute.assembly import line_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.program import disassemble
 from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
-from sw.compiler.sram_compute.command_program import SRAM_SCHEMA, CommandWorkload
+from sw.compiler.sram_compute.command_program import CommandWorkload, program_of
 from sw.compiler.sram_compute.lower.lower import Lowered, lower
 from sw.compiler.sram_compute.meaning import Meaning
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
@@ -50,7 +48,9 @@ def compile(
     nest, binding = workload.nest, workload.binding
     steps = plan(nest, reassociate=reassociate, streams=False)
     trace.after("plan", lambda: _texts(steps))
-    steps, lowered = _fastest(nest, steps, workload.binding, config, reassociate)
+    for each in refusals(steps):
+        raise WorkloadError(each.reason)
+    steps, lowered = _fastest(nest, steps, binding, config, reassociate)
     trace.after("optimise", lambda: _texts(steps))
     commands = disassemble(lowered.units)
     trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for _, each in commands)})
@@ -63,25 +63,12 @@ def compile(
         for name, array in binding.arrays.items()
     }
     given = [name for name in specs if name in workload.inputs or name not in nest.results]
-    placed = [*given, *nest.results]
-    program = Program.of_one_launch(
-        config,
-        workload.name,
-        tuple(specs[name] for name in given),
-        tuple(specs[name] for name in nest.results),
-        statistics={"operations": 0},
-        schema=SRAM_SCHEMA,
-        sections={
-            "commands": lowered.units,
-            "lines": np.array([lowered.arrays[name].first_line for name in placed], np.int64),
-            "meaning": meaning.encoded(),
-        },
+    inputs, outputs = (
+        [(specs[name], lowered.arrays[name].first_line) for name in names]
+        for names in (given, nest.results)
     )
-    try:
-        program.check()
-    except ProgramError as error:
-        raise CapacityError(f"{workload.name}: {error}") from None
-    return program
+    units, name = lowered.units, workload.name
+    return program_of(config, name, inputs, outputs, units, meaning.encoded())
 
 
 def _fastest(
@@ -89,8 +76,6 @@ def _fastest(
 ) -> tuple[tuple[Step, ...], Lowered]:
     """Optimised graphs, as commands. Where they need more values at once than there are rows, those
     of which no sum is in another order are tried too, and those that are not optimised."""
-    if refusals(steps):
-        return steps, lower(nest, steps, binding, config)
     manners = [reassociate, False] if reassociate else [False]
     found: list[tuple[tuple[Step, ...], Lowered]] = []
     for manner in manners:

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from sw.runtime.target import TargetOption
+from sw.runtime.target import reassociate_option
 
 OPTIONS = (
-    TargetOption(
-        "--no-reassociate",
-        "reassociate",
-        commands=("compile",),
-        flag_value=False,
-        default=None,
-        help="Combine the operands of a sum or product from left to right, as given.",
-    ),
+    reassociate_option("Combine the operands of a sum or product from left to right, as given."),
 )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from typing import Any
 
 from hw.sram_compute.config import LINE_BYTES
+from sw.compiler.sram_compute.command_program import meaning
+from sw.golden.loop_code import Placement
+from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
+from sw.program.tensor_spec import Array
+from sw.runtime.host_machine import HostJob
 from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
+
+Tensors = Mapping[str, Array]
 
 _CYCLES = {
     "fetch and transpose": "cycles_transfer",
@@ -18,10 +25,12 @@ _CYCLES = {
 }
 
 
-def figures(program: Program, result: Result[Any]) -> Figures:
+def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
+    """Operations are those of a nest's source on float32, whatever commands did them."""
     counters, cycles = result.counters, result.cycles
-    moved = traffic(counters)
-    statistics = {**program.statistics, **{f"bytes_{name}": each for name, each in moved.items()}}
+    moved, operations = traffic(counters), _operations(program, result)
+    statistics = {**program.statistics, "operations": operations}
+    statistics |= {f"bytes_{name}": each for name, each in moved.items()}
     charts = []
     if cycles is not None:
         bars = [(label, counters[name]) for label, name in _CYCLES.items()]
@@ -30,7 +39,16 @@ def figures(program: Program, result: Result[Any]) -> Figures:
             Chart("Cycles, %", bars, cycles),
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
-    return Figures(program.statistics.get("operations", 0), statistics=statistics, charts=charts)
+    return Figures(operations, statistics=statistics, charts=charts)
+
+
+def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
+    found = meaning(program)
+    if found is None:
+        return 0
+    binding = found.binding(found.nest, result.launches[0].job.operands)
+    everywhere = Placement(dict.fromkeys(binding.arrays, 0), sys.maxsize)
+    return GoldenLoops(found.nest).work(binding, everywhere).operations
 
 
 def traffic(counters: Mapping[str, int]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""In-SRAM computing as a target of commands and devices."""
+"""In-SRAM computing as a target of loop nests, in Python or C, of commands, and of devices."""
 
 from __future__ import annotations
 
@@ -13,33 +13,39 @@ from hw.sram_compute.memory_map import memory_map
 from hw.sram_compute.top import build
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.command_program import (
-    PASSES,
     SRAM_SCHEMA,
     CommandWorkload,
-    compile,
     listing,
+    meaning,
     read,
 )
+from sw.compiler.sram_compute.compile import PASSES, compile
+from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
-from sw.runtime.sram_compute.figures import figures
+from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
-from sw.workloads.loops.sources import load_arrays
+from sw.runtime.sram_compute.options import OPTIONS
+from sw.workloads.loops.sources import file_workload, load_arrays
+from sw.workloads.loops.synthesise import synthesised
+from sw.workloads.loops.workload import LoopWorkload
 
-Tensors = Mapping[str, Array]
+_NESTS = (".py", ".c")
 
 
-class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
-    """See ``sw.runtime.target.Target``. What a program of commands means, the model says."""
+class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]):
+    """See ``sw.runtime.target.Target``. What a compiled nest means, the golden model of nests says;
+    what commands that were written by hand mean, the model."""
 
     name = "sram"
     configuration = SramConfig
     passes = PASSES
+    options = OPTIONS
     schema = SRAM_SCHEMA
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
         "luts": ("banks", "arrays", "bitlines"),
@@ -56,18 +62,25 @@ class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
     figures = staticmethod(figures)
 
     def source(self, text: str, tensors: Mapping[str, str]) -> Any:
-        return super().source(text, {})
+        return (text, dict(tensors)) if _is_nest(text) else super().source(text, {})
 
-    def workload(self, source: Any, seed: int = 0) -> CommandWorkload:
-        if isinstance(source, CommandWorkload):
+    def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
+        """A nest lacks no values: those that are not given are synthesised. Raises
+        ``WorkloadError``."""
+        if isinstance(source, LoopWorkload | CommandWorkload):
             return source
-        if not isinstance(source, str | Path):
-            raise WorkloadError(f"{quoted(source)}: must be the path of a file of commands")
-        return read(Path(source))
+        text, tensors = source if isinstance(source, tuple) else (source, {})
+        if not isinstance(text, str | Path):
+            raise WorkloadError(f"{quoted(text)}: must be the path of a file of commands")
+        if not _is_nest(str(text)):
+            return read(Path(text))
+        found = file_workload(str(text), tensors)
+        values, sizes = synthesised(found.nest, found.inputs, seed)
+        return LoopWorkload(found.name, found.nest, values, sizes)
 
     def compile(
         self,
-        workload: CommandWorkload,
+        workload: LoopWorkload | CommandWorkload,
         config: SramConfig,
         *,
         seed: int = 0,
@@ -79,10 +92,14 @@ class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
     def listing(self, program: Program) -> Iterator[str]:
         yield from listing(program)
 
+    def dot(self, program: Program) -> str:
+        found = meaning(program)
+        return super().dot(program) if found is None else found.dot
+
     def inputs(
         self,
         program: Program,
-        workload: CommandWorkload | None,
+        workload: LoopWorkload | CommandWorkload | None,
         values: Path | None,
         tensors: Mapping[str, str],
         seed: int,
@@ -90,7 +107,11 @@ class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
     ) -> Any:
         if values is not None:
             raise WorkloadError("--values: arrays are given by --tensor NAME=FILE.npy")
-        return load_arrays(tensors)
+        found = load_arrays(tensors)
+        if isinstance(workload, LoopWorkload):
+            names = [spec.name for spec in program.inputs]
+            return {name: {**workload.inputs, **found}[name] for name in names}
+        return found
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """Arrays by name. Raises ``WorkloadError``."""
@@ -109,6 +130,20 @@ class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
         return MachineRun(found, run.cycles, run.counters)
 
     def golden(self, program: Program, tensors: Tensors) -> dict[str, Array]:
+        nest = meaning(program)
+        if nest is None:
+            return self._of_model(program, tensors)
+        found = GoldenLoops(nest.order).run(nest.binding(nest.order, tensors))
+        return {spec.name: found[spec.name] for spec in program.outputs}
+
+    def reference(self, program: Program, tensors: Tensors) -> dict[str, Array]:
+        nest = meaning(program)
+        if nest is None:
+            return self._of_model(program, tensors)
+        found = GoldenLoops(nest.nest).reference(nest.binding(nest.nest, tensors))
+        return {spec.name: found[spec.name] for spec in program.outputs}
+
+    def _of_model(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         found: dict[str, Array] = dict(tensors)
         config = SramConfig.from_dict(program.config)
         for launch in program.launches:
@@ -116,6 +151,12 @@ class SramTarget(HostTarget[SramConfig, CommandWorkload, Tensors]):
             memory = self.model(config, job, partial(result_rows, launch)).memory
             found |= outputs(launch, found, memory)
         return {spec.name: found[spec.name] for spec in program.outputs}
+
+
+def _is_nest(text: str) -> bool:
+    """Whether it names a file of Python or C, perhaps with a function."""
+    file = text if Path(text).exists() else text.partition(":")[0]
+    return Path(file).suffix in _NESTS
 
 
 TARGET = SramTarget()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sw.runtime.embedding_models import batch_option
-from sw.runtime.target import TargetOption
+from sw.runtime.target import TargetOption, reassociate_option
 
 OPTIONS = (
     TargetOption(
@@ -29,13 +29,6 @@ OPTIONS = (
         help="The program that was written by hand for a named operation, instead of a compiled "
         "one; with --coupled for the execute unit alone.",
     ),
-    TargetOption(
-        "--no-reassociate",
-        "reassociate",
-        commands=("compile",),
-        flag_value=False,
-        default=None,
-        help="Add up in the source's order: no sums by lanes.",
-    ),
+    reassociate_option("Add up in the source's order: no sums by lanes."),
     batch_option("compile"),
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hw.lib.errors import CapacityError
-from hw.sram_compute.config import SramConfig
+from hw.sram_compute.config import LAYOUTS, SramConfig
 from hw.sram_compute.isa import Opcode
 from sw.compiler.sram_compute.lower.commands import Commands
 from sw.compiler.sram_compute.lower.lattice import Stored
@@ -33,6 +33,9 @@ from sw.compiler.sram_compute.tiles import Tiling
 from sw.workloads.loops.scalar_type import BY_NAME
 
 _NEVER = 1 << 60
+
+_SPILLED = LAYOUTS - 1
+"""The entry of the layout override table that spilled values have; arrays share the others."""
 
 
 @dataclass
@@ -209,7 +212,7 @@ class _Allocator:
         self, opcode: Opcode, stored: Stored, value: Value, fields: Mapping[str, Any]
     ) -> None:
         names = list(self._arrays.values())
-        entry = names.index(stored) % 15 if stored in names else 15
+        entry = names.index(stored) % _SPILLED if stored in names else _SPILLED
         layout = stored.layout(self._tiling)
         if self._layouts.get(entry) != layout:
             self._layouts[entry] = layout

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
@@ -94,7 +95,7 @@ class _Writer:
                     bounds = self.number(lower), self.number(upper)
                     found.append(For(name, *bounds, stride, self.steps(body), self._place))
                 case Elsewhere(reason):
-                    raise NotImplementedError(reason)
+                    raise WorkloadError(reason)
         return tuple(found)
 
     def number(self, affine: Affine) -> Expression:

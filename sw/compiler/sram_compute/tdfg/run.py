@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.sram_compute.tdfg.interpret import run_graph
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
 from sw.workloads.loops.binding import Binding
@@ -14,7 +15,7 @@ from sw.workloads.loops.nest import Nest
 
 def run(nest: Nest, steps: tuple[Step, ...], binding: Binding) -> dict[str, np.ndarray]:
     """The arrays that the nest writes, by name. Raises ``WorkloadError`` where an access leaves its
-    array, and ``NotImplementedError`` for steps that are no regions."""
+    array, and for statements that are no tensor computation."""
     arrays = {
         name: array.copy() if name in nest.results else array
         for name, array in binding.arrays.items()
@@ -37,7 +38,7 @@ def _run(
                 for value in iterations(step, names, binding):
                     _run(body, arrays, binding, {**names, variable: value})
             case Elsewhere(reason):
-                raise NotImplementedError(reason)
+                raise WorkloadError(reason)
 
 
 def iterations(repeat: Repeat, names: Mapping[str, int], binding: Binding) -> range:

@@ -10,7 +10,7 @@ import pytest
 from hw.lib.errors import ProgramError, WorkloadError
 from sw.program.program import Program
 from sw.runtime.device import Device
-from sw.runtime.sram_loops.target import TARGET
+from sw.runtime.sram_compute.target import TARGET
 from sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")

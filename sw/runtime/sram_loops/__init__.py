@@ -1,1 +1,0 @@
-"""Loop nests on in-SRAM computing: the target's workloads beside programs of commands."""
