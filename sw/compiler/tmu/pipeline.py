@@ -50,11 +50,16 @@ def pipeline(
     """Passes of level ``opt`` by name, in order. ``zeros``: arrays that are 0 before the run;
     ``reassociate``: whether lanes may have sums of their own."""
 
-    def has_room(module: ModuleOp) -> bool:
-        return fits(module, config)
+    def fits_after(name: str) -> Callable[[ModuleOp], bool]:
+        """Whether the configuration has room for what the passes behind ``name`` make."""
 
-    def repeat(module: ModuleOp) -> ModuleOp:
-        return repeat_fibers(module, config, has_room)
+        def has_room(module: ModuleOp) -> bool:
+            names = list(chosen)
+            for later in names[names.index(name) + 1 : -1]:
+                module = chosen[later](module)
+            return fits(module, config)
+
+        return has_room
 
     def vectors(module: ModuleOp) -> ModuleOp:
         made = vectorize(module, config.lanes, reassociate)
@@ -75,12 +80,13 @@ def pipeline(
         "forward_stores": (4, forward_stores),
         "keep_rows": (
             4,
-            lambda module: keep_rows(
-                module, config.lanes, lambda made: has_room(repeat(partial_sums(made)))
-            ),
+            lambda module: keep_rows(module, config.lanes, fits_after("keep_rows")),
         ),
         "partial_sums": (4, partial_sums),
-        "repeat_fibers": (4, repeat),
+        "repeat_fibers": (
+            4,
+            lambda module: repeat_fibers(module, config, fits_after("repeat_fibers")),
+        ),
         "prefetch_rows": (4, prefetch_rows),
         "count_iterations": (4, count_iterations),
         "stream_places": (4, lambda module: stream_places(module, config)),
@@ -89,4 +95,5 @@ def pipeline(
         "store_lanes": (4, lambda module: store_lanes(module, config.lanes)),
         "lower": (0, lambda module: lower_access(module, config)),
     }
-    return {name: run for name, (level, run) in passes.items() if opt >= level}
+    chosen = {name: run for name, (level, run) in passes.items() if opt >= level}
+    return chosen

@@ -127,6 +127,11 @@ def test_both_halves_have_partial_sums():
     run("norms", 2, 1, 48, TmuConfig(lanes=2))
 
 
+def test_rows_are_kept_where_registers_suffice_for_the_counted_nest():
+    """Not only for the nest before its iterations are counted."""
+    run("three loops", 2, 4, 65, TmuConfig(lanes=4, data_words=64))
+
+
 def test_halves_that_streams_do_not_suffice_for():
     config = TmuConfig(lanes=4, streams=4)
     (launch,) = run("dot products", 3, 1, 24, config).program.launches
