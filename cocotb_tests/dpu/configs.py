@@ -40,6 +40,7 @@ ODD = DpuConfig(
 """Its fields can hold banks, registers, rows and write sources that it lacks."""
 
 CONFIGS = {"small": SMALL, "pipelined": PIPELINED, "odd": ODD}
+"""Those that differ most; the blocks of ``small`` are tested with theirs."""
 
 _VARIABLE = "DPU_CONFIG"
 

@@ -12,22 +12,17 @@ from cocotb_tests.dpu.configs import CONFIGS, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
+from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
-from hw.lib.memory_map import Register
 from sw.runtime.dpu.model.interpreter import ModelError, run
 from sw.runtime.host import Status
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
 
-"""Configurations that differ most; the blocks of ``small`` are tested with theirs."""
-
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)
-
-START, STOP, CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
-"""Requests to the control register."""
 
 
 def generator() -> np.random.Generator:
@@ -89,7 +84,9 @@ async def runs_follow_each_other_without_a_reset(dut):
     await use_machine(port, config_under_test(), use)
 
 
-async def interrupted(dut, interrupt) -> None:
+@cocotb.test()
+@cocotb.parametrize(interruption=INTERRUPTIONS)
+async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     """Ends runs after each of their first cycles and at random ones; a clean run follows each."""
     port = await open_port(dut)
     config = config_under_test()
@@ -104,25 +101,8 @@ async def interrupted(dut, interrupt) -> None:
     await use_machine(port, config, lambda machine: machine.load(whole.stream, whole.data))
     late = [random.randrange(expected.cycles) for _ in range(8)]
     for cycles in [*range(8), *late, expected.cycles - 2, expected.cycles - 1]:
-        await port.exchange(START)
-        await port.step(cycles)
-        await interrupt(port)
+        await interrupt(port, interruption, cycles)
         await use_machine(port, config, check)
-
-
-@cocotb.test()
-async def reset_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.reset())
-
-
-@cocotb.test()
-async def stop_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(STOP))
-
-
-@cocotb.test()
-async def clear_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(CLEAR))
 
 
 @cocotb.test()

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cocotb_tests.lib.host_port import CocotbPort, open_port, use_driver
+from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sam.machines import Sample, environment, machine_under_test, machines
-from hw.lib.memory_map import Register
 from hw.sam.memory_map import memory_map
 from hw.sam.top import build
 from sw.compiler.sam.compile import compile
@@ -25,9 +25,6 @@ from sw.workloads.tensor.parser import parse
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)
-
-START, STOP, CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
-"""Requests to the control register."""
 
 _CYCLE_LIMIT = 100_000
 
@@ -107,7 +104,9 @@ async def runs_follow_each_other_without_a_reset(dut):
     await use_machine(port, use)
 
 
-async def interrupted(dut, interrupt) -> None:
+@cocotb.test()
+@cocotb.parametrize(interruption=INTERRUPTIONS)
+async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     """Ends runs after some of their first cycles and at random ones; a clean run follows each."""
     port = await open_port(dut)
 
@@ -123,25 +122,8 @@ async def interrupted(dut, interrupt) -> None:
         assert machine.run_and_check(given) == expected
 
     for cycles in [0, 1, 2, *(random.randrange(expected) for _ in range(6)), expected - 1]:
-        await port.exchange(START)
-        await port.step(cycles)
-        await interrupt(port)
+        await interrupt(port, interruption, cycles)
         await use_machine(port, check)
-
-
-@cocotb.test()
-async def reset_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.reset())
-
-
-@cocotb.test()
-async def stop_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(STOP))
-
-
-@cocotb.test()
-async def clear_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(CLEAR))
 
 
 @cocotb.test()

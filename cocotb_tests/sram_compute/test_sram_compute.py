@@ -8,11 +8,11 @@ import cocotb
 import numpy as np
 
 from cocotb_tests.lib.host_port import open_port
+from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sram_compute.broken import broken, unknown
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
-from hw.lib.memory_map import Register
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.memory_map import ErrorCause, memory_map
@@ -33,9 +33,6 @@ CONFIG = SramConfig(
 
 ARRAYS = 192
 """The first line that is no program's."""
-
-START, STOP, CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
-"""Requests to the control register."""
 
 
 def generator() -> random.Random:
@@ -169,7 +166,9 @@ def crossings() -> list[Command]:
     return [shift, command(Opcode.SYNC)]
 
 
-async def interrupted(dut, interrupt) -> None:
+@cocotb.test()
+@cocotb.parametrize(interruption=INTERRUPTIONS)
+async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     """Ends runs after some of their first cycles and at random ones; a clean run follows each, in
     the cycles that it takes otherwise."""
     port = await open_port(dut)
@@ -185,25 +184,8 @@ async def interrupted(dut, interrupt) -> None:
 
     cycles = await use_machine(port, CONFIG, lambda _: run())
     for until in [0, *(random.randrange(cycles) for _ in range(3)), cycles - 1]:
-        await port.exchange(START)
-        await port.step(until)
-        await interrupt(port)
+        await interrupt(port, interruption, until)
         assert await use_machine(port, CONFIG, lambda _: run()) == cycles
-
-
-@cocotb.test()
-async def reset_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.reset())
-
-
-@cocotb.test()
-async def stop_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(STOP))
-
-
-@cocotb.test()
-async def clear_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(CLEAR))
 
 
 @cocotb.test()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cocotb_tests.lib.host_port import open_port
+from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.tmu.configs import CONFIGS, LONG, config_under_test, environment
 from cocotb_tests.tmu.damage import (
@@ -19,15 +20,11 @@ from cocotb_tests.tmu.damage import (
 )
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
-from hw.lib.memory_map import Register
 from hw.tmu.config import LINE_WORDS
 from hw.tmu.execute_assembly import assemble
 from hw.tmu.memory_map import ErrorCause, memory_map
 from hw.tmu.top import build
 from sw.runtime.host import HostTimeoutError
-
-START, STOP, CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
-"""Requests to the control register."""
 
 
 def generator() -> random.Random:
@@ -142,7 +139,9 @@ async def damaged_rows_leave_a_core_that_can_be_cleared(dut):
     await use_machine(port, config, use)
 
 
-async def interrupted(dut, interrupt) -> None:
+@cocotb.test()
+@cocotb.parametrize(interruption=INTERRUPTIONS)
+async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     """Ends runs after some of their first cycles and at random ones; a clean run follows each, in
     the cycles that it takes otherwise."""
     port = await open_port(dut)
@@ -157,25 +156,8 @@ async def interrupted(dut, interrupt) -> None:
         assert machine.run_and_check(whole, expected) == cycles
 
     for until in [0, *(random.randrange(cycles) for _ in range(2)), cycles - 1]:
-        await port.exchange(START)
-        await port.step(until)
-        await interrupt(port)
+        await interrupt(port, interruption, until)
         await use_machine(port, config, lambda _: check())
-
-
-@cocotb.test()
-async def reset_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.reset())
-
-
-@cocotb.test()
-async def stop_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(STOP))
-
-
-@cocotb.test()
-async def clear_in_the_middle_of_a_run(dut):
-    await interrupted(dut, lambda port: port.exchange(CLEAR))
 
 
 def long_copy() -> Image:
