@@ -7,8 +7,8 @@ from hypothesis import settings
 
 # Machines differ in speed: a slow example is no failure. `make test` repeats the same examples, so
 # that it fails on what changed; `make test-all` looks for others.
-settings.register_profile("quick", deadline=None, max_examples=40, derandomize=True)
-settings.register_profile("exhaustive", deadline=None, max_examples=400)
+settings.register_profile("quick", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("exhaustive", deadline=None, max_examples=250)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -105,6 +105,7 @@ def test_caches_are_emptied_after_inputs_have_arrived(tmp_path: Path):
     assert kernel not in (delay, read)
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_measured_again(tmp_path: Path):
     with fake_gpus() as call:
         assert call(measure.measure, job_of(tmp_path, measure.AVERAGE)) == Measured()

@@ -11,7 +11,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.runner import Runner
 
 SEED = 0
-TEST, TEST_ALL = 500, 100_000
+TEST, TEST_ALL = 300, 100_000
 """Cases of ``make test`` and ``make test-all``."""
 
 ACCEPTED = 0.05

@@ -30,7 +30,7 @@ from sw.workloads.embedding.rowwise import quantise
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
 
-PARTS = 5
+PARTS = 8
 each_part = pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))]
 )

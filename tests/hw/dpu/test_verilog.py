@@ -17,6 +17,7 @@ from hw.dpu.top import build
 from hw.lib.verilog import to_verilog
 from sw.runtime.verilate import lint
 from tests.support.generations import under_hash_seeds
+from tests.support.parameters import slow_but
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "depth_1_single": {"depth": 1, "output_interconnect": "single", "format": "fixed16.8"},
@@ -47,7 +48,9 @@ def config(name: str) -> DpuConfig:
     return DpuConfig(**small | CONFIGS[name])
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    "name", slow_but(["depth_1_single", "depth_2_crossbar", "no_powers_of_two"], CONFIGS)
+)
 def test_lint_finds_nothing(name):
     assert lint(to_verilog(build(config(name)), name), name) == []
 

@@ -12,6 +12,7 @@ from hw.lib.verilog import to_verilog
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.verilate import lint
 from tests.support.memory_target import configuration
+from tests.support.parameters import slow_but
 
 pytest.importorskip("amaranth_boards")
 
@@ -43,6 +44,8 @@ def test_the_machine_is_idle_once_it_has_left_reset(board: str, idle: int) -> No
     simulator.run()
 
 
-@pytest.mark.parametrize("board", ["ulx3s_85f", "icebreaker", "tang_primer_20k"])
+@pytest.mark.parametrize(
+    "board", slow_but(["icebreaker"], ["ulx3s_85f", "icebreaker", "tang_primer_20k"])
+)
 def test_lint_finds_nothing(board: str) -> None:
     assert lint(to_verilog(top(board, load_configuration("dpu_d1_b8")), "top"), "top") == []

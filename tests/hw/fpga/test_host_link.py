@@ -18,6 +18,7 @@ from hw.fpga.host_link import HostLink
 from hw.lib.verilog import to_verilog
 from sw.runtime.fpga.frames import Response, read_request, take_response, write_request
 from sw.runtime.verilate import lint
+from tests.support.parameters import slow_but
 from tests.support.yowasp import sound, yosys
 
 CLOCK_HZ, BAUD = 100_000, 25_000
@@ -112,7 +113,10 @@ def test_two_generations_are_the_same() -> None:
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize(("clock_hz", "baud"), [(75_000_000, 3_000_000), (100_000_000, 9600)])
+@pytest.mark.parametrize(
+    ("clock_hz", "baud"),
+    slow_but([(100_000_000, 9600)], [(75_000_000, 3_000_000), (100_000_000, 9600)]),
+)
 def test_the_cost_on_an_ecp5(clock_hz: int, baud: int, tmp_path: Path) -> None:
     (tmp_path / "design.v").write_text(to_verilog(HostLink(clock_hz, baud), "link"))
     yosys(tmp_path, f"{sound('link')}; synth_ecp5 -top link; tee -q -o cells.json stat -json")

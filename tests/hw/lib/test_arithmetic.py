@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,10 @@ from sw.runtime.verilate import lint
 from tests.support import floats
 from tests.support.fixed import ExactFixed, fixed_operands
 from tests.support.numbers import RationalFloat, crossed
+from tests.support.parameters import slow_but
 from tests.support.units import Units, assert_same_words, convert
 
-UNITS = {f"unit_{depth}": (depth, "fpga") for depth in (1, 2, 4, 8)} | {"silicon": (4, "silicon")}
+UNITS = {f"unit_{depth}": (depth, "fpga") for depth in (1, 4)} | {"silicon": (4, "silicon")}
 """Stages and technology by name."""
 
 COMPUTED = {
@@ -127,8 +129,14 @@ def test_lint(name: str) -> None:
         assert lint(convert(ArithmeticUnit(parse_format(name), depth), "unit"), "unit") == []
 
 
-@pytest.mark.parametrize("technology", TECHNOLOGIES)
-@pytest.mark.parametrize("format", [FloatFormat(3, 2), FixedFormat(5, 1)], ids=str)
+@pytest.mark.parametrize(
+    ("format", "technology"),
+    slow_but(
+        [(FloatFormat(3, 2), "silicon"), (FixedFormat(5, 1), "fpga")],
+        product([FloatFormat(3, 2), FixedFormat(5, 1)], TECHNOLOGIES),
+    ),
+    ids=str,
+)
 def test_every_depth_has_the_latency_it_claims(format: NumberFormat, technology: str) -> None:
     depths = range(1, 11)
     model = Units({f"unit_{depth}": ArithmeticUnit(format, depth, technology) for depth in depths})

@@ -105,7 +105,7 @@ def check(kind: str, operands: dict[str, Columns]) -> None:
             assert_same_words(got[field], expected, given, f"{unit} {field}")
 
 
-@pytest.mark.parametrize(("kind", "count"), [("short", 6_000), ("long", 2_000)])
+@pytest.mark.parametrize(("kind", "count"), [("short", 2_000), ("long", 500)])
 def test_corners_and_random_operands(kind: str, count: int) -> None:
     check(kind, operands_of(kind, count))
 

@@ -12,6 +12,7 @@ from hw.lib.function import Function
 from sw.golden.functions import apply
 from tests.support.floats import fresh_rng
 from tests.support.functions import every_function, operands
+from tests.support.parameters import slow_but
 from tests.support.units import Units, assert_same_words
 
 
@@ -29,9 +30,7 @@ def assert_same_bits(name: str, words: np.ndarray) -> None:
         assert_same_words(got, expected, (words,), f"{name} {function.name}")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("float32", marks=pytest.mark.slow), "float16", "bfloat16"]
-)
+@pytest.mark.parametrize("name", slow_but(["bfloat16"], ["float32", "float16", "bfloat16"]))
 def test_same_bits_as_the_model(name: str) -> None:
     assert_same_bits(name, operands(FLOAT_FORMATS[name], 1_000_000, fresh_rng()))
 

@@ -29,6 +29,7 @@ from sw.runtime.verilog import verilog
 from tests.hw.sam.graphs import graph, small
 from tests.support import adder
 from tests.support.front_door import FrontDoor
+from tests.support.parameters import slow_but
 
 NARROW = {"index_bits": 11, "array_words": 37}
 POOL = {"root": 1, "fiberlookup": 1, "fiberwrite": 1, "valwrite": 1}
@@ -99,7 +100,7 @@ def doors(simulator: Simulator, memory_map: MemoryMap, digest: str) -> Doors:
     )
 
 
-@pytest.fixture(scope="module", params=DESIGNS)
+@pytest.fixture(scope="module", params=slow_but(["adder", "dpu_d1_b8", "sam_shared"], DESIGNS))
 def machine(request: pytest.FixtureRequest) -> Iterator[Doors]:
     design = DESIGNS[request.param]()
     with Simulator(design.verilog(request.param), request.param) as simulator:

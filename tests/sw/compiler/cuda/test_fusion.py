@@ -194,6 +194,7 @@ def test_a_template_that_does_not_know_its_shared_memory_does_not_compile() -> N
         EmulatedKernels(source, [INCLUDE])
 
 
+@pytest.mark.slow
 def test_as_many_codes_as_a_short_number_has_and_no_more() -> None:
     kinds = itertools.product(range(1, 2800), ("sum", "mean", "max"), TABLE_TYPES, TABLE_TYPES)
     pairs = [

@@ -19,7 +19,7 @@ from bench.cuda_static_parts.sass import nvdisasm  # noqa: E402
 pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
 
 IN_SHARED_MEMORY = "table_in_shared"
-STEP = 32
+STEP = 64
 """Of the cases that cover all pairs of choices one is taken out of so many."""
 
 

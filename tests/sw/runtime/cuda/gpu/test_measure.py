@@ -213,6 +213,7 @@ def _tune_quickly(output: Path) -> str:
     )
 
 
+@pytest.mark.slow
 def test_a_model_is_tuned_quickly(on_fake: Call, tmp_path: Path):
     assert on_fake(_tune_quickly, tmp_path / "schedules.json") == (
         "2 schedules for 2 features: quick two-stage tuning of 3 candidates on 1 batch"
