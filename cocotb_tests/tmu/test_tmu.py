@@ -72,8 +72,8 @@ async def damaged_programs_end_as_in_the_models(dut):
 
     def use(machine: Machine) -> None:
         causes: set[int | None] = set()
-        turn = [damaged_memory] * 4 + [damaged_program] * 10
-        for number, damaged in enumerate(turn * 12):
+        turn = [damaged_memory] * 2 + [damaged_program] * 5
+        for number, damaged in enumerate(turn * 24):
             if number >= len(turn) and len(causes) >= 2:
                 return
             rng = generator()
@@ -101,7 +101,7 @@ async def events_of_layers_that_are_not_in_an_iteration_are_deadlocks(dut):
 
     def use(machine: Machine) -> None:
         causes = []
-        for _ in range(4):
+        for _ in range(2):
             rng = generator()
             whole = drained_nest(config, rng)
             given = misplaced_step(config, whole, rng)
@@ -122,7 +122,7 @@ async def damaged_rows_leave_a_core_that_can_be_cleared(dut):
     config = config_under_test()
 
     def use(machine: Machine) -> None:
-        for _ in range(4):
+        for _ in range(2):
             rng = generator()
             whole = drained_nest(config, rng)
             machine.load(damaged_rows(whole, rng))
