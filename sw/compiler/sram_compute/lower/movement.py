@@ -1,152 +1,168 @@
-"""Moves, broadcasts and masked copies as commands without rows. Source: Infinity Stream, 4.2."""
+"""Moves, broadcasts and masked copies as commands without rows. Source: Infinity Stream, 4.2.
+
+``cells``: int64 [dimensions, 2], first and, without, last cell of each dimension; some. ``tiles``:
+a ``TILES``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from hw.sram_compute.isa import Opcode
+from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.decompose import decompose
+from sw.compiler.sram_compute.lower.commands import column
+from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.steps import MOVEMENTS, WITHIN, Steps
 from sw.compiler.sram_compute.shifts import shifts
-from sw.compiler.sram_compute.tiles import Tiling
 
-Cells = tuple[tuple[int, int], ...]
+_MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
+_DISTANCE, _BITLINES, _TILES = (
+    column(Opcode.MOVE, name) for name in ("distance", "bitlines_start", "tiles_start")
+)
+_BETWEEN = column(Opcode.SHIFT, "between")
+_SOURCES, _COPIES, _COPY_STRIDES, _COPY_COUNTS = (
+    column(Opcode.BROADCAST, name)
+    for name in ("sources_start", "copies_start", "copies_strides", "copies_counts")
+)
+_FILL_BITLINES, _FILL_TILES = (
+    column(Opcode.FILL, name) for name in ("bitlines_start", "tiles_start")
+)
+
+MOST_MOVEMENTS = 2 * 3**DIMENSIONS
+"""Of one tensor: two for each part."""
 
 
-@dataclass(frozen=True)
-class Movement:
-    """A command that moves rows: its fields but rows and width.
-
-    within
-        whether it reads the rows that it writes: of the result, not of the operand.
-    """
-
-    opcode: Opcode
-    fields: dict[str, Any]
-    within: bool = False
-
-
-def move(
-    cells: Cells, tiling: Tiling, dimension: int, distance: int, all_tiles: int
-) -> list[Movement]:
-    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it. ``all_tiles``: of
-    the configuration, around which tiles are counted."""
-    if any(low >= high for low, high in cells):
-        return []
-    first, last = (np.array(each, np.int64) for each in zip(*cells, strict=True))
-    found = shifts(first, last, tiling, dimension, distance)
-    made = []
-    for bits, tiles, between, within in zip(
-        found.bits.tolist(),
-        found.tiles.tolist(),
-        found.between.tolist(),
-        found.within.tolist(),
-        strict=True,
-    ):
-        bits[dimension] = [each + within for each in bits[dimension]]
-        tiles[dimension] = [each + between for each in tiles[dimension]]
-        fields = _places(bits, tiles, tiling)
-        fields["distance"] = within * tiling.bit_strides[dimension] % tiling.bitlines
+@inner
+def move(found: Steps, tiles: np.void, cells: np.ndarray, dimension: int, distance: int) -> None:
+    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it."""
+    if is_empty(cells):
+        return
+    first, last = _ends(cells)
+    made = shifts(first, last, tiles.shape, tiles.tile, dimension, distance)
+    for number in range(len(made.between)):
+        between, within = made.between[number], made.within[number]
+        made.bits[number, dimension] += within
+        made.tiles[number, dimension] += between
+        row = _append(found, _SHIFT if between else _MOVE)
+        row[_DISTANCE] = within * tiles.bit_strides[dimension] % tiles.bitlines
+        pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
+        pattern(row, _TILES, made.tiles[number], tiles.strides)
         if between:
-            fields["between"] = between * tiling.tile_strides[dimension] % all_tiles
-        made.append(Movement(Opcode.SHIFT if between else Opcode.MOVE, fields))
-    return made
+            row[_BETWEEN] = between * tiles.strides[dimension] % tiles.all
 
 
-def copy(cells: Cells, tiling: Tiling) -> list[Movement]:
+@inner
+def copy(found: Steps, tiles: np.void, cells: np.ndarray) -> None:
     """``cells`` alone, where they are."""
-    if any(low >= high for low, high in cells):
-        return []
-    first, last = (np.array(each, np.int64) for each in zip(*cells, strict=True))
-    made = []
-    for part in decompose(first, last, np.array(tiling.tile)).tolist():
-        bits, tiles = _of_part(part, tiling)
-        made.append(Movement(Opcode.MOVE, {**_places(bits, tiles, tiling), "distance": 0}))
-    return made
+    if is_empty(cells):
+        return
+    first, last = _ends(cells)
+    parts = decompose(first, last, tiles.tile)
+    whole = np.empty_like(cells)
+    for number in range(len(parts)):
+        part = parts[number]
+        for dimension in range(len(cells)):
+            extent = tiles.tile[dimension]
+            base = part[dimension, 0] // extent
+            whole[dimension, 0] = base
+            whole[dimension, 1] = -(-part[dimension, 1] // extent)
+            part[dimension, 1] = min(part[dimension, 1] - base * extent, extent)
+            part[dimension, 0] -= base * extent
+        row = _append(found, _MOVE)
+        pattern(row, _BITLINES, part, tiles.bit_strides)
+        pattern(row, _TILES, whole, tiles.strides)
 
 
-def broadcast(
-    place: int, cells: Cells, tiling: Tiling, dimension: int, all_tiles: int
-) -> list[Movement]:
+@inner
+def broadcast(found: Steps, tiles: np.void, place: int, cells: np.ndarray, dimension: int) -> None:
     """What is in ``place`` of a dimension to all ``cells``: first to the first bitlines of each
     tile that has some, then within tiles, by powers of two."""
-    if any(low >= high for low, high in cells):
-        return []
-    low, high = cells[dimension]
-    extent, stride = tiling.tile[dimension], tiling.tile_strides[dimension]
+    if is_empty(cells):
+        return
+    low, high = cells[dimension, 0], cells[dimension, 1]
+    extent, stride = tiles.tile[dimension], tiles.strides[dimension]
     source, inside = divmod(place, extent)
     start, end = low // extent, -(-high // extent)
     # Within tiles all of every other dimension goes along.
-    line = [[0, size] for size in tiling.tile]
-    line[dimension] = [0, 1]
-    whole = [[0, count] for count in tiling.grid]
-    whole[dimension] = [source, source + 1]
-    distance = -inside * tiling.bit_strides[dimension] % tiling.bitlines
-    bitlines = _pattern("bitlines", line, tiling.bit_strides)
-    made = []
-    if (start, end) == (source, source + 1):
-        tiles = _pattern("tiles", whole, tiling.tile_strides)
-        made.append(Movement(Opcode.MOVE, {**bitlines, **tiles, "distance": distance}))
+    line, whole = _all(tiles.tile), _all(tiles.grid)
+    line[dimension, 0], line[dimension, 1] = 0, 1
+    whole[dimension, 0], whole[dimension, 1] = source, source + 1
+    distance = -inside * tiles.bit_strides[dimension] % tiles.bitlines
+    if start == source and end == source + 1:
+        row = _append(found, _MOVE)
+        row[_DISTANCE] = distance
+        pattern(row, _BITLINES, line, tiles.bit_strides)
+        pattern(row, _TILES, whole, tiles.strides)
     else:
-        sources = _pattern("sources", whole, tiling.tile_strides)
         for first, last in ((start, min(end, source)), (max(start, source), end)):
             if first < last:
-                fields = {
-                    "copies_start": (first - source) * stride % all_tiles,
-                    "copies_strides": (stride if last - first > 1 else 0, 0, 0),
-                    "copies_counts": (last - first - 1, 0, 0),
-                }
-                made.append(
-                    Movement(
-                        Opcode.BROADCAST, {**bitlines, **sources, **fields, "distance": distance}
-                    )
-                )
-    whole[dimension] = [start, end]
-    tiles = _pattern("tiles", whole, tiling.tile_strides)
+                row = _append(found, _BROADCAST)
+                row[_DISTANCE] = distance
+                pattern(row, _BITLINES, line, tiles.bit_strides)
+                pattern(row, _SOURCES, whole, tiles.strides)
+                row[_COPIES] = (first - source) * stride % tiles.all
+                row[_COPY_STRIDES] = stride if last - first > 1 else 0
+                row[_COPY_COUNTS] = last - first - 1
+    whole[dimension, 0], whole[dimension, 1] = start, end
     reached, needed = 1, min(extent, high - start * extent)
     while reached < needed:
-        line[dimension] = [reached, 2 * reached]
-        fields = {**_pattern("bitlines", line, tiling.bit_strides), **tiles}
-        fields["distance"] = reached * tiling.bit_strides[dimension]
-        made.append(Movement(Opcode.MOVE, fields, within=True))
+        line[dimension, 0], line[dimension, 1] = reached, 2 * reached
+        row = _append(found, _MOVE)
+        row[_DISTANCE] = reached * tiles.bit_strides[dimension]
+        row[WITHIN] = 1
+        pattern(row, _BITLINES, line, tiles.bit_strides)
+        pattern(row, _TILES, whole, tiles.strides)
         reached *= 2
-    return made
 
 
-def everywhere(tiling: Tiling) -> dict[str, Any]:
-    """All bitlines of all tiles of the lattice."""
-    bits = [[0, extent] for extent in tiling.tile]
-    return _places(bits, [[0, count] for count in tiling.grid], tiling)
+@inner
+def everywhere(row: np.ndarray, tiles: np.void) -> None:
+    """All bitlines of all tiles of the lattice, for ``FILL``."""
+    pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
+    pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
 
 
-def _of_part(part: Sequence[Sequence[int]], tiling: Tiling) -> tuple[list[Any], list[Any]]:
-    bits, tiles = [], []
-    for (low, high), extent in zip(part, tiling.tile, strict=True):
-        base = low // extent
-        tiles.append([base, -(-high // extent)])
-        bits.append([low - base * extent, min(high - base * extent, extent)])
-    return bits, tiles
+@inner
+def pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
+    """Puts start, strides and counts in a row, from column ``place`` on: a level for each
+    dimension, none for one place alone."""
+    row[place] = 0
+    for level in range(DIMENSIONS):
+        extent = intervals[level, 1] - intervals[level, 0]
+        row[place] += intervals[level, 0] * strides[level]
+        row[place + 1 + level] = strides[level] if extent > 1 else 0
+        row[place + 1 + DIMENSIONS + level] = extent - 1
 
 
-def _places(
-    bits: Sequence[Sequence[int]], tiles: Sequence[Sequence[int]], tiling: Tiling
-) -> dict[str, Any]:
-    return {
-        **_pattern("bitlines", bits, tiling.bit_strides),
-        **_pattern("tiles", tiles, tiling.tile_strides),
-    }
+@inner
+def is_empty(cells: np.ndarray) -> bool:
+    found = False
+    for dimension in range(DIMENSIONS):
+        found |= cells[dimension, 0] >= cells[dimension, 1]
+    return found
 
 
-def _pattern(
-    name: str, intervals: Sequence[Sequence[int]], strides: Sequence[int]
-) -> dict[str, Any]:
-    """A level for each dimension, none for one place alone."""
-    pairs = list(zip(intervals, strides, strict=True))
-    return {
-        f"{name}_start": sum(low * stride for (low, _), stride in pairs),
-        f"{name}_strides": tuple(stride if high - low > 1 else 0 for (low, high), stride in pairs),
-        f"{name}_counts": tuple(high - low - 1 for low, high in intervals),
-    }
+@inner
+def _ends(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
+    for dimension in range(DIMENSIONS):
+        first[dimension], last[dimension] = cells[dimension, 0], cells[dimension, 1]
+    return first, last
+
+
+@inner
+def _all(extents: np.ndarray) -> np.ndarray:
+    """Intervals from 0 on."""
+    found = np.zeros((DIMENSIONS, 2), np.int64)
+    for dimension in range(DIMENSIONS):
+        found[dimension, 1] = extents[dimension]
+    return found
+
+
+@inner
+def _append(found: Steps, opcode: int) -> np.ndarray:
+    row = found.movements[found.counts[MOVEMENTS]]
+    found.counts[MOVEMENTS] += 1
+    row[:] = 0
+    row[0] = opcode
+    return row
