@@ -16,7 +16,7 @@ from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, append_movement, column
 from sw.compiler.sram_compute.lower.compiled import inner
-from sw.compiler.sram_compute.lower.movement import everywhere
+from sw.compiler.sram_compute.lower.movement import WITHIN, everywhere
 from sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     FILL,
@@ -24,7 +24,6 @@ from sw.compiler.sram_compute.lower.steps import (
     MOVE,
     STEPS,
     VALUES,
-    WITHIN,
     Steps,
 )
 
@@ -116,6 +115,7 @@ def allocate(
     calculations: np.ndarray,
     tiles: np.ndarray,
     given: Steps,
+    movements: np.ndarray,
     arrays: np.ndarray,
     free_line: int,
     wordlines: int,
@@ -128,6 +128,8 @@ def allocate(
         ``CALCULATION`` [n].
     tiles
         ``TILES`` [1].
+    given, movements
+        steps, and rows of their moves.
     arrays
         ``STORED`` [n], all before ``free_line``.
     """
@@ -148,10 +150,13 @@ def allocate(
     for number in range(len(steps)):
         if is_needed[number]:
             step = steps[number]
-            most = 3 * (bank.placed_count + step.count) + _MOST_OF_OPERANDS
+            most = 3 * bank.placed_count + _MOST_OF_OPERANDS
+            if step.kind == MOVE:
+                moved = given.moved[step.detail]
+                most += 2 * (moved.end - moved.first)
             if len(rows) - state.tally.commands < most:
                 return Allocated(FULL, 0, 0, 0)
-            lacking = _allocate(calculations, given.movements, state, number, step)
+            lacking = _allocate(calculations, given.moved, movements, state, number, step)
             if lacking:
                 return Allocated(FEW, 0, 0, lacking)
     append(rows, state.tally, _END, 1)
@@ -220,7 +225,12 @@ def _uses(values: np.ndarray, steps: np.ndarray, is_needed: np.ndarray) -> np.nd
 
 @inner
 def _allocate(
-    calculations: np.ndarray, movements: np.ndarray, state: _State, number: int, step: np.void
+    calculations: np.ndarray,
+    moved: np.ndarray,
+    movements: np.ndarray,
+    state: _State,
+    number: int,
+    step: np.void,
 ) -> int:
     """A step. Gives how many rows lack, beside its operands."""
     values, bank = state.values, state.bank
@@ -255,7 +265,7 @@ def _allocate(
         if not step.is_partial:
             read[count] = step.result
             count += 1
-    _emit(calculations, movements, state, step, scratch)
+    _emit(calculations, moved, movements, state, step, scratch)
     for row in range(scratch, scratch + scratch_rows):
         bank.is_free[row] = 1
     for place in range(count):
@@ -421,7 +431,9 @@ def _transfer(state: _State, opcode: int, number: int, value: np.void) -> None:
         for dimension in range(DIMENSIONS):
             while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
                 rows[at, _TILE + dimension] += 1
-        rows[at, _TILE_STRIDES], rows[at, _TILE_STRIDES + 1] = tiles.strides[1], tiles.strides[2]
+        for dimension in (1, 2):
+            # That of all tiles, where there is one alone, would not fit.
+            rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension] % tiles.all
     cycles = lines * stored.shape[1] * stored.shape[2] * state.tally.line_cycles
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
@@ -437,7 +449,12 @@ def _fill(state: _State, value: np.void, bits: int) -> None:
 
 @inner
 def _emit(
-    calculations: np.ndarray, movements: np.ndarray, state: _State, step: np.void, scratch: int
+    calculations: np.ndarray,
+    moved: np.ndarray,
+    movements: np.ndarray,
+    state: _State,
+    step: np.void,
+    scratch: int,
 ) -> None:
     values, rows = state.values, state.rows
     if step.kind == CALCULATE:
@@ -453,8 +470,8 @@ def _emit(
         rows[at, _BASES], rows[at, _BASES + 1], rows[at, _BASES + 2] = a, b, d
         rows[at, _BASES + 3], rows[at, _BASES + 4] = e, scratch
     elif step.kind == MOVE:
-        result = values[step.result]
-        for number in range(step.detail, step.detail + step.count):
+        result, which = values[step.result], moved[step.detail]
+        for number in range(which.first, which.end):
             a = result.row if movements[number, WITHIN] else values[step.a].row
             append_movement(rows, state.tally, movements[number], a, result.row, result.rows)
     elif step.kind == FILL:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from numba import njit
 
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import LINE_BYTES, SramConfig
@@ -73,14 +74,27 @@ def tiling_of(types: Sequence[ScalarType], shapes: Sequence[Shape], config: Sram
     found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
     if not len(found):
         raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
-    counts = np.prod(-(-np.array(whole) // found), axis=1)
-    lengths = found.max(axis=1) // found.min(axis=1)
-    order = np.lexsort((*found.T[::-1], lengths, counts))
-    best = Tiling(whole, tuple(found[order[0]].tolist()))
+    best = Tiling(whole, tuple(found[_best_tile(found, np.array(whole))].tolist()))
     if best.tiles > config.tiles:
         size = " x ".join(map(str, whole))
         raise CapacityError(
             f"a lattice of {size} needs {best.tiles} tiles of {config.bitlines} bitlines: "
             f"there are {config.tiles}"
         )
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _best_tile(tiles: np.ndarray, shape: np.ndarray) -> int:
+    """Of int64 [tiles, dimensions]."""
+    best, least, least_ratio = -1, 0, 0
+    for number in range(len(tiles)):
+        count, longest, shortest = 1, 1, tiles[number, 0]
+        for dimension in range(len(shape)):
+            extent = tiles[number, dimension]
+            count *= -(-shape[dimension] // extent)
+            longest, shortest = max(longest, extent), min(shortest, extent)
+        ratio = longest // shortest
+        if best < 0 or count < least or (count == least and ratio < least_ratio):
+            best, least, least_ratio = number, count, ratio
     return best

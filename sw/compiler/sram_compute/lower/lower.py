@@ -22,9 +22,10 @@ from sw.compiler.sram_compute.lower.commands import (
     unit_count,
 )
 from sw.compiler.sram_compute.lower.lattice import Shape, Stored, padded, stored, tiling_of
+from sw.compiler.sram_compute.lower.movement import movements
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
-from sw.compiler.sram_compute.lower.steps import Steps, room
+from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
 from sw.compiler.sram_compute.tdfg.plan import Step
@@ -97,6 +98,7 @@ class Lowerer:
         self._types = [array.type for array in nest.arrays.values()]
         self._prepared = cache(self._prepare)
         self._remembered = lru_cache(_REMEMBERED)(self._lower)
+        self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
     def lower(self, binding: Binding) -> Lowered:
@@ -153,13 +155,22 @@ class Lowerer:
     ) -> _Found:
         config, template = self._config, prepared.template
         tiles = tiles_of(tiling, config.tiles)
-        steps = self._unrolled(prepared, sizes, tiles, np.array([each.shape for each in arrays]))
+        steps = self._unrolled(prepared, sizes, np.array([each.shape for each in arrays]))
         kept = np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED)
+        moved = self._moved(steps, tiles)
         line = sum(each.lines for each in arrays)
         while True:
-            rows, counts = np.empty((self._commands, COLUMNS), np.int64), tally(config)
+            rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
             found = allocate(
-                template.calculations, tiles, steps, kept, line, config.wordlines, rows, counts
+                template.calculations,
+                tiles,
+                steps,
+                moved,
+                kept,
+                line,
+                config.wordlines,
+                rows,
+                counts,
             )
             if found.how == allocation.FEW:
                 raise CapacityError(
@@ -171,9 +182,15 @@ class Lowerer:
                 return _Found(rows[:count], cycles, line + found.lines, found.returns)
             self._commands *= 2
 
-    def _unrolled(
-        self, prepared: Prepared, sizes: _Sizes, tiles: np.ndarray, shapes: np.ndarray
-    ) -> Steps:
+    def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
+        while True:
+            rows = np.empty((self._commands, COLUMNS + 1), np.int64)
+            count = movements(steps.moved[: steps.counts[MOVES]], tiles, rows)
+            if count >= 0:
+                return rows[:count]
+            self._commands *= 2
+
+    def _unrolled(self, prepared: Prepared, sizes: _Sizes, shapes: np.ndarray) -> Steps:
         template = prepared.template
         scalars = {
             name: np.frombuffer(octets, scalar.type.dtype)[0].item()
@@ -188,8 +205,8 @@ class Lowerer:
         names = np.array([int(known.get(name, 0)) for name in prepared.names], np.int64)
         while True:
             count = self._steps
-            found = room(count + len(shapes) + len(bits), count, 2 * count)
-            ended = unroll(template, tiles, names, shapes, bits, found)
+            found = room(count + len(shapes) + len(bits), count)
+            ended = unroll(template, names, shapes, bits, found)
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:

@@ -1,18 +1,13 @@
-"""Moves, broadcasts and masked copies as commands without rows. Source: Infinity Stream, 4.2.
-
-``cells``: int64 [dimensions, 2], first and, without, last cell of each dimension; some. ``tiles``:
-a ``TILES``.
-"""
+"""Moves, broadcasts and masked copies as commands without rows. Source: Infinity Stream, 4.2."""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.decompose import decompose
-from sw.compiler.sram_compute.lower.commands import column
+from sw.compiler.sram_compute.lower.commands import COLUMNS, column
 from sw.compiler.sram_compute.lower.compiled import inner
-from sw.compiler.sram_compute.lower.steps import MOVEMENTS, WITHIN, Steps
 from sw.compiler.sram_compute.shifts import shifts
 
 _MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
@@ -28,58 +23,67 @@ _FILL_BITLINES, _FILL_TILES = (
     column(Opcode.FILL, name) for name in ("bitlines_start", "tiles_start")
 )
 
-MOST_MOVEMENTS = 2 * 3**DIMENSIONS
-"""Of one tensor: two for each part."""
+WITHIN = COLUMNS
+"""Of a row the column, behind those of a command, that says whether it reads what it writes."""
+
+_MOST = 2 * 3**DIMENSIONS
+"""Rows of one move: two for each part."""
+
+
+@njit(cache=True, nogil=True)
+def movements(moved: np.ndarray, tiles: np.ndarray, rows: np.ndarray) -> int:
+    """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
+    + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
+    O(commands).
+
+    ``tiles``: ``TILES`` [1].
+    """
+    count = 0
+    for number in range(len(moved)):
+        each = moved[number]
+        each.first = count
+        if len(rows) - count < _MOST:
+            return -1
+        is_empty = False
+        for dimension in range(DIMENSIONS):
+            is_empty |= each.cells[dimension, 0] >= each.cells[dimension, 1]
+        if not is_empty and each.is_broadcast:
+            count = _broadcast(each, tiles[0], rows, count)
+        elif not is_empty:
+            count = _move(each, tiles[0], rows, count)
+        each.end = count
+    return count
 
 
 @inner
-def move(found: Steps, tiles: np.void, cells: np.ndarray, dimension: int, distance: int) -> None:
-    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it."""
-    if is_empty(cells):
-        return
-    first, last = _ends(cells)
-    made = shifts(first, last, tiles.shape, tiles.tile, dimension, distance)
+def _move(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> int:
+    """As algorithms 1 and 2 have it."""
+    dimension = moved.dimension
+    first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
+    for at in range(DIMENSIONS):
+        first[at], last[at] = moved.cells[at, 0], moved.cells[at, 1]
+    made = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
     for number in range(len(made.between)):
         between, within = made.between[number], made.within[number]
-        made.bits[number, dimension] += within
-        made.tiles[number, dimension] += between
-        row = _append(found, _SHIFT if between else _MOVE)
+        for end in range(2):
+            made.bits[number, dimension, end] += within
+            made.tiles[number, dimension, end] += between
+        row = _row(rows, count, _SHIFT if between else _MOVE)
         row[_DISTANCE] = within * tiles.bit_strides[dimension] % tiles.bitlines
-        pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
-        pattern(row, _TILES, made.tiles[number], tiles.strides)
+        _pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
+        _pattern(row, _TILES, made.tiles[number], tiles.strides)
         if between:
             row[_BETWEEN] = between * tiles.strides[dimension] % tiles.all
+        count += 1
+    return count
 
 
 @inner
-def copy(found: Steps, tiles: np.void, cells: np.ndarray) -> None:
-    """``cells`` alone, where they are."""
-    if is_empty(cells):
-        return
-    first, last = _ends(cells)
-    parts = decompose(first, last, tiles.tile)
-    whole = np.empty_like(cells)
-    for number in range(len(parts)):
-        part = parts[number]
-        for dimension in range(len(cells)):
-            extent = tiles.tile[dimension]
-            base = part[dimension, 0] // extent
-            whole[dimension, 0] = base
-            whole[dimension, 1] = -(-part[dimension, 1] // extent)
-            part[dimension, 1] = min(part[dimension, 1] - base * extent, extent)
-            part[dimension, 0] -= base * extent
-        row = _append(found, _MOVE)
-        pattern(row, _BITLINES, part, tiles.bit_strides)
-        pattern(row, _TILES, whole, tiles.strides)
-
-
-@inner
-def broadcast(found: Steps, tiles: np.void, place: int, cells: np.ndarray, dimension: int) -> None:
-    """What is in ``place`` of a dimension to all ``cells``: first to the first bitlines of each
-    tile that has some, then within tiles, by powers of two."""
-    if is_empty(cells):
-        return
-    low, high = cells[dimension, 0], cells[dimension, 1]
+def _broadcast(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> int:
+    """First to the first bitlines of each tile that has some cells, then within tiles, by powers
+    of two."""
+    dimension, place = moved.dimension, moved.by
+    low, high = moved.cells[dimension, 0], moved.cells[dimension, 1]
     extent, stride = tiles.tile[dimension], tiles.strides[dimension]
     source, inside = divmod(place, extent)
     start, end = low // extent, -(-high // extent)
@@ -89,17 +93,19 @@ def broadcast(found: Steps, tiles: np.void, place: int, cells: np.ndarray, dimen
     whole[dimension, 0], whole[dimension, 1] = source, source + 1
     distance = -inside * tiles.bit_strides[dimension] % tiles.bitlines
     if start == source and end == source + 1:
-        row = _append(found, _MOVE)
+        row = _row(rows, count, _MOVE)
+        count += 1
         row[_DISTANCE] = distance
-        pattern(row, _BITLINES, line, tiles.bit_strides)
-        pattern(row, _TILES, whole, tiles.strides)
+        _pattern(row, _BITLINES, line, tiles.bit_strides)
+        _pattern(row, _TILES, whole, tiles.strides)
     else:
         for first, last in ((start, min(end, source)), (max(start, source), end)):
             if first < last:
-                row = _append(found, _BROADCAST)
+                row = _row(rows, count, _BROADCAST)
+                count += 1
                 row[_DISTANCE] = distance
-                pattern(row, _BITLINES, line, tiles.bit_strides)
-                pattern(row, _SOURCES, whole, tiles.strides)
+                _pattern(row, _BITLINES, line, tiles.bit_strides)
+                _pattern(row, _SOURCES, whole, tiles.strides)
                 row[_COPIES] = (first - source) * stride % tiles.all
                 row[_COPY_STRIDES] = stride if last - first > 1 else 0
                 row[_COPY_COUNTS] = last - first - 1
@@ -107,23 +113,25 @@ def broadcast(found: Steps, tiles: np.void, place: int, cells: np.ndarray, dimen
     reached, needed = 1, min(extent, high - start * extent)
     while reached < needed:
         line[dimension, 0], line[dimension, 1] = reached, 2 * reached
-        row = _append(found, _MOVE)
+        row = _row(rows, count, _MOVE)
+        count += 1
         row[_DISTANCE] = reached * tiles.bit_strides[dimension]
         row[WITHIN] = 1
-        pattern(row, _BITLINES, line, tiles.bit_strides)
-        pattern(row, _TILES, whole, tiles.strides)
+        _pattern(row, _BITLINES, line, tiles.bit_strides)
+        _pattern(row, _TILES, whole, tiles.strides)
         reached *= 2
+    return count
 
 
 @inner
 def everywhere(row: np.ndarray, tiles: np.void) -> None:
     """All bitlines of all tiles of the lattice, for ``FILL``."""
-    pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
-    pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
+    _pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
+    _pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
 
 
 @inner
-def pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
+def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
     """Puts start, strides and counts in a row, from column ``place`` on: a level for each
     dimension, none for one place alone."""
     row[place] = 0
@@ -132,22 +140,6 @@ def pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndar
         row[place] += intervals[level, 0] * strides[level]
         row[place + 1 + level] = strides[level] if extent > 1 else 0
         row[place + 1 + DIMENSIONS + level] = extent - 1
-
-
-@inner
-def is_empty(cells: np.ndarray) -> bool:
-    found = False
-    for dimension in range(DIMENSIONS):
-        found |= cells[dimension, 0] >= cells[dimension, 1]
-    return found
-
-
-@inner
-def _ends(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
-    for dimension in range(DIMENSIONS):
-        first[dimension], last[dimension] = cells[dimension, 0], cells[dimension, 1]
-    return first, last
 
 
 @inner
@@ -160,9 +152,9 @@ def _all(extents: np.ndarray) -> np.ndarray:
 
 
 @inner
-def _append(found: Steps, opcode: int) -> np.ndarray:
-    row = found.movements[found.counts[MOVEMENTS]]
-    found.counts[MOVEMENTS] += 1
-    row[:] = 0
+def _row(rows: np.ndarray, number: int, opcode: int) -> np.ndarray:
+    row = rows[number]
+    for at in range(COLUMNS + 1):
+        row[at] = 0
     row[0] = opcode
     return row

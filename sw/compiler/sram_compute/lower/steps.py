@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sw.compiler.sram_compute.lower.commands import COLUMNS
+from hw.sram_compute.isa import DIMENSIONS
 
 CALCULATE, MOVE, FILL, KEEP = range(4)
 """What a step does: compute; bring some cells of ``a`` to ``result``, whose others stay as they
@@ -39,44 +39,46 @@ STEP = np.dtype(
         ("b", np.int64),
         ("e", np.int64),
         ("detail", np.int64),
-        ("count", np.int64),
         ("is_partial", np.int64),
     ]
 )
-"""``result``, ``a``, ``b``, ``e``: values, -1 for none. ``detail``: the calculation, or the first
-of ``count`` movements. ``is_partial``: whether what the result has elsewhere is of use."""
+"""``result``, ``a``, ``b``, ``e``: values, -1 for none. ``detail``: the calculation, or the
+``MOVED``. ``is_partial``: whether what the result has elsewhere is of use."""
+
+MOVED = np.dtype(
+    [
+        ("is_broadcast", np.int64),
+        ("dimension", np.int64),
+        ("by", np.int64),
+        ("cells", np.int64, (DIMENSIONS, 2)),
+        ("first", np.int64),
+        ("end", np.int64),
+    ]
+)
+"""Cells, first and, without, last of each dimension, that go ``by`` so many along a dimension; or
+those to which what is in place ``by`` of it goes. ``first``, ``end``: what ``movements`` makes."""
 
 
 class Steps(NamedTuple):
     """Room for steps, which are filled in one after the other.
 
-    values, steps
-        ``VALUE`` [n], ``STEP`` [n].
-    movements
-        int64 [n, columns of a command]: commands without rows and width, and, last, whether they
-        read the rows that they write.
+    values, steps, moved
+        ``VALUE`` [n], ``STEP`` [n], ``MOVED`` [n].
     counts
         int64 [3]: how many of each there are.
     """
 
     values: np.ndarray
     steps: np.ndarray
-    movements: np.ndarray
+    moved: np.ndarray
     counts: np.ndarray
 
 
-VALUES, STEPS, MOVEMENTS = range(3)
+VALUES, STEPS, MOVES = range(3)
 """Places in ``counts``."""
 
-WITHIN = COLUMNS
-"""The column that says so."""
 
-
-def room(values: int, steps: int, movements: int) -> Steps:
-    """Empty."""
-    return Steps(
-        np.empty(values, VALUE),
-        np.empty(steps, STEP),
-        np.empty((movements, COLUMNS + 1), np.int64),
-        np.zeros(3, np.int64),
-    )
+def room(values: int, steps: int) -> Steps:
+    """Empty; as many moves as steps."""
+    kinds = (values, VALUE), (steps, STEP), (steps, MOVED)
+    return Steps(*(np.empty(count, kind) for count, kind in kinds), np.zeros(3, np.int64))

@@ -8,11 +8,10 @@ import numpy as np
 from numba import njit
 
 from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower import movement, steps
+from sw.compiler.sram_compute.lower import steps
 from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
 from sw.compiler.sram_compute.lower.compiled import inner
-from sw.compiler.sram_compute.lower.movement import MOST_MOVEMENTS
-from sw.compiler.sram_compute.lower.steps import MOVEMENTS, STEPS, VALUES, Steps
+from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
 from sw.compiler.sram_compute.lower.template import (
     AGAIN,
     COMPUTE,
@@ -31,10 +30,8 @@ DONE, FULL, OUTSIDE, SEVERAL = range(4)
 """How it ends: well; without room; where an access leaves its array; where several cells are to be
 copied."""
 
-_MOST_HALVINGS = 32
-_MOST_STEPS = 3 * _MOST_HALVINGS
-_MOST_MOVED = MOST_MOVEMENTS * _MOST_HALVINGS
-"""Of a node."""
+_MOST_STEPS = 4 * 32
+"""Of a node: four for each halving of the longest line; as many values, and moves."""
 
 
 class Ended(NamedTuple):
@@ -51,7 +48,6 @@ class _Region(NamedTuple):
     those of its nodes; ``current``, of arrays."""
 
     template: Template
-    tiles: np.void
     names: np.ndarray
     constants: np.ndarray
     given: np.ndarray
@@ -62,7 +58,6 @@ class _Region(NamedTuple):
 @njit(cache=True, nogil=True)
 def unroll(
     template: Template,
-    tiles: np.ndarray,
     names: np.ndarray,
     shapes: np.ndarray,
     bits: np.ndarray,
@@ -70,8 +65,6 @@ def unroll(
 ) -> Ended:
     """Fills ``found``. O(nodes x iterations of loops in order).
 
-    tiles
-        ``TILES`` [1].
     names
         int64 [names]: values of sizes and scalars.
     shapes
@@ -86,7 +79,7 @@ def unroll(
         _value(found, template.array_rows[array], -1, array)
     constants = _constants(template, bits, found)
     given = np.empty(len(template.nodes), np.int64)
-    region = _Region(template, tiles[0], names, constants, given, current, found)
+    region = _Region(template, names, constants, given, current, found)
     place = 0
     while place < len(template.controls):
         control = template.controls[place]
@@ -173,7 +166,7 @@ def _is_full(found: Steps) -> bool:
     return (
         len(found.values) - found.counts[VALUES] < _MOST_STEPS
         or len(found.steps) - found.counts[STEPS] < _MOST_STEPS
-        or len(found.movements) - found.counts[MOVEMENTS] < _MOST_MOVED
+        or len(found.moved) - found.counts[MOVES] < _MOST_STEPS
     )
 
 
@@ -206,9 +199,7 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
     elif node.kind == SHIFTED:
         cells_of(template.bounds, node.given, names, cells)
         distance = value_of(template.bounds, node.distance, names)
-        before = found.counts[MOVEMENTS]
-        movement.move(found, region.tiles, cells, node.dimension, distance)
-        made = _moved(found, made, before)
+        made = _moved(found, made, 0, node.dimension, distance, cells)
     elif node.kind == COPIES:
         cells_of(template.bounds, node.given, names, cells)
         place, end = cells[node.dimension, 0], cells[node.dimension, 1]
@@ -218,9 +209,7 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         cells_of(template.bounds, node.box, names, line)
         cells[node.dimension, 0] = line[node.dimension, 0]
         cells[node.dimension, 1] = line[node.dimension, 1]
-        before = found.counts[MOVEMENTS]
-        movement.broadcast(found, region.tiles, place, cells, node.dimension)
-        made = _moved(found, made, before)
+        made = _moved(found, made, 1, node.dimension, place, cells)
     elif node.kind == COMPUTE:
         operands = (made, region.given[first + node.b], region.given[first + node.c])
         made = _computed(template, found, node.first, node.end, node.rows, operands)
@@ -234,12 +223,34 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
 
 
 @inner
-def _moved(found: Steps, operand: int, before: int) -> int:
-    """What movements from ``before`` on make of a value."""
+def _moved(
+    found: Steps, operand: int, is_broadcast: int, dimension: int, by: int, cells: np.ndarray
+) -> int:
+    """A value with nothing but what is moved there."""
     result = _value(found, found.values[operand].rows, -1, -1)
-    count = found.counts[MOVEMENTS] - before
-    _step(found, steps.MOVE, result, operand, before, count)
+    _move(found, result, operand, 0, is_broadcast, dimension, by, cells)
     return result
+
+
+@inner
+def _move(
+    found: Steps,
+    result: int,
+    operand: int,
+    is_partial: int,
+    is_broadcast: int,
+    dimension: int,
+    by: int,
+    cells: np.ndarray,
+) -> None:
+    number = found.counts[MOVES]
+    found.counts[MOVES] += 1
+    moved = found.moved[number]
+    moved.is_broadcast, moved.dimension, moved.by = is_broadcast, dimension, by
+    for at in range(DIMENSIONS):
+        moved.cells[at, 0], moved.cells[at, 1] = cells[at, 0], cells[at, 1]
+    step = _step(found, steps.MOVE, result, operand, number)
+    step.is_partial = is_partial
 
 
 @inner
@@ -289,10 +300,7 @@ def _reduced(region: _Region, node: np.void, operand: int, cells: np.ndarray) ->
         cells[dimension, 0], cells[dimension, 1] = low + half, high
         partner = _value(found, node.rows, -1, -1)
         _step(found, steps.FILL, partner, -1, found.values[identity].constant)
-        before = found.counts[MOVEMENTS]
-        movement.move(found, region.tiles, cells, dimension, -half)
-        count = found.counts[MOVEMENTS] - before
-        _step(found, steps.MOVE, partner, total, before, count, is_partial=1)
+        _move(found, partner, total, 1, 0, dimension, -half, cells)
         pair = (total, partner, -1)
         total = _computed(region.template, found, node.first, node.end, node.rows, pair)
         high = low + half
@@ -313,10 +321,7 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     result = current[array]
     if found.values[result].array >= 0 or _is_shared(current, array, result):
         result = current[array] = _copied(template, found, result)
-    before = found.counts[MOVEMENTS]
-    movement.copy(found, region.tiles, cells)
-    count = found.counts[MOVEMENTS] - before
-    _step(found, steps.MOVE, result, value, before, count, is_partial=1)
+    _move(found, result, value, 1, 0, 0, 0, cells)
 
 
 @inner
@@ -338,17 +343,9 @@ def _value(found: Steps, rows: int, constant: int, array: int) -> int:
 
 
 @inner
-def _step(
-    found: Steps,
-    kind: int,
-    result: int,
-    a: int,
-    detail: int,
-    count: int = 0,
-    is_partial: int = 0,
-) -> np.void:
+def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> np.void:
     step = found.steps[found.counts[STEPS]]
     found.counts[STEPS] += 1
     step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
-    step.detail, step.count, step.is_partial = detail, count, is_partial
+    step.detail, step.is_partial = detail, 0
     return step
