@@ -15,7 +15,7 @@ from numba import njit
 from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, append_movement, column
-from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.lower.movement import WITHIN, everywhere
 from sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
@@ -100,27 +100,27 @@ class _State(NamedTuple):
     ``stored``: ``STORED`` [n]; ``owners``: of slots the value, -1 for none. ``rows``: of commands.
     """
 
-    values: np.ndarray
+    values: Records
     uses: np.ndarray
-    stored: np.ndarray
+    stored: Records
     owners: np.ndarray
     rows: np.ndarray
-    tally: np.void
-    bank: np.void
-    tiles: np.void
+    tally: Record
+    bank: Record
+    tiles: Record
 
 
 @njit(cache=True, nogil=True)
 def allocate(
-    calculations: np.ndarray,
-    tiles: np.ndarray,
+    calculations: Records,
+    tiles: Records,
     given: Steps,
     movements: np.ndarray,
-    arrays: np.ndarray,
+    arrays: Records,
     free_line: int,
     wordlines: int,
     rows: np.ndarray,
-    tally: np.ndarray,
+    tally: Records,
 ) -> Allocated:
     """Makes commands: ``rows``, int64 [n, columns], and ``TALLY`` [1]. O(steps x values in rows).
 
@@ -164,7 +164,7 @@ def allocate(
 
 
 @inner
-def _reads(step: np.void, read: np.ndarray) -> int:
+def _reads(step: Record, read: np.ndarray) -> int:
     """Puts the values that must have been made before in ``read``, each once; gives how many."""
     count = 0
     for value in (step.a, step.b, step.e, step.result if step.is_partial else -1):
@@ -178,7 +178,7 @@ def _reads(step: np.void, read: np.ndarray) -> int:
 
 
 @inner
-def _needed(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def _needed(values: Records, steps: Records) -> np.ndarray:
     """Of each step whether something reads its result."""
     used = np.zeros(len(values), np.bool_)
     needed = np.zeros(len(steps), np.bool_)
@@ -193,7 +193,7 @@ def _needed(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 @inner
-def _uses(values: np.ndarray, steps: np.ndarray, is_needed: np.ndarray) -> np.ndarray:
+def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
     """Steps that read each value; where they are, ``values`` says, none of which is in rows."""
     read = np.empty(4, np.int64)
     for number in range(len(values)):
@@ -225,12 +225,12 @@ def _uses(values: np.ndarray, steps: np.ndarray, is_needed: np.ndarray) -> np.nd
 
 @inner
 def _allocate(
-    calculations: np.ndarray,
-    moved: np.ndarray,
+    calculations: Records,
+    moved: Records,
     movements: np.ndarray,
     state: _State,
     number: int,
-    step: np.void,
+    step: Record,
 ) -> int:
     """A step. Gives how many rows lack, beside its operands."""
     values, bank = state.values, state.bank
@@ -277,7 +277,7 @@ def _allocate(
 
 
 @inner
-def _replace(state: _State, step: np.void) -> bool:
+def _replace(state: _State, step: Record) -> bool:
     """Gives the result an operand's rows, if there is one that is not needed any more."""
     result = state.values[step.result]
     for number in (step.a, step.b):
@@ -399,12 +399,12 @@ def _spill(state: _State, number: int) -> None:
 
 
 @inner
-def _row_lines(stored: np.void) -> int:
+def _row_lines(stored: Record) -> int:
     return -(-(stored.shape[0] << stored.element) // LINE_BYTES)
 
 
 @inner
-def _bring(state: _State, value: np.void) -> None:
+def _bring(state: _State, value: Record) -> None:
     """To the rows that it has been given."""
     if value.constant >= 0:
         _fill(state, value, value.constant)
@@ -415,7 +415,7 @@ def _bring(state: _State, value: np.void) -> None:
 
 
 @inner
-def _transfer(state: _State, opcode: int, number: int, value: np.void) -> None:
+def _transfer(state: _State, opcode: int, number: int, value: Record) -> None:
     """Of a value, from or to what is stored under a number."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
@@ -440,7 +440,7 @@ def _transfer(state: _State, opcode: int, number: int, value: np.void) -> None:
 
 
 @inner
-def _fill(state: _State, value: np.void, bits: int) -> None:
+def _fill(state: _State, value: Record, bits: int) -> None:
     at = append(state.rows, state.tally, _FILL, value.rows + 1)
     row = state.rows[at]
     row[_D], row[_N], row[_VALUE] = value.row, value.rows, bits
@@ -449,11 +449,11 @@ def _fill(state: _State, value: np.void, bits: int) -> None:
 
 @inner
 def _emit(
-    calculations: np.ndarray,
-    moved: np.ndarray,
+    calculations: Records,
+    moved: Records,
     movements: np.ndarray,
     state: _State,
-    step: np.void,
+    step: Record,
     scratch: int,
 ) -> None:
     values, rows = state.values, state.rows

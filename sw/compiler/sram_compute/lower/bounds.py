@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.compiled import Records, inner
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, at, number
 
 AFFINE = np.dtype([("constant", np.int64), ("first", np.int64), ("end", np.int64)])
@@ -26,8 +26,8 @@ class Bounds(NamedTuple):
         the upper ones, and where these are over.
     """
 
-    affines: np.ndarray
-    terms: np.ndarray
+    affines: Records
+    terms: Records
     ends: np.ndarray
     boxes: np.ndarray
 
@@ -64,12 +64,14 @@ class BoundsBuilder:
         return self._boxes.setdefault(whole, len(self._boxes))
 
     def bounds(self) -> Bounds:
-        affines, terms = [], []
+        affines: list[tuple[int, ...]] = []
+        terms: list[tuple[int, int]] = []
         for affine in self._affines:
             first = len(terms)
             terms += [(self.names[name], factor) for name, factor in affine.terms]
             affines.append((affine.constant, first, len(terms)))
-        intervals, ends = [], []
+        intervals: list[tuple[int, ...]] = []
+        ends: list[int] = []
         for interval in self._intervals:
             first = len(ends)
             ends += [self._affines[end] for end in (*interval.lower, *interval.upper)]

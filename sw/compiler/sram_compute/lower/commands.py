@@ -10,7 +10,7 @@ from numba import njit
 
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
-from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.compiled import Record, inner
 
 
 def _fields(opcode: Opcode) -> list[tuple[str, int, int]]:
@@ -94,7 +94,7 @@ def tally(config: SramConfig) -> np.ndarray:
 
 
 @inner
-def append(rows: np.ndarray, tally: np.void, opcode: int, cycles: int) -> int:
+def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     """The number of one more command, all of whose fields are 0, in ``rows``: int64 [n, columns].
     Rows on their way between tiles arrive before it, if it is no ``LAYOUT``. Source: Infinity
     Stream, section 4.2."""
@@ -107,7 +107,7 @@ def append(rows: np.ndarray, tally: np.void, opcode: int, cycles: int) -> int:
 
 
 @inner
-def _append(rows: np.ndarray, tally: np.void, opcode: int, cycles: int) -> int:
+def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     number = tally.commands
     for at in range(COLUMNS):
         rows[number, at] = 0
@@ -119,7 +119,7 @@ def _append(rows: np.ndarray, tally: np.void, opcode: int, cycles: int) -> int:
 
 @inner
 def append_movement(
-    rows: np.ndarray, tally: np.void, movement: np.ndarray, a: int, d: int, n: int
+    rows: np.ndarray, tally: Record, movement: np.ndarray, a: int, d: int, n: int
 ) -> None:
     """A ``MOVE``, ``SHIFT`` or ``BROADCAST`` of n rows. What is sent waits only for rows that it
     reads."""

@@ -215,11 +215,11 @@ class Lowerer:
 
     def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> str:
         if ended.how == unrolling.SEVERAL:
-            return f"copies of {ended.index} cells are not supported"
+            return f"copies of {ended.place} cells are not supported"
         array = prepared.template.accesses[ended.number]["array"]
         dimension = len(sizes.shapes[array]) - 1 - ended.dimension
         return (
             f"{prepared.places[ended.number]}: {list(self._nest.arrays)[array]}: index "
-            f"{ended.index} in dimension {dimension}: must be at least 0 and less than "
+            f"{ended.place} in dimension {dimension}: must be at least 0 and less than "
             f"{sizes.shapes[array][dimension]}"
         )

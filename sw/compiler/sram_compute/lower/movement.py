@@ -7,7 +7,7 @@ from numba import njit
 
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.commands import COLUMNS, column
-from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.shifts import shifts
 
 _MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
@@ -31,7 +31,7 @@ _MOST = 2 * 3**DIMENSIONS
 
 
 @njit(cache=True, nogil=True)
-def movements(moved: np.ndarray, tiles: np.ndarray, rows: np.ndarray) -> int:
+def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
     """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
     + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
     O(commands).
@@ -56,7 +56,7 @@ def movements(moved: np.ndarray, tiles: np.ndarray, rows: np.ndarray) -> int:
 
 
 @inner
-def _move(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> int:
+def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     """As algorithms 1 and 2 have it."""
     dimension = moved.dimension
     first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
@@ -79,7 +79,7 @@ def _move(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> int:
 
 
 @inner
-def _broadcast(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> int:
+def _broadcast(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     """First to the first bitlines of each tile that has some cells, then within tiles, by powers
     of two."""
     dimension, place = moved.dimension, moved.by
@@ -124,7 +124,7 @@ def _broadcast(moved: np.void, tiles: np.void, rows: np.ndarray, count: int) -> 
 
 
 @inner
-def everywhere(row: np.ndarray, tiles: np.void) -> None:
+def everywhere(row: np.ndarray, tiles: Record) -> None:
     """All bitlines of all tiles of the lattice, for ``FILL``."""
     _pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
     _pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
@@ -143,7 +143,7 @@ def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.nda
 
 
 @inner
-def _all(extents: np.ndarray) -> np.ndarray:
+def _all(extents: Records) -> np.ndarray:
     """Intervals from 0 on."""
     found = np.zeros((DIMENSIONS, 2), np.int64)
     for dimension in range(DIMENSIONS):

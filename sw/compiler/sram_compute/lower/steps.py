@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
+from sw.compiler.sram_compute.lower.compiled import Records
 
 CALCULATE, MOVE, FILL, KEEP = range(4)
 """What a step does: compute; bring some cells of ``a`` to ``result``, whose others stay as they
@@ -68,9 +69,9 @@ class Steps(NamedTuple):
         int64 [3]: how many of each there are.
     """
 
-    values: np.ndarray
-    steps: np.ndarray
-    moved: np.ndarray
+    values: Records
+    steps: Records
+    moved: Records
     counts: np.ndarray
 
 
@@ -80,5 +81,5 @@ VALUES, STEPS, MOVES = range(3)
 
 def room(values: int, steps: int) -> Steps:
     """Empty; as many moves as steps."""
-    kinds = (values, VALUE), (steps, STEP), (steps, MOVED)
-    return Steps(*(np.empty(count, kind) for count, kind in kinds), np.zeros(3, np.int64))
+    counts = np.zeros(3, np.int64)
+    return Steps(np.empty(values, VALUE), np.empty(steps, STEP), np.empty(steps, MOVED), counts)

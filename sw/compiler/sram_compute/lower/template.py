@@ -15,6 +15,7 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.operations import MAX_WIDTH, Operation
 from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
+from sw.compiler.sram_compute.lower.compiled import Records
 from sw.compiler.sram_compute.lower.schedule import Schedule
 from sw.compiler.sram_compute.lower.select import (
     Calculate,
@@ -108,15 +109,15 @@ class Template(NamedTuple):
     """
 
     bounds: Bounds
-    controls: np.ndarray
-    parts: np.ndarray
-    nodes: np.ndarray
-    outputs: np.ndarray
-    accesses: np.ndarray
-    extents: np.ndarray
+    controls: Records
+    parts: Records
+    nodes: Records
+    outputs: Records
+    accesses: Records
+    extents: Records
     sizes: np.ndarray
-    calculations: np.ndarray
-    constants: np.ndarray
+    calculations: Records
+    constants: Records
     copies: np.ndarray
     array_rows: np.ndarray
     results: np.ndarray

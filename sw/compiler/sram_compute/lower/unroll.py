@@ -10,7 +10,7 @@ from numba import njit
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.lower import steps
 from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
-from sw.compiler.sram_compute.lower.compiled import inner
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
 from sw.compiler.sram_compute.lower.template import (
     AGAIN,
@@ -35,12 +35,13 @@ _MOST_STEPS = 4 * 32
 
 
 class Ended(NamedTuple):
-    """``how``; and of an access, its number, dimension and index, of copies how many cells."""
+    """``how``; and of an access its number, dimension and index there, of copies how many cells
+    there are."""
 
     how: int
     number: int
     dimension: int
-    index: int
+    place: int
 
 
 class _Region(NamedTuple):
@@ -49,7 +50,7 @@ class _Region(NamedTuple):
 
     template: Template
     names: np.ndarray
-    constants: np.ndarray
+    constants: Records
     given: np.ndarray
     current: np.ndarray
     found: Steps
@@ -285,7 +286,7 @@ def _copied(template: Template, found: Steps, operand: int) -> int:
 
 
 @inner
-def _reduced(region: _Region, node: np.void, operand: int, cells: np.ndarray) -> int:
+def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> int:
     """By halves; what has no partner is combined with what changes nothing."""
     found, dimension = region.found, node.dimension
     low, high = cells[dimension, 0], cells[dimension, 1]
@@ -343,7 +344,7 @@ def _value(found: Steps, rows: int, constant: int, array: int) -> int:
 
 
 @inner
-def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> np.void:
+def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> Record:
     step = found.steps[found.counts[STEPS]]
     found.counts[STEPS] += 1
     step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
