@@ -259,9 +259,7 @@ def _allocate(
         if result.row < 0 and not (may_replace and _replace(state, step)):
             if not _place(state, step.result):
                 return int(result.rows)
-        if result.slot >= 0:
-            state.owners[result.slot] = -1
-            result.slot = -1
+        _forget_copy(state, result)
         if not step.is_partial:
             read[count] = step.result
             count += 1
@@ -271,9 +269,19 @@ def _allocate(
     for place in range(count):
         value = values[read[place]]
         value.is_locked = 0
-        if value.next_use == value.end_uses and value.row >= 0:
-            _release(state, read[place])
+        if value.next_use == value.end_uses:
+            _forget_copy(state, value)
+            if value.row >= 0:
+                _release(state, read[place])
     return 0
+
+
+@inner
+def _forget_copy(state: _State, value: Record) -> None:
+    """Gives its slot of memory to others."""
+    if value.slot >= 0:
+        state.owners[value.slot] = -1
+        value.slot = -1
 
 
 @inner
