@@ -1,8 +1,6 @@
 """Gives values rows, step by step, and makes the commands. Source: Infinity Stream, section 3.4.
 
-Values come to rows when they are needed, and leave them for good behind their last use. Where rows
-are short, the value that is needed last leaves them for a while: constants and what main memory has
-are forgotten, others are stored there first.
+Values come to rows when they are needed, and leave them for good behind their last use.
 """
 
 from __future__ import annotations
@@ -12,11 +10,26 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from hw.sram_compute.config import LAYOUTS, LINE_BYTES
-from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, append_movement, column
+from hw.sram_compute.config import LAYOUTS
+from hw.sram_compute.isa import Opcode
+from sw.compiler.sram_compute.lower.commands import append, append_movement, column
 from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
-from sw.compiler.sram_compute.lower.movement import WITHIN, everywhere
+from sw.compiler.sram_compute.lower.movement import WITHIN
+from sw.compiler.sram_compute.lower.rows import (
+    BANK,
+    STORE,
+    STORED,
+    State,
+    bring,
+    enter,
+    fill,
+    forget_copy,
+    give_rows,
+    leave,
+    release,
+    take,
+    transfer,
+)
 from sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     FILL,
@@ -27,59 +40,15 @@ from sw.compiler.sram_compute.lower.steps import (
     Steps,
 )
 
-_NEVER = 1 << 60
+_COMPUTE, _END = Opcode.COMPUTE.value, Opcode.END.value
 
-_SPILLED = LAYOUTS - 1
-"""The entry of the layout override table that spilled values have; arrays share the others."""
-
-_COMPUTE, _LAYOUT, _LOAD, _STORE, _FILL, _END = (
-    each.value
-    for each in (
-        Opcode.COMPUTE,
-        Opcode.LAYOUT,
-        Opcode.LOAD,
-        Opcode.STORE,
-        Opcode.FILL,
-        Opcode.END,
-    )
-)
 _ENTRY, _WIDTH, _BASES = (column(Opcode.COMPUTE, name) for name in ("entry", "n", "bases"))
-_D, _N, _VALUE = (column(Opcode.FILL, name) for name in ("d", "n", "value"))
-_OF_LAYOUT, _ROW, _ROWS = (column(Opcode.LOAD, name) for name in ("layout", "row", "n"))
-"""Also of ``STORE``, whose ``is_signed`` is always 0."""
-_NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
-    column(Opcode.LAYOUT, name)
-    for name in ("layout", "element", "base", "sizes", "line_strides", "tile", "tile_strides")
-)
-
-STORED = np.dtype(
-    [("element", np.int64), ("first_line", np.int64), ("shape", np.int64, (DIMENSIONS,))]
-)
-"""An array in memory, as ``Stored`` has it; ``element``: log2 of its bytes."""
 
 _MOST_OF_OPERANDS = 32
 """Commands of a step, beside its movements and values that leave their rows."""
 
 DONE, FULL, FEW = range(3)
 """How it ends: well; without room; where a step needs more rows than there are."""
-
-BANK = np.dtype(
-    [
-        ("is_free", np.int64, (MOST_ROWS,)),
-        ("placed", np.int64, (MOST_ROWS,)),
-        ("placed_count", np.int64),
-        ("time", np.int64),
-        ("entries", np.int64, (LAYOUTS,)),
-        ("arrays", np.int64),
-        ("slots", np.int64),
-        ("free_line", np.int64),
-        ("returns", np.int64),
-        ("wordlines", np.int64),
-    ]
-)
-"""What banks hold: whether each row is free; values in rows, in no order, and how many; ``time``
-passes with each that gets some. What the entries of the layout override table have, by its number
-in ``stored``, where slots for values follow ``arrays``. The first free line of memory."""
 
 
 class Allocated(NamedTuple):
@@ -90,24 +59,6 @@ class Allocated(NamedTuple):
     lines: int
     returns: int
     rows: int
-
-
-class _State(NamedTuple):
-    """``VALUE`` [n], of which ``row`` is -1 for none; ``since``: when it got it; ``slot`` in
-    memory, -1 for none; ``is_known``: whether it has left its rows before. Steps that read it are
-    in ``uses`` at ``next_use`` and on, before ``end_uses``.
-
-    ``stored``: ``STORED`` [n]; ``owners``: of slots the value, -1 for none. ``rows``: of commands.
-    """
-
-    values: Records
-    uses: np.ndarray
-    stored: Records
-    owners: np.ndarray
-    rows: np.ndarray
-    tally: Record
-    bank: Record
-    tiles: Record
 
 
 @njit(cache=True, nogil=True)
@@ -146,7 +97,7 @@ def allocate(
     for entry in range(LAYOUTS):
         bank.entries[entry] = -1
     bank.arrays, bank.free_line, bank.wordlines = len(arrays), free_line, wordlines
-    state = _State(values, uses, stored, owners, rows, tally[0], bank, tiles[0])
+    state = State(values, uses, stored, owners, rows, tally[0], bank, tiles[0])
     for number in range(len(steps)):
         if is_needed[number]:
             step = steps[number]
@@ -228,7 +179,7 @@ def _allocate(
     calculations: Records,
     moved: Records,
     movements: np.ndarray,
-    state: _State,
+    state: State,
     number: int,
     step: Record,
 ) -> int:
@@ -241,25 +192,25 @@ def _allocate(
     for place in range(count):
         operand = values[read[place]]
         if operand.row < 0:
-            if not _place(state, read[place]):
+            if not give_rows(state, read[place]):
                 return int(operand.rows)
-            _bring(state, operand)
+            bring(state, operand)
         while operand.next_use < operand.end_uses and state.uses[operand.next_use] <= number:
             operand.next_use += 1
     scratch, scratch_rows = 0, 0
     if step.kind == CALCULATE:
         scratch_rows = calculations[step.detail].scratch
         if scratch_rows:
-            scratch = _take(state, scratch_rows, 1)
+            scratch = take(state, scratch_rows, 1)
             if scratch < 0:
                 return scratch_rows
     if step.result >= 0:
         result = values[step.result]
         may_replace = step.kind == CALCULATE and calculations[step.detail].may_replace
         if result.row < 0 and not (may_replace and _replace(state, step)):
-            if not _place(state, step.result):
+            if not give_rows(state, step.result):
                 return int(result.rows)
-        _forget_copy(state, result)
+        forget_copy(state, result)
         if not step.is_partial:
             read[count] = step.result
             count += 1
@@ -270,22 +221,14 @@ def _allocate(
         value = values[read[place]]
         value.is_locked = 0
         if value.next_use == value.end_uses:
-            _forget_copy(state, value)
+            forget_copy(state, value)
             if value.row >= 0:
-                _release(state, read[place])
+                release(state, read[place])
     return 0
 
 
 @inner
-def _forget_copy(state: _State, value: Record) -> None:
-    """Gives its slot of memory to others."""
-    if value.slot >= 0:
-        state.owners[value.slot] = -1
-        value.slot = -1
-
-
-@inner
-def _replace(state: _State, step: Record) -> bool:
+def _replace(state: State, step: Record) -> bool:
     """Gives the result an operand's rows, if there is one that is not needed any more."""
     result = state.values[step.result]
     for number in (step.a, step.b):
@@ -294,165 +237,10 @@ def _replace(state: _State, step: Record) -> bool:
             is_dead = operand.next_use == operand.end_uses
             if operand.row >= 0 and is_dead and operand.rows == result.rows:
                 row = operand.row
-                _leave(state, number)
-                _enter(state, step.result, row)
+                leave(state, number)
+                enter(state, step.result, row)
                 return True
     return False
-
-
-@inner
-def _enter(state: _State, number: int, row: int) -> None:
-    value, bank = state.values[number], state.bank
-    value.row, value.since, value.is_locked = row, bank.time, 1
-    bank.placed[bank.placed_count] = number
-    bank.time += 1
-    bank.placed_count += 1
-
-
-@inner
-def _leave(state: _State, number: int) -> None:
-    bank = state.bank
-    state.values[number].row = -1
-    bank.placed_count -= 1
-    for place in range(bank.placed_count):
-        if bank.placed[place] == number:
-            bank.placed[place] = bank.placed[bank.placed_count]
-
-
-@inner
-def _release(state: _State, number: int) -> None:
-    value = state.values[number]
-    for row in range(value.row, value.row + value.rows):
-        state.bank.is_free[row] = 1
-    _leave(state, number)
-
-
-@inner
-def _place(state: _State, number: int) -> bool:
-    """Gives whether there are rows."""
-    rows = state.values[number].rows
-    row = _take(state, rows, rows == 1)
-    if row >= 0:
-        _enter(state, number, row)
-    return row >= 0
-
-
-@inner
-def _take(state: _State, length: int, from_above: int) -> int:
-    """The first of free rows, or of the last such, which are made where there are none; -1 where
-    they cannot be."""
-    bank = state.bank
-    while True:
-        run = 0
-        for place in range(bank.wordlines):
-            row = bank.wordlines - 1 - place if from_above else place
-            run = run + 1 if bank.is_free[row] else 0
-            if run == length:
-                first = row if from_above else row - length + 1
-                for taken in range(first, first + length):
-                    bank.is_free[taken] = 0
-                return int(first)
-        number = _needed_last(state)
-        if number < 0:
-            return -1
-        value = state.values[number]
-        value.is_known = 1
-        if value.constant < 0 and value.array < 0 and value.slot < 0:
-            _spill(state, number)
-            _transfer(state, _STORE, bank.arrays + value.slot, value)
-        _release(state, number)
-
-
-@inner
-def _needed_last(state: _State) -> int:
-    """The value in rows that may leave them, of several one that memory has; -1: none."""
-    found, latest, found_clean, found_since = -1, 0, False, 0
-    for place in range(state.bank.placed_count):
-        number = state.bank.placed[place]
-        value = state.values[number]
-        if value.is_locked:
-            continue
-        use = state.uses[value.next_use] if value.next_use < value.end_uses else _NEVER
-        clean = value.constant >= 0 or value.array >= 0 or value.slot >= 0
-        is_better = found < 0 or use > latest
-        if use == latest and found >= 0:
-            is_better = clean and not found_clean
-            is_better |= clean == found_clean and value.since < found_since
-        if is_better:
-            found, latest, found_clean, found_since = number, use, clean, value.since
-    return found
-
-
-@inner
-def _spill(state: _State, number: int) -> None:
-    """Gives a value room in memory for all of the lattice."""
-    value, bank = state.values[number], state.bank
-    element = 0
-    while 8 << element < value.rows:
-        element += 1
-    slot = 0
-    while slot < bank.slots:
-        if state.owners[slot] < 0 and state.stored[bank.arrays + slot].element == element:
-            break
-        slot += 1
-    if slot == bank.slots:
-        bank.slots += 1
-        kept = state.stored[bank.arrays + slot]
-        kept.element, kept.first_line = element, bank.free_line
-        for dimension in range(DIMENSIONS):
-            kept.shape[dimension] = state.tiles.shape[dimension]
-        bank.free_line += _row_lines(kept) * kept.shape[1] * kept.shape[2]
-    value.slot = slot
-    state.owners[slot] = number
-
-
-@inner
-def _row_lines(stored: Record) -> int:
-    return -(-(stored.shape[0] << stored.element) // LINE_BYTES)
-
-
-@inner
-def _bring(state: _State, value: Record) -> None:
-    """To the rows that it has been given."""
-    if value.constant >= 0:
-        _fill(state, value, value.constant)
-        return
-    stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
-    _transfer(state, _LOAD, stored, value)
-    state.bank.returns += value.is_known
-
-
-@inner
-def _transfer(state: _State, opcode: int, number: int, value: Record) -> None:
-    """Of a value, from or to what is stored under a number."""
-    stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
-    entry = number % _SPILLED if number < bank.arrays else _SPILLED
-    lines = _row_lines(stored)
-    if bank.entries[entry] != number:
-        bank.entries[entry] = number
-        at = append(rows, state.tally, _LAYOUT, 0)
-        rows[at, _NUMBER], rows[at, _ELEMENT] = entry, stored.element
-        rows[at, _BASE] = stored.first_line
-        rows[at, _SIZES] = rows[at, _LINE_STRIDES] = lines
-        rows[at, _SIZES + 1], rows[at, _SIZES + 2] = stored.shape[1], stored.shape[2]
-        rows[at, _LINE_STRIDES + 1] = lines * stored.shape[1]
-        for dimension in range(DIMENSIONS):
-            while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
-                rows[at, _TILE + dimension] += 1
-        for dimension in (1, 2):
-            # That of all tiles, where there is one alone, would not fit.
-            rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension] % tiles.all
-    cycles = lines * stored.shape[1] * stored.shape[2] * state.tally.line_cycles
-    at = append(rows, state.tally, opcode, cycles)
-    rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
-
-
-@inner
-def _fill(state: _State, value: Record, bits: int) -> None:
-    at = append(state.rows, state.tally, _FILL, value.rows + 1)
-    row = state.rows[at]
-    row[_D], row[_N], row[_VALUE] = value.row, value.rows, bits
-    everywhere(row, state.tiles)
 
 
 @inner
@@ -460,7 +248,7 @@ def _emit(
     calculations: Records,
     moved: Records,
     movements: np.ndarray,
-    state: _State,
+    state: State,
     step: Record,
     scratch: int,
 ) -> None:
@@ -483,14 +271,14 @@ def _emit(
             a = result.row if movements[number, WITHIN] else values[step.a].row
             append_movement(rows, state.tally, movements[number], a, result.row, result.rows)
     elif step.kind == FILL:
-        _fill(state, values[step.result], step.detail)
+        fill(state, values[step.result], step.detail)
     else:
         assert step.kind == KEEP
-        _transfer(state, _STORE, step.detail, values[step.a])
+        transfer(state, STORE, step.detail, values[step.a])
 
 
 @inner
-def _row_of(state: _State, value: int, result: int) -> int:
+def _row_of(state: State, value: int, result: int) -> int:
     """Of an operand, whose rows the result may have taken over."""
     if value < 0:
         return 0

@@ -13,7 +13,7 @@ from hw.sram_compute.config import LINE_WORDS, SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from sw.compiler.sram_compute.lower import allocate as allocation
 from sw.compiler.sram_compute.lower import unroll as unrolling
-from sw.compiler.sram_compute.lower.allocate import STORED, allocate
+from sw.compiler.sram_compute.lower.allocate import allocate
 from sw.compiler.sram_compute.lower.commands import (
     COLUMNS,
     ENCODING,
@@ -23,6 +23,7 @@ from sw.compiler.sram_compute.lower.commands import (
 )
 from sw.compiler.sram_compute.lower.lattice import Shape, Stored, padded, stored, tiling_of
 from sw.compiler.sram_compute.lower.movement import movements
+from sw.compiler.sram_compute.lower.rows import STORED
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
