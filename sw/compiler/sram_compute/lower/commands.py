@@ -5,30 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from amaranth.lib import data
 from numba import njit
 
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.program import numbers
 from sw.compiler.sram_compute.lower.compiled import Record, inner
-
-
-def _fields(opcode: Opcode) -> list[tuple[str, int, int]]:
-    """Name, first bit and width of each number of a command, in order."""
-    found = []
-    for name, field in COMMANDS[opcode]:
-        count = field.shape.length if isinstance(field.shape, data.ArrayLayout) else 1
-        width = field.width // count
-        found += [(name, field.offset + at * width, width) for at in range(count)]
-    return found
 
 
 def column(opcode: Opcode, name: str) -> int:
     """Of a command's field, or the first of its numbers, in a row."""
-    return [each for each, _, _ in _fields(opcode)].index(name)
+    return [each.field for each in numbers(opcode)].index(name)
 
 
-COLUMNS = max(len(_fields(opcode)) for opcode in COMMANDS)
+COLUMNS = max(len(numbers(opcode)) for opcode in COMMANDS)
 """Numbers of the command with the most, the opcode among them."""
 
 _BASE = column(Opcode.LAYOUT, "base")
@@ -59,8 +49,8 @@ def _encoding() -> Encoding:
     units = np.zeros(len(offsets), np.int64)
     for opcode in COMMANDS:
         units[opcode] = UNITS[opcode]
-        for at, (_, offset, width) in enumerate(_fields(opcode)):
-            offsets[opcode, at], widths[opcode, at] = offset, width
+        for at, number in enumerate(numbers(opcode)):
+            offsets[opcode, at], widths[opcode, at] = number.offset, number.width
     return Encoding(offsets, widths, units)
 
 
