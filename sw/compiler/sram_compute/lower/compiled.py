@@ -17,7 +17,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def inner(function: _Function) -> _Function:
-    """A compiled function that Python cannot call: it takes half as long to compile."""
+    """A compiled function that Python cannot call: what it would be called by takes long to
+    compile, too."""
     options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     found: _Function = njit(**options, cache=True, nogil=True)(function)
     return found
