@@ -79,6 +79,27 @@ class _Sizes(NamedTuple):
     scalars: tuple[bytes, ...]
 
 
+class _Given(NamedTuple):
+    """The same, as compiled functions take it.
+
+    names
+        sizes and scalars.
+    shapes
+        int64 [arrays, dimensions], dimension 0 first.
+    arrays, lines
+        ``STORED`` [arrays], from line 0 on, and how many lines they have.
+    tiles
+        ``TILES`` [1].
+    """
+
+    sizes: _Sizes
+    names: dict[str, int | float]
+    shapes: np.ndarray
+    arrays: np.ndarray
+    lines: int
+    tiles: np.ndarray
+
+
 class _Found(NamedTuple):
     """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
     arrays; how often a value is loaded that had been in rows before."""
@@ -126,9 +147,17 @@ class Lowerer:
                 )
         tiling = tiling_of(self._types, shapes, self._config)
         arrays = stored(self._types, shapes, 0)
+        given = _Given(
+            sizes,
+            {**dict(sizes.sizes), **self._scalars(sizes)},
+            np.array(shapes, np.int64),
+            np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
+            sum(each.lines for each in arrays),
+            tiles_of(tiling, self._config.tiles),
+        )
         best: _Found | None = None
         for schedule in SCHEDULES:
-            found = self._allocated(self._prepared(schedule), sizes, tiling, arrays)
+            found = self._allocated(self._prepared(schedule), given)
             if best is None or found.cycles < best.cycles:
                 best = found
             if not found.returns:
@@ -151,24 +180,25 @@ class Lowerer:
             best.returns,
         )
 
-    def _allocated(
-        self, prepared: Prepared, sizes: _Sizes, tiling: Tiling, arrays: list[Stored]
-    ) -> _Found:
-        config, template = self._config, prepared.template
-        tiles = tiles_of(tiling, config.tiles)
-        steps = self._unrolled(prepared, sizes, np.array([each.shape for each in arrays]))
-        kept = np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED)
-        moved = self._moved(steps, tiles)
-        line = sum(each.lines for each in arrays)
+    def _scalars(self, sizes: _Sizes) -> dict[str, int | float]:
+        pairs = zip(self._nest.scalars.values(), sizes.scalars, strict=True)
+        return {
+            each.name: np.frombuffer(octets, each.type.dtype)[0].item() for each, octets in pairs
+        }
+
+    def _allocated(self, prepared: Prepared, given: _Given) -> _Found:
+        config = self._config
+        steps = self._unrolled(prepared, given)
+        moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
             found = allocate(
-                template.calculations,
-                tiles,
+                prepared.template.calculations,
+                given.tiles,
                 steps,
                 moved,
-                kept,
-                line,
+                given.arrays,
+                given.lines,
                 config.wordlines,
                 rows,
                 counts,
@@ -180,7 +210,7 @@ class Lowerer:
                 )
             if found.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["cycles"][0])
-                return _Found(rows[:count], cycles, line + found.lines, found.returns)
+                return _Found(rows[:count], cycles, given.lines + found.lines, found.returns)
             self._commands *= 2
 
     def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
@@ -191,19 +221,13 @@ class Lowerer:
                 return rows[:count]
             self._commands *= 2
 
-    def _unrolled(self, prepared: Prepared, sizes: _Sizes, shapes: np.ndarray) -> Steps:
-        template = prepared.template
-        scalars = {
-            name: np.frombuffer(octets, scalar.type.dtype)[0].item()
-            for (name, scalar), octets in zip(
-                self._nest.scalars.items(), sizes.scalars, strict=True
-            )
-        }
+    def _unrolled(self, prepared: Prepared, given: _Given) -> Steps:
+        template, shapes = prepared.template, given.shapes
         bits = template.constants["bits"].copy()
         for number, name, type in prepared.scalars:
-            bits[number] = bits_of(scalars[name], type)
-        known = {**dict(sizes.sizes), **scalars}
-        names = np.array([int(known.get(name, 0)) for name in prepared.names], np.int64)
+            bits[number] = bits_of(given.names[name], type)
+        # Variables of loops, and extents of lattices, have values only then.
+        names = np.array([int(given.names.get(name, 0)) for name in prepared.names], np.int64)
         while True:
             count = self._steps
             found = room(count + len(shapes) + len(bits), count)
@@ -211,7 +235,7 @@ class Lowerer:
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:
-                raise WorkloadError(self._problem(prepared, ended, sizes))
+                raise WorkloadError(self._problem(prepared, ended, given.sizes))
             self._steps *= 2
 
     def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> str:
