@@ -93,6 +93,7 @@ def integers(*shape: int, most: int = 100, dtype: Any = np.int32) -> np.ndarray:
         ("stencil2d", {"a": random(9, 11), "b": random(9, 11), "steps": 1}),
         ("conv2d", {"a": random(9, 19), "corner": 0.1, "edge": 0.2, "middle": -0.3}),
         ("mm", {"a": random(9, 3), "b": random(3, 19)}),
+        ("conv3d", {"a": random(2, 5, 15), "w": random(3, 2, 9)}),
     ],
 )
 def test_examples(name: str, values: dict[str, Any]):
