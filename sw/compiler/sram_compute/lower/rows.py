@@ -223,8 +223,9 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
             while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
                 rows[at, _TILE + dimension] += 1
         for dimension in (1, 2):
-            # That of all tiles, where there is one alone, would not fit.
-            rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension] % tiles.all
+            # What is no stride need not fit: that of the only tile may be the number of all tiles.
+            if tiles.grid[dimension] > 1:
+                rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
     cycles = lines * stored.shape[1] * stored.shape[2] * state.tally.line_cycles
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
