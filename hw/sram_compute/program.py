@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding import pack, unpack
+from hw.lib.encoding import pack
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 
 _OPCODE_BITS = 4
@@ -21,6 +22,28 @@ class Command:
 
     opcode: Opcode
     fields: Mapping[str, Any]
+
+
+class Number(NamedTuple):
+    """A number of a command: its field, one of several of it where that ``is_array``; first bit and
+    width."""
+
+    field: str
+    is_array: bool
+    offset: int
+    width: int
+
+
+@cache
+def numbers(opcode: Opcode) -> tuple[Number, ...]:
+    """Those of a command, in order, the opcode first."""
+    found = []
+    for name, field in COMMANDS[opcode]:
+        length = getattr(field.shape, "length", None)
+        width = field.width // (length or 1)
+        for at in range(length or 1):
+            found.append(Number(name, length is not None, field.offset + at * width, width))
+    return tuple(found)
 
 
 def command(opcode: Opcode, **fields: Any) -> Command:
@@ -71,14 +94,12 @@ def decode(units: np.ndarray) -> Command:
     """The command that is in ``units``, uint32 [units of it, words], alone."""
     opcode = opcode_of(units[0])
     assert opcode is not None
-    layout = COMMANDS[opcode]
-    octets = np.ascontiguousarray(units, "<u4").view(np.uint8).reshape(1, -1)
-    columns = unpack(layout, octets[:, : -(-layout.size // 8)])
-    fields = {
-        name: int(column[0]) if column.ndim == 1 else tuple(column[0].tolist())
-        for name, column in columns.items()
-        if name != "opcode"
-    }
+    whole = int.from_bytes(np.ascontiguousarray(units, "<u4").tobytes(), "little")
+    fields: dict[str, Any] = {}
+    for name, is_array, offset, width in numbers(opcode):
+        number = whole >> offset & (1 << width) - 1
+        fields[name] = (*fields.get(name, ()), number) if is_array else number
+    del fields["opcode"]
     return Command(opcode, fields)
 
 

@@ -28,7 +28,10 @@ def decompose(first: np.ndarray, last: np.ndarray, tile: np.ndarray) -> np.ndarr
             if start < end:
                 intervals[k, counts[k]] = start, end
                 counts[k] += 1
-    parts = np.empty((np.prod(counts), rank, 2), np.int64)
+    total = 1
+    for k in range(rank):
+        total *= counts[k]
+    parts = np.empty((total, rank, 2), np.int64)
     for number in range(len(parts)):
         left = number
         for k in range(rank):

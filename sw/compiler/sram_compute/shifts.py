@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from sw.compiler.sram_compute.decompose import decompose
-from sw.compiler.sram_compute.tiles import Tiling
 
 
-@dataclass(frozen=True)
-class Shifts:
+class Shifts(NamedTuple):
     """Commands, one a row; of each dimension [first, last).
 
     bits
@@ -29,32 +27,26 @@ class Shifts:
     between: np.ndarray
     within: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.between)
-
-
-def shifts(
-    first: np.ndarray, last: np.ndarray, tiling: Tiling, dimension: int, distance: int
-) -> Shifts:
-    """Commands that move the tensor [first, last) of an array. What would leave the array is not
-    moved. O(commands)."""
-    first, last = first.copy(), last.copy()
-    first[dimension] = max(first[dimension], -distance)
-    last[dimension] = min(last[dimension], tiling.shape[dimension] - distance)
-    tile = np.array(tiling.tile)
-    if (first >= last).any():
-        parts = np.empty((0, len(tile), 2), np.int64)
-    else:
-        parts = decompose(first, last, tile)
-    return Shifts(*_shifts(parts, tile, dimension, distance))
-
 
 @njit(cache=True, nogil=True)
-def _shifts(
-    parts: np.ndarray, tile: np.ndarray, dimension: int, distance: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """As ``Shifts`` has them: of each part at most two."""
+def shifts(
+    first: np.ndarray,
+    last: np.ndarray,
+    shape: np.ndarray,
+    tile: np.ndarray,
+    dimension: int,
+    distance: int,
+) -> Shifts:
+    """Commands that move the tensor [first, last) of an array of ``shape`` in tiles of ``tile``
+    elements, int64 [dimensions] each; it is not
+    empty. What would leave the array is not moved. O(commands)."""
+    first, last = first.copy(), last.copy()
+    first[dimension] = max(first[dimension], -distance)
+    last[dimension] = min(last[dimension], shape[dimension] - distance)
     rank, t = len(tile), tile[dimension]
+    parts = np.empty((0, rank, 2), np.int64)
+    if first[dimension] < last[dimension]:
+        parts = decompose(first, last, tile)
     # With floor division, moves back need no case of their own: the coordinates below t - within
     # stay in their tile, seen from the tile that is ``between`` further on.
     between, within = distance // t, distance % t
@@ -77,4 +69,4 @@ def _shifts(
             if bits[count, dimension, 0] < bits[count, dimension, 1]:
                 tile_steps[count], bit_steps[count] = tile_step, bit_step
                 count += 1
-    return bits[:count], tiles[:count], tile_steps[:count], bit_steps[:count]
+    return Shifts(bits[:count], tiles[:count], tile_steps[:count], bit_steps[:count])

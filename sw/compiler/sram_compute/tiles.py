@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 
 import numpy as np
+
+from hw.sram_compute.isa import DIMENSIONS
 
 
 @dataclass(frozen=True)
@@ -72,21 +74,46 @@ def _strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(sizes[:place]) for place in range(len(sizes)))
 
 
+TILES = np.dtype(
+    [
+        ("shape", np.int64, (DIMENSIONS,)),
+        ("tile", np.int64, (DIMENSIONS,)),
+        ("grid", np.int64, (DIMENSIONS,)),
+        ("bit_strides", np.int64, (DIMENSIONS,)),
+        ("strides", np.int64, (DIMENSIONS,)),
+        ("bitlines", np.int64),
+        ("all", np.int64),
+    ]
+)
+"""A ``Tiling`` of three dimensions, for compiled functions; ``strides``: of tiles; ``all``: tiles
+of the configuration, around which they are counted."""
+
+
+def tiles_of(tiling: Tiling, tiles: int) -> np.ndarray:
+    """``TILES`` [1], with so many tiles in all."""
+    found = np.empty(1, TILES)
+    lines = tiling.shape, tiling.tile, tiling.grid, tiling.bit_strides, tiling.tile_strides
+    found[0] = (*lines, tiling.bitlines, tiles)
+    return found
+
+
 def valid_tiles(
     shape: tuple[int, ...], bitlines: int, arrays: int, line_elements: int
-) -> list[tuple[int, ...]]:
+) -> np.ndarray:
     """Tiles of an array that a bank's ``arrays`` can hold so that each line of memory is in one
-    bank: of exactly ``bitlines`` elements, with rows of whole lines. Empty if there are none.
+    bank: of exactly ``bitlines`` elements, with rows of whole lines. int64 [tiles, dimensions];
+    none if there are none.
 
     ``line_elements``: elements of a line of memory.
     """
-    if shape[0] % line_elements:
-        return []
-    bits = bitlines.bit_length() - 1
-    found = [
-        tuple(1 << each for each in exponents) for exponents in _compositions(bits, len(shape))
-    ]
-    return [tile for tile in found if tile[0] * arrays % line_elements == 0]
+    found = _tiles(bitlines.bit_length() - 1, len(shape))
+    is_valid = found[:, 0] * arrays % line_elements == 0
+    return found[is_valid & (shape[0] % line_elements == 0)]
+
+
+@cache
+def _tiles(bits: int, rank: int) -> np.ndarray:
+    return 1 << np.array(_compositions(bits, rank), np.int64)
 
 
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:

@@ -1,272 +1,285 @@
 """Gives values rows, step by step, and makes the commands. Source: Infinity Stream, section 3.4.
 
-Values come to rows when they are needed, and leave them for good behind their last use. Where rows
-are short, the value that is needed last leaves them for a while: constants and what main memory has
-are forgotten, others are stored there first.
+Values come to rows when they are needed, and leave them for good behind their last use.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import LAYOUTS, SramConfig
+import numpy as np
+from numba import njit
+
+from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.lower.commands import Commands
-from sw.compiler.sram_compute.lower.lattice import Stored
-from sw.compiler.sram_compute.lower.movement import everywhere
-from sw.compiler.sram_compute.lower.rows import Rows
-from sw.compiler.sram_compute.lower.steps import (
-    Calculate,
-    Fill,
-    Keep,
-    Move,
-    Step,
-    Value,
-    reads,
-    result_of,
+from sw.compiler.sram_compute.lower.commands import append, append_movement, column
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
+from sw.compiler.sram_compute.lower.movement import WITHIN
+from sw.compiler.sram_compute.lower.rows import (
+    BANK,
+    STORE,
+    STORED,
+    State,
+    bring,
+    enter,
+    fill,
+    forget_copy,
+    give_rows,
+    leave,
+    release,
+    take,
+    transfer,
 )
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.workloads.loops.scalar_type import BY_NAME
+from sw.compiler.sram_compute.lower.steps import (
+    CALCULATE,
+    FILL,
+    KEEP,
+    MOVE,
+    STEPS,
+    VALUES,
+    Steps,
+)
 
-_NEVER = 1 << 60
+_COMPUTE, _END = Opcode.COMPUTE.value, Opcode.END.value
 
-_SPILLED = LAYOUTS - 1
-"""The entry of the layout override table that spilled values have; arrays share the others."""
+_ENTRY, _WIDTH, _BASES = (column(Opcode.COMPUTE, name) for name in ("entry", "n", "bases"))
 
+_MOST_OF_OPERANDS = 32
+"""Commands of a step, beside its movements and values that leave their rows."""
 
-@dataclass
-class Allocated:
-    """Commands, and where in memory the values lie that were stored for a while, in so many
-    ``lines``. ``returns``: how often a value was loaded once more."""
-
-    commands: Commands
-    spills: list[Stored] = field(default_factory=list)
-    lines: int = 0
-    returns: int = 0
+DONE, FULL, FEW = range(3)
+"""How it ends: well; without room; where a step needs more rows than there are."""
 
 
+class Allocated(NamedTuple):
+    """``how``. ``lines``: of values that were stored for a while; ``returns``: how often a value
+    was loaded once more. ``rows``: that a step needs, where there are too few."""
+
+    how: int
+    lines: int
+    returns: int
+    rows: int
+
+
+@njit(cache=True, nogil=True)
 def allocate(
-    steps: Sequence[Step],
-    arrays: Mapping[str, Stored],
-    tiling: Tiling,
-    config: SramConfig,
-    first_free_line: int,
+    calculations: Records,
+    tiles: Records,
+    given: Steps,
+    movements: np.ndarray,
+    arrays: Records,
+    free_line: int,
+    wordlines: int,
+    rows: np.ndarray,
+    tally: Records,
 ) -> Allocated:
-    """Raises ``CapacityError`` where a step's operands and scratch need more rows than there are.
-    O(steps x values in rows)."""
-    allocator = _Allocator(_needed(steps), arrays, tiling, config, first_free_line)
-    return allocator.run()
+    """Makes commands: ``rows``, int64 [n, columns], and ``TALLY`` [1]. O(steps x values in rows).
+
+    calculations
+        ``CALCULATION`` [n].
+    tiles
+        ``TILES`` [1].
+    given, movements
+        steps, and rows of their moves.
+    arrays
+        ``STORED`` [n], all before ``free_line``.
+    """
+    values, steps = given.values[: given.counts[VALUES]], given.steps[: given.counts[STEPS]]
+    is_needed = _needed(values, steps)
+    uses = _uses(values, steps, is_needed)
+    stored = np.empty(len(arrays) + len(values), STORED)
+    for number in range(len(arrays)):
+        stored[number] = arrays[number]
+    owners = np.empty(len(values), np.int64)
+    bank = np.zeros(1, BANK)[0]
+    for row in range(wordlines):
+        bank.is_free[row] = 1
+    for entry in range(LAYOUTS):
+        bank.entries[entry] = -1
+    bank.arrays, bank.free_line, bank.wordlines = len(arrays), free_line, wordlines
+    state = State(values, uses, stored, owners, rows, tally[0], bank, tiles[0])
+    for number in range(len(steps)):
+        if is_needed[number]:
+            step = steps[number]
+            most = 3 * bank.placed_count + _MOST_OF_OPERANDS
+            if step.kind == MOVE:
+                moved = given.moved[step.detail]
+                most += 2 * (moved.end - moved.first)
+            if len(rows) - state.tally.commands < most:
+                return Allocated(FULL, 0, 0, 0)
+            lacking = _allocate(calculations, given.moved, movements, state, number, step)
+            if lacking:
+                return Allocated(FEW, 0, 0, lacking)
+    append(rows, state.tally, _END, 1)
+    return Allocated(DONE, bank.free_line - free_line, bank.returns, 0)
 
 
-def _needed(steps: Sequence[Step]) -> list[Step]:
-    """Without those whose result nothing reads."""
-    used: set[Value] = set()
-    kept: list[Step] = []
-    for step in reversed(steps):
-        result = result_of(step)
-        if result is None or result in used:
-            kept.append(step)
-            used.update(reads(step))
-    return kept[::-1]
+@inner
+def _reads(step: Record, read: np.ndarray) -> int:
+    """Puts the values that must have been made before in ``read``, each once; gives how many."""
+    count = 0
+    for value in (step.a, step.b, step.e, step.result if step.is_partial else -1):
+        is_new = value >= 0
+        for place in range(count):
+            is_new &= read[place] != value
+        if is_new:
+            read[count] = value
+            count += 1
+    return count
 
 
-class _Allocator:
-    def __init__(
-        self,
-        steps: list[Step],
-        arrays: Mapping[str, Stored],
-        tiling: Tiling,
-        config: SramConfig,
-        first_free_line: int,
-    ) -> None:
-        self._steps = steps
-        self._arrays = arrays
-        self._tiling = tiling
-        self._config = config
-        self._uses: defaultdict[Value, list[int]] = defaultdict(list)
-        for number in reversed(range(len(steps))):
-            for value in reads(steps[number]):
-                self._uses[value].append(number)  # the next one is the last of the list
-        self._rows = Rows(config.wordlines)
-        self._places: dict[Value, int] = {}
-        self._copies: dict[Value, Stored] = {}
-        self._first_free_line = first_free_line
-        self._locked: list[Value] = []
-        self._known: set[Value] = set()
-        self._everywhere = everywhere(tiling)
-        self._allocated = Allocated(Commands())
-        self._layouts: dict[int, dict[str, Any]] = {}
+@inner
+def _needed(values: Records, steps: Records) -> np.ndarray:
+    """Of each step whether something reads its result."""
+    used = np.zeros(len(values), np.bool_)
+    needed = np.zeros(len(steps), np.bool_)
+    read = np.empty(4, np.int64)
+    for number in range(len(steps) - 1, -1, -1):
+        step = steps[number]
+        if step.result < 0 or used[step.result]:
+            needed[number] = True
+            for place in range(_reads(step, read)):
+                used[read[place]] = True
+    return needed
 
-    def run(self) -> Allocated:
-        for number, step in enumerate(self._steps):
-            self._step(number, step)
-        self._allocated.commands.add(Opcode.END)
-        return self._allocated
 
-    def _step(self, number: int, step: Step) -> None:
-        operands = list(dict.fromkeys(reads(step)))
-        self._locked = operands
-        for operand in operands:
-            self._bring(operand)
-        for operand in operands:
-            uses = self._uses[operand]
-            while uses and uses[-1] <= number:
-                uses.pop()
-        scratch = self._scratch(step)
-        result = result_of(step)
-        if result is not None:
-            self._place_result(step, result, scratch)
-            self._copies.pop(result, None)
-        self._emit(step, scratch)
-        if scratch is not None:
-            self._rows.give(*scratch)
-        for value in (*operands, *([] if result is None else [result])):
-            if not self._uses[value] and value in self._places:
-                self._release(value)
-        self._locked = []
+@inner
+def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
+    """Steps that read each value; where they are, ``values`` says, none of which is in rows."""
+    read = np.empty(4, np.int64)
+    for number in range(len(values)):
+        value = values[number]
+        value.row, value.slot = -1, -1
+        value.since, value.is_locked, value.is_known = 0, 0, 0
+        value.next_use, value.end_uses = 0, 0
+    total = 0
+    for number in range(len(steps)):
+        if is_needed[number]:
+            for place in range(_reads(steps[number], read)):
+                values[read[place]].end_uses += 1
+                total += 1
+    first = 0
+    for number in range(len(values)):
+        value = values[number]
+        value.next_use = first
+        first += value.end_uses
+        value.end_uses = value.next_use
+    uses = np.empty(total, np.int64)
+    for number in range(len(steps)):
+        if is_needed[number]:
+            for place in range(_reads(steps[number], read)):
+                value = values[read[place]]
+                uses[value.end_uses] = number
+                value.end_uses += 1
+    return uses
 
-    def _place_result(self, step: Step, result: Value, scratch: tuple[int, int] | None) -> None:
-        if result in self._places:
+
+@inner
+def _allocate(
+    calculations: Records,
+    moved: Records,
+    movements: np.ndarray,
+    state: State,
+    number: int,
+    step: Record,
+) -> int:
+    """A step. Gives how many rows lack, beside its operands."""
+    values, bank = state.values, state.bank
+    read = np.empty(5, np.int64)
+    count = _reads(step, read)
+    for place in range(count):
+        values[read[place]].is_locked = 1
+    for place in range(count):
+        operand = values[read[place]]
+        if operand.row < 0:
+            if not give_rows(state, read[place]):
+                return int(operand.rows)
+            bring(state, operand)
+        while operand.next_use < operand.end_uses and state.uses[operand.next_use] <= number:
+            operand.next_use += 1
+    scratch, scratch_rows = 0, 0
+    if step.kind == CALCULATE:
+        scratch_rows = calculations[step.detail].scratch
+        if scratch_rows:
+            scratch = take(state, scratch_rows, 1)
+            if scratch < 0:
+                return scratch_rows
+    if step.result >= 0:
+        result = values[step.result]
+        may_replace = step.kind == CALCULATE and calculations[step.detail].may_replace
+        if result.row < 0 and not (may_replace and _replace(state, step)):
+            if not give_rows(state, step.result):
+                return int(result.rows)
+        forget_copy(state, result)
+        if not step.is_partial:
+            read[count] = step.result
+            count += 1
+    _emit(calculations, moved, movements, state, step, scratch)
+    for row in range(scratch, scratch + scratch_rows):
+        bank.is_free[row] = 1
+    for place in range(count):
+        value = values[read[place]]
+        value.is_locked = 0
+        if value.next_use == value.end_uses:
+            forget_copy(state, value)
+            if value.row >= 0:
+                release(state, read[place])
+    return 0
+
+
+@inner
+def _replace(state: State, step: Record) -> bool:
+    """Gives the result an operand's rows, if there is one that is not needed any more."""
+    result = state.values[step.result]
+    for number in (step.a, step.b):
+        if number >= 0:
+            operand = state.values[number]
+            is_dead = operand.next_use == operand.end_uses
+            if operand.row >= 0 and is_dead and operand.rows == result.rows:
+                row = operand.row
+                leave(state, number)
+                enter(state, step.result, row)
+                return True
+    return False
+
+
+@inner
+def _emit(
+    calculations: Records,
+    moved: Records,
+    movements: np.ndarray,
+    state: State,
+    step: Record,
+    scratch: int,
+) -> None:
+    values, rows = state.values, state.rows
+    if step.kind == CALCULATE:
+        named = calculations[step.detail]
+        d = values[step.result].row
+        a, b = _row_of(state, step.a, d), _row_of(state, step.b, d)
+        e = _row_of(state, step.e, d)
+        a, d = a + named.a_offset, d + named.result_offset
+        if named.is_copy and a == d:
             return
-        if isinstance(step, Calculate) and step.may_replace:
-            for operand in (step.a, step.b):
-                if operand in self._places and not self._uses[operand]:
-                    if operand.rows == result.rows:
-                        self._places[result] = self._places.pop(operand)
-                        return
-        self._place(result)
+        at = append(rows, state.tally, _COMPUTE, named.cycles)
+        rows[at, _ENTRY], rows[at, _WIDTH] = named.entry, named.n
+        rows[at, _BASES], rows[at, _BASES + 1], rows[at, _BASES + 2] = a, b, d
+        rows[at, _BASES + 3], rows[at, _BASES + 4] = e, scratch
+    elif step.kind == MOVE:
+        result, which = values[step.result], moved[step.detail]
+        for number in range(which.first, which.end):
+            a = result.row if movements[number, WITHIN] else values[step.a].row
+            append_movement(rows, state.tally, movements[number], a, result.row, result.rows)
+    elif step.kind == FILL:
+        fill(state, values[step.result], step.detail)
+    else:
+        assert step.kind == KEEP
+        transfer(state, STORE, step.detail, values[step.a])
 
-    def _place(self, value: Value) -> None:
-        self._places[value] = self._take(value.rows, from_above=value.rows == 1)
-        self._locked = [*self._locked, value]
 
-    def _take(self, length: int, *, from_above: bool = False) -> int:
-        """Free rows, which are made where there are none."""
-        while (first := self._rows.find(length, from_above=from_above)) is None:
-            self._make_room(length)
-        self._rows.take(first, length)
-        return first
-
-    def _make_room(self, length: int) -> None:
-        candidates = [value for value in self._places if value not in self._locked]
-        if not candidates:
-            raise CapacityError(
-                f"a step needs {length} rows beside its operands: {self._config.wordlines} "
-                "wordlines are too few"
-            )
-        self._leave(max(candidates, key=self._next_use))
-
-    def _next_use(self, value: Value) -> tuple[int, bool]:
-        uses = self._uses[value]
-        return uses[-1] if uses else _NEVER, not self._is_dirty(value)
-
-    def _is_dirty(self, value: Value) -> bool:
-        return value.constant is None and value.array is None and value not in self._copies
-
-    def _leave(self, value: Value) -> None:
-        """For a while."""
-        self._known.add(value)
-        if self._is_dirty(value):
-            copy = self._spill(value)
-            self._copies[value] = copy
-            self._transfer(Opcode.STORE, copy, value, {"is_signed": 0})
-        self._release(value)
-
-    def _release(self, value: Value) -> None:
-        self._rows.give(self._places.pop(value), value.rows)
-
-    def _spill(self, value: Value) -> Stored:
-        """Room in memory for all of the lattice."""
-        bits = next(bits for bits in (8, 16, 32) if value.rows <= bits)
-        type = BY_NAME[f"uint{bits}"]
-        used = set(self._copies.values())
-        for slot in self._allocated.spills:
-            if slot.type == type and slot not in used:
-                return slot
-        first = self._first_free_line + self._allocated.lines
-        found = Stored(type, self._tiling.shape, first)
-        self._allocated.spills.append(found)
-        self._allocated.lines += found.lines
-        return found
-
-    def _bring(self, value: Value) -> None:
-        """To rows, if it is in none."""
-        if value in self._places:
-            return
-        self._place(value)
-        row = self._places[value]
-        if value.constant is not None:
-            self._fill(row, value.rows, value.constant)
-        elif value in self._copies:
-            self._transfer(Opcode.LOAD, self._copies[value], value, {})
-        else:
-            assert value.array is not None
-            self._transfer(Opcode.LOAD, self._arrays[value.array], value, {})
-        self._allocated.returns += value in self._known and value.constant is None
-
-    def _transfer(
-        self, opcode: Opcode, stored: Stored, value: Value, fields: Mapping[str, Any]
-    ) -> None:
-        names = list(self._arrays.values())
-        entry = names.index(stored) % _SPILLED if stored in names else _SPILLED
-        layout = stored.layout(self._tiling)
-        if self._layouts.get(entry) != layout:
-            self._layouts[entry] = layout
-            self._allocated.commands.add(Opcode.LAYOUT, layout=entry, **layout)
-        self._allocated.commands.add(
-            opcode, layout=entry, row=self._places[value], n=value.rows, **fields
-        )
-
-    def _scratch(self, step: Step) -> tuple[int, int] | None:
-        """Rows of an operation, taken."""
-        length = step.operation.scratch_rows(step.n) if isinstance(step, Calculate) else 0
-        return (self._take(length, from_above=True), length) if length else None
-
-    def _fill(self, row: int, count: int, bits: int) -> None:
-        self._allocated.commands.add(Opcode.FILL, d=row, n=count, value=bits, **self._everywhere)
-
-    def _emit(self, step: Step, scratch: tuple[int, int] | None) -> None:
-        add = self._allocated.commands.add
-        match step:
-            case Calculate(operation, n, result, a, b, e):
-                d = self._places[result] + step.result_offset
-                first = self._row(a, result) + step.a_offset
-                if operation.name == "move" and first == d:
-                    return
-                rows = (
-                    first,
-                    self._row(b, result),
-                    d,
-                    self._row(e, result),
-                    0 if scratch is None else scratch[0],
-                )
-                add(
-                    Opcode.COMPUTE,
-                    entry=self._config.rom.entry(operation, n),
-                    n=n,
-                    bases=rows,
-                )
-            case Move(operand, result, movements):
-                for each in movements:
-                    source = result if each.within else operand
-                    add(
-                        each.opcode,
-                        a=self._places[source],
-                        d=self._places[result],
-                        n=result.rows,
-                        **each.fields,
-                    )
-            case Fill(result, bits):
-                self._fill(self._places[result], result.rows, bits)
-            case Keep(operand, array):
-                self._transfer(Opcode.STORE, self._arrays[array], operand, {"is_signed": 0})
-
-    def _row(self, value: Value | None, result: Value) -> int:
-        """Of an operand, whose rows the result may have taken over."""
-        if value is None:
-            return 0
-        return self._places[value] if value in self._places else self._places[result]
+@inner
+def _row_of(state: State, value: int, result: int) -> int:
+    """Of an operand, whose rows the result may have taken over."""
+    if value < 0:
+        return 0
+    return int(state.values[value].row) if state.values[value].row >= 0 else result

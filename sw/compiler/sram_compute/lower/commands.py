@@ -1,75 +1,169 @@
-"""Collects commands, with a ``SYNC`` where one is due, and encodes them."""
+"""Commands as rows of numbers, with a ``SYNC`` where one is due, and as units."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from hw.sram_compute.isa import UNIT_WORDS, UNITS, Opcode
-from hw.sram_compute.program import command, encode
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.program import numbers
+from sw.compiler.sram_compute.lower.compiled import Record, inner
 
-_SENDING = (Opcode.SHIFT, Opcode.BROADCAST)
+
+def column(opcode: Opcode, name: str) -> int:
+    """Of a command's field, or the first of its numbers, in a row."""
+    return [each.field for each in numbers(opcode)].index(name)
 
 
-class Commands:
-    """A program that grows. Source of syncs: Infinity Stream, section 4.2."""
+COLUMNS = max(len(numbers(opcode)) for opcode in COMMANDS)
+"""Numbers of the command with the most, the opcode among them."""
 
-    def __init__(self) -> None:
-        self._opcodes: list[Opcode] = []
-        self._fields: list[dict[str, Any]] = []
-        self._arriving: list[tuple[int, int]] = []
+_BASE = column(Opcode.LAYOUT, "base")
 
-    def add(self, opcode: Opcode, **fields: Any) -> None:
-        """Fields that are left out are 0. Rows on their way between tiles arrive before anything
-        but other rows that are sent, and before these where they are the same."""
-        found = dict(command(opcode, **fields).fields)
-        if self._arriving and opcode != Opcode.LAYOUT:
-            if opcode not in _SENDING or self._touches_arriving(found):
-                self._append(Opcode.SYNC, {})
-                self._arriving = []
-        if opcode in _SENDING:
-            self._arriving.append((found["d"], found["n"]))
-        self._append(opcode, found)
+_LAYOUT, _SYNC, _SHIFT, _BROADCAST = (
+    each.value for each in (Opcode.LAYOUT, Opcode.SYNC, Opcode.SHIFT, Opcode.BROADCAST)
+)
+_A, _D, _N = (column(Opcode.MOVE, name) for name in ("a", "d", "n"))
+"""Columns of ``MOVE``, ``SHIFT`` and ``BROADCAST``."""
 
-    def _touches_arriving(self, fields: dict[str, Any]) -> bool:
-        """Whether rows that are read are on their way."""
-        return any(
-            first < fields["a"] + fields["n"] and fields["a"] < first + count
-            for first, count in self._arriving
-        )
 
-    def _append(self, opcode: Opcode, fields: dict[str, Any]) -> None:
-        self._opcodes.append(opcode)
-        self._fields.append(fields)
+class Encoding(NamedTuple):
+    """Of commands, by opcode.
 
-    def __iter__(self) -> Iterator[tuple[Opcode, dict[str, Any]]]:
-        return zip(self._opcodes, self._fields, strict=True)
+    offsets, widths
+        int64 [opcodes, columns]: first bit and bits of each number; 0 bits where there is none.
+    units
+        int64 [opcodes].
+    """
 
-    def __len__(self) -> int:
-        return len(self._opcodes)
+    offsets: np.ndarray
+    widths: np.ndarray
+    units: np.ndarray
 
-    @property
-    def unit_count(self) -> int:
-        return sum(UNITS[opcode] for opcode in self._opcodes)
 
-    def units(self, first_line: int) -> np.ndarray:
-        """uint32 [units, words of a unit], with all arrays by ``first_line`` lines further on.
-        Commands of a kind are encoded at once."""
-        counts = np.array([UNITS[opcode] for opcode in self._opcodes])
-        places = np.cumsum(np.concatenate([[0], counts]))
-        found = np.zeros((int(places[-1]), UNIT_WORDS), np.uint32)
-        for opcode in sorted(set(self._opcodes)):
-            numbers = [at for at, each in enumerate(self._opcodes) if each == opcode]
-            names = self._fields[numbers[0]]
-            columns = {
-                name: np.array([self._fields[at][name] for at in numbers], np.int64)
-                for name in names
-            } or {"opcode": np.zeros(len(numbers), np.int64)}
-            if opcode == Opcode.LAYOUT:
-                columns["base"] = columns["base"] + first_line
-            words = encode(opcode, columns).reshape(len(numbers), UNITS[opcode], UNIT_WORDS)
-            for unit in range(UNITS[opcode]):
-                found[places[:-1][numbers] + unit] = words[:, unit]
-        return found
+def _encoding() -> Encoding:
+    offsets, widths = (np.zeros((max(COMMANDS) + 1, COLUMNS), np.int64) for _ in range(2))
+    units = np.zeros(len(offsets), np.int64)
+    for opcode in COMMANDS:
+        units[opcode] = UNITS[opcode]
+        for at, number in enumerate(numbers(opcode)):
+            offsets[opcode, at], widths[opcode, at] = number.offset, number.width
+    return Encoding(offsets, widths, units)
+
+
+ENCODING = _encoding()
+
+
+MOST_ROWS = 1 << COMMANDS[Opcode.MOVE]["a"].width
+"""Wordlines that commands know."""
+
+TALLY = np.dtype(
+    [
+        ("commands", np.int64),
+        ("cycles", np.int64),
+        ("is_sending", np.int64),
+        ("arriving", np.int64, (MOST_ROWS,)),
+        ("line_cycles", np.int64),
+        ("step_cycles", np.int64),
+    ]
+)
+"""How many commands there are, and about how many cycles they take; whether rows are on their way
+between tiles, and of each whether it is. Cycles of a line of memory, and about those of a row that
+is sent."""
+
+
+def tally(config: SramConfig) -> np.ndarray:
+    """``TALLY`` [1] of no commands."""
+    found = np.zeros(1, TALLY)
+    found["line_cycles"] = config.line_cycles
+    found["step_cycles"] = config.bitlines // config.network_bits + config.arrays
+    return found
+
+
+@inner
+def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
+    """The number of one more command, all of whose fields are 0, in ``rows``: int64 [n, columns].
+    Rows on their way between tiles arrive before it, if it is no ``LAYOUT``. Source: Infinity
+    Stream, section 4.2."""
+    if tally.is_sending and opcode != _LAYOUT:
+        tally.is_sending = 0
+        for row in range(MOST_ROWS):
+            tally.arriving[row] = 0
+        _append(rows, tally, _SYNC, 1)
+    return _append(rows, tally, opcode, cycles)
+
+
+@inner
+def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
+    number = tally.commands
+    for at in range(COLUMNS):
+        rows[number, at] = 0
+    rows[number, 0] = opcode
+    tally.commands += 1
+    tally.cycles += cycles
+    return int(number)
+
+
+@inner
+def append_movement(
+    rows: np.ndarray, tally: Record, movement: np.ndarray, a: int, d: int, n: int
+) -> None:
+    """A ``MOVE``, ``SHIFT`` or ``BROADCAST`` of n rows. What is sent waits only for rows that it
+    reads."""
+    opcode = movement[0]
+    if opcode != _SHIFT and opcode != _BROADCAST:
+        number = append(rows, tally, opcode, n + 1)
+    else:
+        waits = False
+        for row in range(a, a + n):
+            waits |= tally.arriving[row] != 0
+        cycles = n * tally.step_cycles
+        if waits:
+            number = append(rows, tally, opcode, cycles)
+        else:
+            number = _append(rows, tally, opcode, cycles)
+        tally.is_sending = 1
+        for row in range(d, d + n):
+            tally.arriving[row] = 1
+    for at in range(1, COLUMNS):
+        rows[number, at] = movement[at]
+    rows[number, _A], rows[number, _D], rows[number, _N] = a, d, n
+
+
+@njit(cache=True, nogil=True)
+def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
+    """Of rows of commands; ``units``: as ``Encoding`` has them."""
+    found = 0
+    for number in range(len(rows)):
+        found += units[rows[number, 0]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) -> np.ndarray:
+    """uint32 [units, words of a unit] of rows of commands, with all arrays by ``first_line`` lines
+    further on. ``ValueError`` for a number that does not fit."""
+    found = np.zeros(units * UNIT_WORDS, np.uint32)
+    place = 0
+    for number in range(len(rows)):
+        row = rows[number]
+        opcode = row[0]
+        for at in range(COLUMNS):
+            width = encoding.widths[opcode, at]
+            if width == 0:
+                break
+            value = row[at]
+            if opcode == _LAYOUT and at == _BASE:
+                value += first_line
+            if value < 0 or value >> width:
+                raise ValueError("a number of a command does not fit")
+            word, shift = divmod(encoding.offsets[opcode, at], 32)
+            wide = np.uint64(value) << np.uint64(shift)
+            found[place + word] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
+            if shift + width > 32:
+                found[place + word + 1] |= np.uint32(wide >> np.uint64(32))
+        place += encoding.units[opcode] * UNIT_WORDS
+    return found.reshape(-1, UNIT_WORDS)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+
+import numpy as np
+from numba import njit
 
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import LINE_BYTES, SramConfig
@@ -33,6 +35,11 @@ class Stored:
     first_line: int
 
     @property
+    def element(self) -> int:
+        """log2 of an element's bytes."""
+        return element_bytes(self.type).bit_length() - 1
+
+    @property
     def row_lines(self) -> int:
         return -(-self.shape[0] // line_elements(self.type))
 
@@ -40,46 +47,54 @@ class Stored:
     def lines(self) -> int:
         return self.row_lines * prod(self.shape[1:])
 
-    def layout(self, tiling: Tiling) -> dict[str, Any]:
-        """Fields of ``LAYOUT``, without the entry."""
-        return {
-            "element": element_bytes(self.type).bit_length() - 1,
-            "base": self.first_line,
-            "sizes": (self.row_lines, *self.shape[1:]),
-            "line_strides": (self.row_lines, self.row_lines * self.shape[1]),
-            "tile": tuple(extent.bit_length() - 1 for extent in tiling.tile),
-            "first_tile": 0,
-            "tile_strides": tiling.tile_strides[1:],
-        }
-
 
 def padded(shape: Shape) -> Shape:
     """With three dimensions."""
     return (*shape, *(1,) * (DIMENSIONS - len(shape)))
 
 
-def tiling_of(arrays: Mapping[str, tuple[ScalarType, Shape]], config: SramConfig) -> Tiling:
+def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int) -> list[Stored]:
+    """Arrays one behind the other."""
+    found: list[Stored] = []
+    for type, shape in zip(types, shapes, strict=True):
+        found.append(Stored(type, shape, first_line))
+        first_line += found[-1].lines
+    return found
+
+
+def tiling_of(types: Sequence[ScalarType], shapes: Sequence[Shape], config: SramConfig) -> Tiling:
     """Of the smallest box that has all arrays, whose rows are whole lines: the valid tile that
     needs the fewest tiles, of these the one that is the nearest to a cube. Raises
     ``CapacityError`` where there are not enough tiles."""
-    lines = [line_elements(type) for type, _ in arrays.values()]
-    rows = [
-        -(-shape[0] // line) * line for line, (_, shape) in zip(lines, arrays.values(), strict=True)
-    ]
-    others = [max(shape[at] for _, shape in arrays.values()) for at in range(1, DIMENSIONS)]
+    lines = [line_elements(type) for type in types]
+    rows = [-(-shape[0] // line) * line for line, shape in zip(lines, shapes, strict=True)]
+    others = [max(shape[at] for shape in shapes) for at in range(1, DIMENSIONS)]
     longest = -(-max(rows) // max(lines)) * max(lines)
     whole = (longest, *others)
-    found = [
-        Tiling(whole, tile)
-        for tile in valid_tiles(whole, config.bitlines, config.arrays, min(lines))
-    ]
-    if not found:
+    found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
+    if not len(found):
         raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
-    best = min(found, key=lambda each: (each.tiles, max(each.tile) / min(each.tile), each.tile))
+    best = Tiling(whole, tuple(found[_best_tile(found, np.array(whole))].tolist()))
     if best.tiles > config.tiles:
         size = " x ".join(map(str, whole))
         raise CapacityError(
             f"a lattice of {size} needs {best.tiles} tiles of {config.bitlines} bitlines: "
             f"there are {config.tiles}"
         )
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _best_tile(tiles: np.ndarray, shape: np.ndarray) -> int:
+    """Of int64 [tiles, dimensions]."""
+    best, least, least_ratio = -1, 0, 0
+    for number in range(len(tiles)):
+        count, longest, shortest = 1, 1, tiles[number, 0]
+        for dimension in range(len(shape)):
+            extent = tiles[number, dimension]
+            count *= -(-shape[dimension] // extent)
+            longest, shortest = max(longest, extent), min(shortest, extent)
+        ratio = longest // shortest
+        if best < 0 or count < least or (count == least and ratio < least_ratio):
+            best, least, least_ratio = number, count, ratio
     return best

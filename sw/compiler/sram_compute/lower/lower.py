@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
+from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import LINE_WORDS, SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
-from sw.compiler.sram_compute.lower.allocate import Allocated, allocate
-from sw.compiler.sram_compute.lower.estimate import estimate
-from sw.compiler.sram_compute.lower.lattice import Stored
-from sw.compiler.sram_compute.lower.schedule import SCHEDULES
-from sw.compiler.sram_compute.lower.unroll import Lowering, unroll
+from sw.compiler.sram_compute.lower import allocate as allocation
+from sw.compiler.sram_compute.lower import unroll as unrolling
+from sw.compiler.sram_compute.lower.allocate import allocate
+from sw.compiler.sram_compute.lower.commands import (
+    COLUMNS,
+    ENCODING,
+    encode,
+    tally,
+    unit_count,
+)
+from sw.compiler.sram_compute.lower.lattice import Shape, Stored, padded, stored, tiling_of
+from sw.compiler.sram_compute.lower.movement import movements
+from sw.compiler.sram_compute.lower.rows import STORED
+from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
+from sw.compiler.sram_compute.lower.select import bits_of
+from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
+from sw.compiler.sram_compute.lower.template import Prepared, prepare
+from sw.compiler.sram_compute.lower.unroll import Ended, unroll
 from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.compiler.sram_compute.tiles import Tiling
+from sw.compiler.sram_compute.tiles import Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
 _LINE_UNITS = LINE_WORDS // UNIT_WORDS
+
+_REMEMBERED = 64
+"""Sizes for which commands are kept."""
+
+_ROOM = 1 << 12
+"""Steps, at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +52,7 @@ class Lowered:
     arrays
         where each array lies behind it, by name.
     estimate
-        about how many cycles it takes.
+        about how many cycles it takes, without those of patterns and fetches.
     returns
         how often a value is loaded that had been in rows before.
     """
@@ -45,44 +66,185 @@ class Lowered:
 
 
 def lower(nest: Nest, plan: tuple[Step, ...], binding: Binding, config: SramConfig) -> Lowered:
-    """Raises ``WorkloadError`` for what banks do not compute, and ``CapacityError`` naming what is
-    too small. Of the ``SCHEDULES`` the first with which no value has to be loaded twice, else
-    the one that seems the fastest. O(commands)."""
-    best: tuple[int, Allocated, dict[str, Stored], Tiling] | None = None
-    for schedule in SCHEDULES:
-        found = unroll(nest, plan, binding, config, schedule)
-        arrays = placed(found)
-        line = sum(each.lines for each in arrays.values())
-        allocated = allocate(found.steps, arrays, found.tiling, config, line)
-        cycles = estimate(allocated.commands, config)
-        if best is None or cycles < best[0]:
-            best = cycles, allocated, arrays, found.tiling
-        if not allocated.returns:
-            break
-    assert best is not None
-    cycles, allocated, arrays, tiling = best
-    line = sum(each.lines for each in arrays.values())
-    lines = line + allocated.lines
-    count = allocated.commands.unit_count
-    offset = -(-count // _LINE_UNITS)
-    if offset + lines > config.memory_lines:
-        raise CapacityError(
-            f"{count} units of commands and {lines} lines of arrays need {offset + lines} lines "
-            f"of memory: there are {config.memory_lines}"
+    """As ``Lowerer``, once."""
+    return Lowerer(nest, plan, config).lower(binding)
+
+
+class _Sizes(NamedTuple):
+    """What commands depend on: shapes of arrays, dimension 0 last; sizes by name; bytes of
+    scalars."""
+
+    shapes: tuple[Shape, ...]
+    sizes: tuple[tuple[str, int], ...]
+    scalars: tuple[bytes, ...]
+
+
+class _Given(NamedTuple):
+    """The same, as compiled functions take it.
+
+    names
+        sizes and scalars.
+    shapes
+        int64 [arrays, dimensions], dimension 0 first.
+    arrays, lines
+        ``STORED`` [arrays], from line 0 on, and how many lines they have.
+    tiles
+        ``TILES`` [1].
+    """
+
+    sizes: _Sizes
+    names: dict[str, int | float]
+    shapes: np.ndarray
+    arrays: np.ndarray
+    lines: int
+    tiles: np.ndarray
+
+
+class _Found(NamedTuple):
+    """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
+    arrays; how often a value is loaded that had been in rows before."""
+
+    rows: np.ndarray
+    cycles: int
+    lines: int
+    returns: int
+
+
+class Lowerer:
+    """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2."""
+
+    def __init__(self, nest: Nest, plan: tuple[Step, ...], config: SramConfig) -> None:
+        self._nest = nest
+        self._plan = plan
+        self._config = config
+        self._types = [array.type for array in nest.arrays.values()]
+        self._prepared = cache(self._prepare)
+        self._remembered = lru_cache(_REMEMBERED)(self._lower)
+        self._tally = tally(config)
+        self._steps = self._commands = _ROOM
+
+    def lower(self, binding: Binding) -> Lowered:
+        """Raises ``WorkloadError`` for what banks do not compute and for iterations that leave an
+        array, and ``CapacityError`` naming what is too small. Of the ``SCHEDULES`` the first with
+        which no value has to be loaded twice, else the one that seems the fastest. O(commands)."""
+        return self._remembered(
+            _Sizes(
+                tuple([array.shape for array in binding.arrays.values()]),
+                tuple(binding.sizes.items()),
+                tuple([value.tobytes() for value in binding.scalars.values()]),
+            )
         )
-    moved = {
-        name: Stored(each.type, each.shape, each.first_line + offset)
-        for name, each in arrays.items()
-    }
-    units = allocated.commands.units(offset)
-    return Lowered(units, len(allocated.commands), moved, tiling, cycles, allocated.returns)
 
+    def _prepare(self, schedule: Schedule) -> Prepared:
+        return prepare(self._nest, self._plan, self._config, schedule)
 
-def placed(found: Lowering) -> dict[str, Stored]:
-    """Arrays one behind the other, from line 0 on."""
-    arrays: dict[str, Stored] = {}
-    line = 0
-    for name, (type, shape) in found.arrays.items():
-        arrays[name] = Stored(type, shape, line)
-        line += arrays[name].lines
-    return arrays
+    def _lower(self, sizes: _Sizes) -> Lowered:
+        shapes = [padded(shape[::-1]) for shape in sizes.shapes]
+        for name, shape in zip(self._nest.arrays, shapes, strict=True):
+            if min(shape) == 0:
+                raise WorkloadError(
+                    f"{name}: has no element: must have some to be placed in memory"
+                )
+        tiling = tiling_of(self._types, shapes, self._config)
+        arrays = stored(self._types, shapes, 0)
+        given = _Given(
+            sizes,
+            {**dict(sizes.sizes), **self._scalars(sizes)},
+            np.array(shapes, np.int64),
+            np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
+            sum(each.lines for each in arrays),
+            tiles_of(tiling, self._config.tiles),
+        )
+        best: _Found | None = None
+        for schedule in SCHEDULES:
+            found = self._allocated(self._prepared(schedule), given)
+            if best is None or found.cycles < best.cycles:
+                best = found
+            if not found.returns:
+                break
+        assert best is not None
+        count = unit_count(best.rows, ENCODING.units)
+        offset = -(-count // _LINE_UNITS)
+        if offset + best.lines > self._config.memory_lines:
+            raise CapacityError(
+                f"{count} units of commands and {best.lines} lines of arrays need "
+                f"{offset + best.lines} lines of memory: there are {self._config.memory_lines}"
+            )
+        moved = stored(self._types, shapes, offset)
+        return Lowered(
+            encode(best.rows, ENCODING, count, offset),
+            len(best.rows),
+            dict(zip(self._nest.arrays, moved, strict=True)),
+            tiling,
+            best.cycles,
+            best.returns,
+        )
+
+    def _scalars(self, sizes: _Sizes) -> dict[str, int | float]:
+        pairs = zip(self._nest.scalars.values(), sizes.scalars, strict=True)
+        return {
+            each.name: np.frombuffer(octets, each.type.dtype)[0].item() for each, octets in pairs
+        }
+
+    def _allocated(self, prepared: Prepared, given: _Given) -> _Found:
+        config = self._config
+        steps = self._unrolled(prepared, given)
+        moved = self._moved(steps, given.tiles)
+        while True:
+            rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
+            found = allocate(
+                prepared.template.calculations,
+                given.tiles,
+                steps,
+                moved,
+                given.arrays,
+                given.lines,
+                config.wordlines,
+                rows,
+                counts,
+            )
+            if found.how == allocation.FEW:
+                raise CapacityError(
+                    f"a step needs {found.rows} rows beside its operands: {config.wordlines} "
+                    "wordlines are too few"
+                )
+            if found.how == allocation.DONE:
+                count, cycles = int(counts["commands"][0]), int(counts["cycles"][0])
+                return _Found(rows[:count], cycles, given.lines + found.lines, found.returns)
+            self._commands *= 2
+
+    def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
+        while True:
+            rows = np.empty((self._commands, COLUMNS + 1), np.int64)
+            count = movements(steps.moved[: steps.counts[MOVES]], tiles, rows)
+            if count >= 0:
+                return rows[:count]
+            self._commands *= 2
+
+    def _unrolled(self, prepared: Prepared, given: _Given) -> Steps:
+        template, shapes = prepared.template, given.shapes
+        bits = template.constants["bits"].copy()
+        for number, name, type in prepared.scalars:
+            bits[number] = bits_of(given.names[name], type)
+        # Variables of loops, and extents of lattices, have values only then.
+        names = np.array([int(given.names.get(name, 0)) for name in prepared.names], np.int64)
+        while True:
+            count = self._steps
+            found = room(count + len(shapes) + len(bits), count)
+            ended = unroll(template, names, shapes, bits, found)
+            if ended.how == unrolling.DONE:
+                return found
+            if ended.how != unrolling.FULL:
+                raise WorkloadError(self._problem(prepared, ended, given.sizes))
+            self._steps *= 2
+
+    def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> str:
+        if ended.how == unrolling.SEVERAL:
+            return f"copies of {ended.place} cells are not supported"
+        array = prepared.template.accesses[ended.number]["array"]
+        dimension = len(sizes.shapes[array]) - 1 - ended.dimension
+        return (
+            f"{prepared.places[ended.number]}: {list(self._nest.arrays)[array]}: index "
+            f"{ended.place} in dimension {dimension}: must be at least 0 and less than "
+            f"{sizes.shapes[array][dimension]}"
+        )

@@ -2,151 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
+from numba import njit
 
-from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.decompose import decompose
+from hw.sram_compute.isa import DIMENSIONS, Opcode
+from sw.compiler.sram_compute.lower.commands import COLUMNS, column
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.shifts import shifts
-from sw.compiler.sram_compute.tiles import Tiling
 
-Cells = tuple[tuple[int, int], ...]
+_MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
+_DISTANCE, _BITLINES, _TILES = (
+    column(Opcode.MOVE, name) for name in ("distance", "bitlines_start", "tiles_start")
+)
+_BETWEEN = column(Opcode.SHIFT, "between")
+_SOURCES, _COPIES, _COPY_STRIDES, _COPY_COUNTS = (
+    column(Opcode.BROADCAST, name)
+    for name in ("sources_start", "copies_start", "copies_strides", "copies_counts")
+)
+_FILL_BITLINES, _FILL_TILES = (
+    column(Opcode.FILL, name) for name in ("bitlines_start", "tiles_start")
+)
+
+WITHIN = COLUMNS
+"""Of a row the column, behind those of a command, that says whether it reads what it writes."""
+
+_MOST = 2 * 3**DIMENSIONS
+"""Rows of one move: two for each part."""
 
 
-@dataclass(frozen=True)
-class Movement:
-    """A command that moves rows: its fields but rows and width.
+@njit(cache=True, nogil=True)
+def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
+    """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
+    + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
+    O(commands).
 
-    within
-        whether it reads the rows that it writes: of the result, not of the operand.
+    ``tiles``: ``TILES`` [1].
     """
+    count = 0
+    for number in range(len(moved)):
+        each = moved[number]
+        each.first = count
+        if len(rows) - count < _MOST:
+            return -1
+        is_empty = False
+        for dimension in range(DIMENSIONS):
+            is_empty |= each.cells[dimension, 0] >= each.cells[dimension, 1]
+        if not is_empty and each.is_broadcast:
+            count = _broadcast(each, tiles[0], rows, count)
+        elif not is_empty:
+            count = _move(each, tiles[0], rows, count)
+        each.end = count
+    return count
 
-    opcode: Opcode
-    fields: dict[str, Any]
-    within: bool = False
 
-
-def move(
-    cells: Cells, tiling: Tiling, dimension: int, distance: int, all_tiles: int
-) -> list[Movement]:
-    """``cells`` by a distance along a dimension, as algorithms 1 and 2 have it. ``all_tiles``: of
-    the configuration, around which tiles are counted."""
-    if any(low >= high for low, high in cells):
-        return []
-    first, last = (np.array(each, np.int64) for each in zip(*cells, strict=True))
-    found = shifts(first, last, tiling, dimension, distance)
-    made = []
-    for bits, tiles, between, within in zip(
-        found.bits.tolist(),
-        found.tiles.tolist(),
-        found.between.tolist(),
-        found.within.tolist(),
-        strict=True,
-    ):
-        bits[dimension] = [each + within for each in bits[dimension]]
-        tiles[dimension] = [each + between for each in tiles[dimension]]
-        fields = _places(bits, tiles, tiling)
-        fields["distance"] = within * tiling.bit_strides[dimension] % tiling.bitlines
+@inner
+def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
+    """As algorithms 1 and 2 have it."""
+    dimension = moved.dimension
+    first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
+    for at in range(DIMENSIONS):
+        first[at], last[at] = moved.cells[at, 0], moved.cells[at, 1]
+    made = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
+    for number in range(len(made.between)):
+        between, within = made.between[number], made.within[number]
+        for end in range(2):
+            made.bits[number, dimension, end] += within
+            made.tiles[number, dimension, end] += between
+        row = _row(rows, count, _SHIFT if between else _MOVE)
+        row[_DISTANCE] = within * tiles.bit_strides[dimension] % tiles.bitlines
+        _pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
+        _pattern(row, _TILES, made.tiles[number], tiles.strides)
         if between:
-            fields["between"] = between * tiling.tile_strides[dimension] % all_tiles
-        made.append(Movement(Opcode.SHIFT if between else Opcode.MOVE, fields))
-    return made
+            row[_BETWEEN] = between * tiles.strides[dimension] % tiles.all
+        count += 1
+    return count
 
 
-def copy(cells: Cells, tiling: Tiling) -> list[Movement]:
-    """``cells`` alone, where they are."""
-    if any(low >= high for low, high in cells):
-        return []
-    first, last = (np.array(each, np.int64) for each in zip(*cells, strict=True))
-    made = []
-    for part in decompose(first, last, np.array(tiling.tile)).tolist():
-        bits, tiles = _of_part(part, tiling)
-        made.append(Movement(Opcode.MOVE, {**_places(bits, tiles, tiling), "distance": 0}))
-    return made
-
-
-def broadcast(
-    place: int, cells: Cells, tiling: Tiling, dimension: int, all_tiles: int
-) -> list[Movement]:
-    """What is in ``place`` of a dimension to all ``cells``: first to the first bitlines of each
-    tile that has some, then within tiles, by powers of two."""
-    if any(low >= high for low, high in cells):
-        return []
-    low, high = cells[dimension]
-    extent, stride = tiling.tile[dimension], tiling.tile_strides[dimension]
+@inner
+def _broadcast(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
+    """First to the first bitlines of each tile that has some cells, then within tiles, by powers
+    of two."""
+    dimension, place = moved.dimension, moved.by
+    low, high = moved.cells[dimension, 0], moved.cells[dimension, 1]
+    extent, stride = tiles.tile[dimension], tiles.strides[dimension]
     source, inside = divmod(place, extent)
     start, end = low // extent, -(-high // extent)
     # Within tiles all of every other dimension goes along.
-    line = [[0, size] for size in tiling.tile]
-    line[dimension] = [0, 1]
-    whole = [[0, count] for count in tiling.grid]
-    whole[dimension] = [source, source + 1]
-    distance = -inside * tiling.bit_strides[dimension] % tiling.bitlines
-    bitlines = _pattern("bitlines", line, tiling.bit_strides)
-    made = []
-    if (start, end) == (source, source + 1):
-        tiles = _pattern("tiles", whole, tiling.tile_strides)
-        made.append(Movement(Opcode.MOVE, {**bitlines, **tiles, "distance": distance}))
+    line, whole = _all(tiles.tile), _all(tiles.grid)
+    line[dimension, 0], line[dimension, 1] = 0, 1
+    whole[dimension, 0], whole[dimension, 1] = source, source + 1
+    distance = -inside * tiles.bit_strides[dimension] % tiles.bitlines
+    if start == source and end == source + 1:
+        row = _row(rows, count, _MOVE)
+        count += 1
+        row[_DISTANCE] = distance
+        _pattern(row, _BITLINES, line, tiles.bit_strides)
+        _pattern(row, _TILES, whole, tiles.strides)
     else:
-        sources = _pattern("sources", whole, tiling.tile_strides)
         for first, last in ((start, min(end, source)), (max(start, source), end)):
             if first < last:
-                fields = {
-                    "copies_start": (first - source) * stride % all_tiles,
-                    "copies_strides": (stride if last - first > 1 else 0, 0, 0),
-                    "copies_counts": (last - first - 1, 0, 0),
-                }
-                made.append(
-                    Movement(
-                        Opcode.BROADCAST, {**bitlines, **sources, **fields, "distance": distance}
-                    )
-                )
-    whole[dimension] = [start, end]
-    tiles = _pattern("tiles", whole, tiling.tile_strides)
+                row = _row(rows, count, _BROADCAST)
+                count += 1
+                row[_DISTANCE] = distance
+                _pattern(row, _BITLINES, line, tiles.bit_strides)
+                _pattern(row, _SOURCES, whole, tiles.strides)
+                row[_COPIES] = (first - source) * stride % tiles.all
+                row[_COPY_STRIDES] = stride if last - first > 1 else 0
+                row[_COPY_COUNTS] = last - first - 1
+    whole[dimension, 0], whole[dimension, 1] = start, end
     reached, needed = 1, min(extent, high - start * extent)
     while reached < needed:
-        line[dimension] = [reached, 2 * reached]
-        fields = {**_pattern("bitlines", line, tiling.bit_strides), **tiles}
-        fields["distance"] = reached * tiling.bit_strides[dimension]
-        made.append(Movement(Opcode.MOVE, fields, within=True))
+        line[dimension, 0], line[dimension, 1] = reached, 2 * reached
+        row = _row(rows, count, _MOVE)
+        count += 1
+        row[_DISTANCE] = reached * tiles.bit_strides[dimension]
+        row[WITHIN] = 1
+        _pattern(row, _BITLINES, line, tiles.bit_strides)
+        _pattern(row, _TILES, whole, tiles.strides)
         reached *= 2
-    return made
+    return count
 
 
-def everywhere(tiling: Tiling) -> dict[str, Any]:
-    """All bitlines of all tiles of the lattice."""
-    bits = [[0, extent] for extent in tiling.tile]
-    return _places(bits, [[0, count] for count in tiling.grid], tiling)
+@inner
+def everywhere(row: np.ndarray, tiles: Record) -> None:
+    """All bitlines of all tiles of the lattice, for ``FILL``."""
+    _pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
+    _pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
 
 
-def _of_part(part: Sequence[Sequence[int]], tiling: Tiling) -> tuple[list[Any], list[Any]]:
-    bits, tiles = [], []
-    for (low, high), extent in zip(part, tiling.tile, strict=True):
-        base = low // extent
-        tiles.append([base, -(-high // extent)])
-        bits.append([low - base * extent, min(high - base * extent, extent)])
-    return bits, tiles
+@inner
+def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
+    """Puts start, strides and counts in a row, from column ``place`` on: a level for each
+    dimension, none for one place alone."""
+    row[place] = 0
+    for level in range(DIMENSIONS):
+        extent = intervals[level, 1] - intervals[level, 0]
+        row[place] += intervals[level, 0] * strides[level]
+        row[place + 1 + level] = strides[level] if extent > 1 else 0
+        row[place + 1 + DIMENSIONS + level] = extent - 1
 
 
-def _places(
-    bits: Sequence[Sequence[int]], tiles: Sequence[Sequence[int]], tiling: Tiling
-) -> dict[str, Any]:
-    return {
-        **_pattern("bitlines", bits, tiling.bit_strides),
-        **_pattern("tiles", tiles, tiling.tile_strides),
-    }
+@inner
+def _all(extents: Records) -> np.ndarray:
+    """Intervals from 0 on."""
+    found = np.zeros((DIMENSIONS, 2), np.int64)
+    for dimension in range(DIMENSIONS):
+        found[dimension, 1] = extents[dimension]
+    return found
 
 
-def _pattern(
-    name: str, intervals: Sequence[Sequence[int]], strides: Sequence[int]
-) -> dict[str, Any]:
-    """A level for each dimension, none for one place alone."""
-    pairs = list(zip(intervals, strides, strict=True))
-    return {
-        f"{name}_start": sum(low * stride for (low, _), stride in pairs),
-        f"{name}_strides": tuple(stride if high - low > 1 else 0 for (low, high), stride in pairs),
-        f"{name}_counts": tuple(high - low - 1 for low, high in intervals),
-    }
+@inner
+def _row(rows: np.ndarray, number: int, opcode: int) -> np.ndarray:
+    row = rows[number]
+    for at in range(COLUMNS + 1):
+        row[at] = 0
+    row[0] = opcode
+    return row

@@ -1,28 +1,245 @@
-"""Free and taken rows of an array."""
+"""Values in rows, and those that leave them for main memory. Source: Infinity Stream, section 3.4.
+
+Where rows are short, the value that is needed last leaves them for a while: constants and what main
+memory has are forgotten, others are stored there first.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from hw.sram_compute.config import LAYOUTS, LINE_BYTES
+from hw.sram_compute.isa import DIMENSIONS, Opcode
+from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, column
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
+from sw.compiler.sram_compute.lower.movement import everywhere
 
-class Rows:
-    """``count`` rows, none of which is taken at first."""
+_NEVER = 1 << 60
 
-    def __init__(self, count: int) -> None:
-        self._is_free = np.ones(count, bool)
+_SPILLED = LAYOUTS - 1
+"""The entry of the layout override table that spilled values have; arrays share the others."""
 
-    def find(self, length: int, *, from_above: bool = False) -> int | None:
-        """The first row of ``length`` free ones, or of the last such; they stay free."""
-        free = self._is_free[::-1] if from_above else self._is_free
-        ends = np.cumsum(np.concatenate([[0], free]))
-        starts = np.flatnonzero(ends[length:] - ends[:-length] == length)
-        if not len(starts):
-            return None
-        first = int(starts[0])
-        return len(free) - first - length if from_above else first
+_LAYOUT, LOAD, STORE, _FILL = (
+    each.value for each in (Opcode.LAYOUT, Opcode.LOAD, Opcode.STORE, Opcode.FILL)
+)
 
-    def take(self, first: int, length: int) -> None:
-        self._is_free[first : first + length] = False
+_D, _N, _VALUE = (column(Opcode.FILL, name) for name in ("d", "n", "value"))
 
-    def give(self, first: int, length: int) -> None:
-        self._is_free[first : first + length] = True
+_OF_LAYOUT, _ROW, _ROWS = (column(Opcode.LOAD, name) for name in ("layout", "row", "n"))
+"""Also of ``STORE``, whose ``is_signed`` is always 0."""
+
+_NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
+    column(Opcode.LAYOUT, name)
+    for name in ("layout", "element", "base", "sizes", "line_strides", "tile", "tile_strides")
+)
+
+STORED = np.dtype(
+    [("element", np.int64), ("first_line", np.int64), ("shape", np.int64, (DIMENSIONS,))]
+)
+"""An array in memory, as ``Stored`` has it; ``element``: log2 of its bytes."""
+
+BANK = np.dtype(
+    [
+        ("is_free", np.int64, (MOST_ROWS,)),
+        ("placed", np.int64, (MOST_ROWS,)),
+        ("placed_count", np.int64),
+        ("time", np.int64),
+        ("entries", np.int64, (LAYOUTS,)),
+        ("arrays", np.int64),
+        ("slots", np.int64),
+        ("free_line", np.int64),
+        ("returns", np.int64),
+        ("wordlines", np.int64),
+    ]
+)
+"""What banks hold: whether each row is free; values in rows, in no order, and how many; ``time``
+passes with each that gets some. What the entries of the layout override table have, by its number
+in ``stored``, where slots for values follow ``arrays``. The first free line of memory."""
+
+
+class State(NamedTuple):
+    """``VALUE`` [n], of which ``row`` is -1 for none; ``since``: when it got it; ``slot`` in
+    memory, -1 for none; ``is_known``: whether it has left its rows before. Steps that read it are
+    in ``uses`` at ``next_use`` and on, before ``end_uses``.
+
+    ``stored``: ``STORED`` [n]; ``owners``: of slots the value, -1 for none. ``rows``: of commands.
+    """
+
+    values: Records
+    uses: np.ndarray
+    stored: Records
+    owners: np.ndarray
+    rows: np.ndarray
+    tally: Record
+    bank: Record
+    tiles: Record
+
+
+@inner
+def enter(state: State, number: int, row: int) -> None:
+    """A value has the rows from ``row`` on, and keeps them until it is unlocked."""
+    value, bank = state.values[number], state.bank
+    value.row, value.since, value.is_locked = row, bank.time, 1
+    bank.placed[bank.placed_count] = number
+    bank.time += 1
+    bank.placed_count += 1
+
+
+@inner
+def leave(state: State, number: int) -> None:
+    """A value has no rows any more, whether they are free or another's."""
+    bank = state.bank
+    state.values[number].row = -1
+    bank.placed_count -= 1
+    for place in range(bank.placed_count):
+        if bank.placed[place] == number:
+            bank.placed[place] = bank.placed[bank.placed_count]
+
+
+@inner
+def release(state: State, number: int) -> None:
+    """A value's rows are free."""
+    value = state.values[number]
+    for row in range(value.row, value.row + value.rows):
+        state.bank.is_free[row] = 1
+    leave(state, number)
+
+
+@inner
+def give_rows(state: State, number: int) -> bool:
+    """To a value; gives whether there are some."""
+    rows = state.values[number].rows
+    row = take(state, rows, rows == 1)
+    if row >= 0:
+        enter(state, number, row)
+    return row >= 0
+
+
+@inner
+def take(state: State, length: int, from_above: int) -> int:
+    """The first of free rows, or of the last such, which are made where there are none; -1 where
+    they cannot be."""
+    bank = state.bank
+    while True:
+        run = 0
+        for place in range(bank.wordlines):
+            row = bank.wordlines - 1 - place if from_above else place
+            run = run + 1 if bank.is_free[row] else 0
+            if run == length:
+                first = row if from_above else row - length + 1
+                for taken in range(first, first + length):
+                    bank.is_free[taken] = 0
+                return int(first)
+        number = _needed_last(state)
+        if number < 0:
+            return -1
+        value = state.values[number]
+        value.is_known = 1
+        if value.constant < 0 and value.array < 0 and value.slot < 0:
+            _spill(state, number)
+            transfer(state, STORE, bank.arrays + value.slot, value)
+        release(state, number)
+
+
+@inner
+def _needed_last(state: State) -> int:
+    """The value in rows that may leave them, of several one that memory has; -1: none."""
+    found, latest, found_clean, found_since = -1, 0, False, 0
+    for place in range(state.bank.placed_count):
+        number = state.bank.placed[place]
+        value = state.values[number]
+        if value.is_locked:
+            continue
+        use = state.uses[value.next_use] if value.next_use < value.end_uses else _NEVER
+        clean = value.constant >= 0 or value.array >= 0 or value.slot >= 0
+        is_better = found < 0 or use > latest
+        if use == latest and found >= 0:
+            is_better = clean and not found_clean
+            is_better |= clean == found_clean and value.since < found_since
+        if is_better:
+            found, latest, found_clean, found_since = number, use, clean, value.since
+    return found
+
+
+@inner
+def _spill(state: State, number: int) -> None:
+    """Gives a value room in memory for all of the lattice."""
+    value, bank = state.values[number], state.bank
+    element = 0
+    while 8 << element < value.rows:
+        element += 1
+    slot = 0
+    while slot < bank.slots:
+        if state.owners[slot] < 0 and state.stored[bank.arrays + slot].element == element:
+            break
+        slot += 1
+    if slot == bank.slots:
+        bank.slots += 1
+        kept = state.stored[bank.arrays + slot]
+        kept.element, kept.first_line = element, bank.free_line
+        for dimension in range(DIMENSIONS):
+            kept.shape[dimension] = state.tiles.shape[dimension]
+        bank.free_line += _row_lines(kept) * kept.shape[1] * kept.shape[2]
+    value.slot = slot
+    state.owners[slot] = number
+
+
+@inner
+def forget_copy(state: State, value: Record) -> None:
+    """Gives its slot of memory to others."""
+    if value.slot >= 0:
+        state.owners[value.slot] = -1
+        value.slot = -1
+
+
+@inner
+def bring(state: State, value: Record) -> None:
+    """To the rows that it has been given."""
+    if value.constant >= 0:
+        fill(state, value, value.constant)
+        return
+    stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
+    transfer(state, LOAD, stored, value)
+    state.bank.returns += value.is_known
+
+
+@inner
+def transfer(state: State, opcode: int, number: int, value: Record) -> None:
+    """Of a value, from or to what is stored under a number."""
+    stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
+    entry = number % _SPILLED if number < bank.arrays else _SPILLED
+    lines = _row_lines(stored)
+    if bank.entries[entry] != number:
+        bank.entries[entry] = number
+        at = append(rows, state.tally, _LAYOUT, 0)
+        rows[at, _NUMBER], rows[at, _ELEMENT] = entry, stored.element
+        rows[at, _BASE] = stored.first_line
+        rows[at, _SIZES] = rows[at, _LINE_STRIDES] = lines
+        rows[at, _SIZES + 1], rows[at, _SIZES + 2] = stored.shape[1], stored.shape[2]
+        rows[at, _LINE_STRIDES + 1] = lines * stored.shape[1]
+        for dimension in range(DIMENSIONS):
+            while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
+                rows[at, _TILE + dimension] += 1
+        for dimension in (1, 2):
+            # What is no stride need not fit: that of the only tile may be the number of all tiles.
+            if tiles.grid[dimension] > 1:
+                rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
+    cycles = lines * stored.shape[1] * stored.shape[2] * state.tally.line_cycles
+    at = append(rows, state.tally, opcode, cycles)
+    rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
+
+
+@inner
+def fill(state: State, value: Record, bits: int) -> None:
+    """All bitlines have ``bits``."""
+    at = append(state.rows, state.tally, _FILL, value.rows + 1)
+    row = state.rows[at]
+    row[_D], row[_N], row[_VALUE] = value.row, value.rows, bits
+    everywhere(row, state.tiles)
+
+
+@inner
+def _row_lines(stored: Record) -> int:
+    return -(-(stored.shape[0] << stored.element) // LINE_BYTES)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hw.sram_compute.operations import Operation
-from sw.compiler.sram_compute.lower.steps import Calculate, Step, Value
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 _NAMES = {
@@ -34,30 +34,52 @@ class UnsupportedError(Exception):
     """What no operation computes."""
 
 
+@dataclass(frozen=True)
+class Calculate:
+    """A step that computes: ``operation`` at width ``n`` (0: none).
+
+    a, b, e
+        which operand of the function each base has; -1: none.
+    may_replace
+        whether the result may have an operand's rows.
+    a_offset, result_offset
+        the row within operand A or the result at which it begins.
+    is_partial
+        whether the result keeps its other rows.
+    """
+
+    operation: Operation
+    n: int
+    a: int = -1
+    b: int = -1
+    e: int = -1
+    may_replace: bool = True
+    a_offset: int = 0
+    result_offset: int = 0
+    is_partial: bool = False
+
+
 def calculate(
     function: str,
-    operands: Sequence[tuple[Value, ScalarType]],
-    result: Value,
+    operands: Sequence[ScalarType],
     type: ScalarType,
     operations: Mapping[str, Operation],
-) -> list[Step]:
-    """Steps that compute a function. Raises ``UnsupportedError``."""
-    values = [value for value, _ in operands]
-    given = operands[-1][1]
+) -> list[Calculate]:
+    """Steps that compute a function of operands of such types. Raises ``UnsupportedError``."""
+    given = operands[-1]
     match function:
         case "select":
-            condition, chosen, other = values
-            named = operations["select"]
-            return [Calculate(named, type.bits, result, chosen, other, condition)]
+            return [Calculate(operations["select"], type.bits, 1, 2, 0)]
         case "and" | "or":
-            return [Calculate(operations[function], 1, result, values[0], values[1])]
+            return [Calculate(operations[function], 1, 0, 1)]
         case "not":
-            return [Calculate(operations["invert"], 1, result, values[0])]
+            return [Calculate(operations["invert"], 1, 0)]
         case "cast":
-            return _cast(values[0], given, result, type, operations)
+            return _cast(given, type, operations)
     name, width = _NAMES.get(function, function), given.bits
+    bases = (0, 1) if len(operands) > 1 else (0, -1)
     if function in (">", ">="):
-        values = values[::-1]
+        bases = 1, 0
     if given == FLOAT32:
         name, width = f"{FLOAT32}.{name}", 0
     else:
@@ -68,42 +90,38 @@ def calculate(
     if name not in operations or given == BOOL or (function == "/" and given != FLOAT32):
         raise UnsupportedError(f"{function} of {given}")
     may_replace = name.rpartition(".")[2].removesuffix("_unsigned") not in _SEPARATE
-    second = values[1] if len(values) > 1 else None
-    return [Calculate(operations[name], width, result, values[0], second, may_replace=may_replace)]
+    return [Calculate(operations[name], width, *bases, may_replace=may_replace)]
+
+
+def copied(bits: int, operations: Mapping[str, Operation]) -> Calculate:
+    """The step that copies ``bits`` rows of a value."""
+    return Calculate(operations["move"], bits, 0, may_replace=False)
 
 
 def _cast(
-    operand: Value,
-    given: ScalarType,
-    result: Value,
-    type: ScalarType,
-    operations: Mapping[str, Operation],
-) -> list[Step]:
+    given: ScalarType, type: ScalarType, operations: Mapping[str, Operation]
+) -> list[Calculate]:
     if given == type or (given.is_integer and type.is_integer and type.bits <= given.bits):
-        return [Calculate(operations["move"], type.bits, result, operand, may_replace=False)]
+        return [copied(type.bits, operations)]
     if given.is_integer and type.is_integer:
-        low = Calculate(operations["move"], given.bits, result, operand, may_replace=False)
-        rest = type.bits - given.bits
+        rest, begin = type.bits - given.bits, given.bits
         if given.kind == "u":
-            high = Calculate(
-                operations["clear"], rest, result, result_offset=given.bits, is_partial=True
-            )
+            high = Calculate(operations["clear"], rest, result_offset=begin, is_partial=True)
         else:
             high = Calculate(
                 operations["fill"],
                 rest,
-                result,
-                operand,
+                0,
                 may_replace=False,
-                a_offset=given.bits - 1,
-                result_offset=given.bits,
+                a_offset=begin - 1,
+                result_offset=begin,
                 is_partial=True,
             )
-        return [low, high]
+        return [copied(given.bits, operations), high]
     if type == FLOAT32 and given.is_integer:
         sign = "uint" if given.kind == "u" else "int"
         named = operations[f"{FLOAT32}.from_{sign}{given.bits}"]
-        return [Calculate(named, 0, result, operand, may_replace=False)]
+        return [Calculate(named, 0, 0, may_replace=False)]
     raise UnsupportedError(f"{given} to {type}")
 
 

@@ -2,236 +2,351 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from hw.lib.errors import WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower import movement
-from sw.compiler.sram_compute.lower.lattice import Shape, padded, tiling_of
-from sw.compiler.sram_compute.lower.schedule import Schedule
-from sw.compiler.sram_compute.lower.select import UnsupportedError, bits_of, calculate
-from sw.compiler.sram_compute.lower.steps import Calculate, Fill, Keep, Move, Step, Value
-from sw.compiler.sram_compute.tdfg.graph import (
-    Broadcast,
-    Compute,
-    Const,
-    Graph,
-    Node,
-    Output,
-    Reduce,
-    Shrink,
-    Stream,
-    Tensor,
+from hw.sram_compute.isa import DIMENSIONS
+from sw.compiler.sram_compute.lower import steps
+from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
+from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
+from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
+from sw.compiler.sram_compute.lower.template import (
+    AGAIN,
+    COMPUTE,
+    CONST,
+    COPIES,
+    REDUCE,
+    REGION,
+    REPEAT,
+    SHIFTED,
+    SHRINK,
+    TENSOR,
+    Template,
 )
-from sw.compiler.sram_compute.tdfg.graph import Move as MoveNode
-from sw.compiler.sram_compute.tdfg.interpret import Cells, check_accesses, concrete, is_empty
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat
-from sw.compiler.sram_compute.tdfg.plan import Step as Planned
-from sw.compiler.sram_compute.tdfg.run import iterations
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.scalar_type import ScalarType
+
+DONE, FULL, OUTSIDE, SEVERAL = range(4)
+"""How it ends: well; without room; where an access leaves its array; where several cells are to be
+copied."""
+
+_MOST_STEPS = 4 * 32
+"""Of a node: four for each halving of the longest line; as many values, and moves."""
 
 
-@dataclass
-class Lowering:
-    """Steps, and what they are about: each array's type and three sizes, dimension 0 first."""
+class Ended(NamedTuple):
+    """``how``; and of an access its number, dimension and index there, of copies how many cells
+    there are."""
 
-    tiling: Tiling
-    arrays: dict[str, tuple[ScalarType, Shape]]
-    steps: list[Step] = field(default_factory=list)
+    how: int
+    number: int
+    dimension: int
+    place: int
 
 
+class _Region(NamedTuple):
+    """What a region's nodes are made from: ``constants``, int64 [n], are their values; ``given``,
+    those of its nodes; ``current``, of arrays."""
+
+    template: Template
+    names: np.ndarray
+    constants: Records
+    given: np.ndarray
+    current: np.ndarray
+    found: Steps
+
+
+@njit(cache=True, nogil=True)
 def unroll(
-    nest: Nest,
-    plan: tuple[Planned, ...],
-    binding: Binding,
-    config: SramConfig,
-    schedule: Schedule,
-) -> Lowering:
-    """``schedule`` orders the nodes of each region. Raises ``WorkloadError`` for what banks do not
-    compute and for iterations that leave an array, ``CapacityError``. O(nodes x iterations of loops
-    in order)."""
-    arrays = {
-        name: (array.type, padded(binding.arrays[name].shape[::-1]))
-        for name, array in nest.arrays.items()
-    }
-    for name, (_, shape) in arrays.items():
-        if min(shape) == 0:
-            raise WorkloadError(f"{name}: has no element: must have some to be placed in memory")
-    found = Lowering(tiling_of(arrays, config), arrays)
-    values = {name: Value(type.bits, array=name) for name, (type, _) in arrays.items()}
-    unroller = _Unroller(found, values, binding, config, schedule)
-    unroller.run(plan, dict(binding.sizes))
-    found.steps += [Keep(values[name], name) for name in nest.results]
-    return found
+    template: Template,
+    names: np.ndarray,
+    shapes: np.ndarray,
+    bits: np.ndarray,
+    found: Steps,
+) -> Ended:
+    """Fills ``found``. O(nodes x iterations of loops in order).
+
+    names
+        int64 [names]: values of sizes and scalars.
+    shapes
+        int64 [arrays, dimensions].
+    bits
+        int64 [constants].
+    """
+    names = names.copy()
+    left = np.zeros(len(template.controls), np.int64)
+    current = np.arange(len(shapes))
+    for array in range(len(shapes)):
+        _value(found, template.array_rows[array], -1, array)
+    constants = _constants(template, bits, found)
+    given = np.empty(len(template.nodes), np.int64)
+    region = _Region(template, names, constants, given, current, found)
+    place = 0
+    while place < len(template.controls):
+        control = template.controls[place]
+        place += 1
+        if control.kind == REGION:
+            ended = _region(region, control.number, shapes)
+            if ended.how != DONE:
+                return ended
+            continue
+        if control.kind == REPEAT:
+            lower = value_of(template.bounds, control.lower, names)
+            upper = value_of(template.bounds, control.upper, names)
+            names[control.number] = lower
+            left[place - 1] = -((lower - upper) // control.step)
+            if left[place - 1] <= 0:
+                place = control.jump
+        elif control.kind == AGAIN:
+            left[control.jump - 1] -= 1
+            if left[control.jump - 1] > 0:
+                names[control.number] += control.step
+                place = control.jump
+    if len(found.steps) - found.counts[STEPS] < len(template.results):
+        return Ended(FULL, 0, 0, 0)
+    for number in range(len(template.results)):
+        array = template.results[number]
+        _step(found, steps.KEEP, -1, current[array], array)
+    return Ended(DONE, 0, 0, 0)
 
 
-class _Unroller:
-    def __init__(
-        self,
-        lowering: Lowering,
-        values: dict[str, Value],
-        binding: Binding,
-        config: SramConfig,
-        schedule: Schedule,
-    ) -> None:
-        self._schedule = schedule
-        self._lowering = lowering
-        self._tiling = lowering.tiling
-        self._steps = lowering.steps
-        self._values = values
-        self._binding = binding
-        self._config = config
-        self._operations = config.operations
-        self._constants: dict[tuple[int, int], Value] = {}
-        self._ordered: dict[int, Graph] = {}
-
-    def run(self, plan: tuple[Planned, ...], names: Mapping[str, int]) -> None:
-        for step in plan:
-            match step:
-                case Region(graph):
-                    self._region(self._scheduled(graph), names)
-                case Repeat(variable, body=body):
-                    for value in iterations(step, names, self._binding):
-                        self.run(body, {**names, variable: value})
-                case Elsewhere(reason):
-                    raise WorkloadError(reason)
-
-    def _scheduled(self, graph: Graph) -> Graph:
-        if id(graph) not in self._ordered:
-            self._ordered[id(graph)] = self._schedule(graph)
-        return self._ordered[id(graph)]
-
-    def _region(self, graph: Graph, sizes: Mapping[str, int]) -> None:
-        names = graph.names(sizes)
-        check_accesses(graph, self._binding.arrays, names)
-        if all(is_empty(concrete(output.box, names)) for output in graph.outputs):
-            return
-        given: list[Value] = []
-        for node in graph.nodes:
-            given.append(self._node(node, given, graph, names))
-        for output in graph.outputs:
-            self._output(output, given[output.node], graph, names)
-
-    def _cells(self, cells: Cells) -> Cells:
-        """With three dimensions."""
-        return (*cells, *((0, 1),) * (len(self._tiling.shape) - len(cells)))
-
-    def _domain(self, number: int, graph: Graph, names: Mapping[str, int]) -> Cells:
-        return self._cells(concrete(graph.domains[number], names))
-
-    def _constant(self, bits: int, rows: int) -> Value:
-        key = bits, rows
-        if key not in self._constants:
-            self._constants[key] = Value(rows, constant=bits)
-        return self._constants[key]
-
-    def _node(
-        self, node: Node, given: list[Value], graph: Graph, names: Mapping[str, int]
-    ) -> Value:
-        match node:
-            case Tensor(array):
-                return self._values[array]
-            case Const(value, type):
-                number = self._binding.scalars[value].item() if isinstance(value, str) else value
-                return self._constant(bits_of(number, type), type.bits)
-            case Shrink(operand):
-                return given[operand]
-            case MoveNode(operand, dimension, distance):
-                cells = self._domain(operand, graph, names)
-                by = distance.value(names)
-                found = movement.move(cells, self._tiling, dimension, by, self._config.tiles)
-                return self._moved(given[operand], found)
-            case Broadcast(operand, dimension):
-                cells = self._domain(operand, graph, names)
-                place, end = cells[dimension]
-                if end - place != 1:
-                    raise WorkloadError(f"copies of {end - place} cells are not supported")
-                low, high = concrete(graph.domains[len(given)], names)[dimension]
-                spread = (*cells[:dimension], (low, high), *cells[dimension + 1 :])
-                found = movement.broadcast(
-                    place, spread, self._tiling, dimension, self._config.tiles
-                )
-                return self._moved(given[operand], found)
-            case Compute(function, operands, type):
-                typed = [(given[each], graph.nodes[each].type) for each in operands]
-                return self._computed(function, typed, type)
-            case Reduce(function, operand, dimension, type):
-                cells = self._domain(operand, graph, names)
-                return self._reduced(function, given[operand], dimension, cells, type)
-            case Stream(array):
-                raise WorkloadError(f"{array}: is gathered: banks compute on boxes of cells alone")
-
-    def _moved(self, operand: Value, movements: list[movement.Movement]) -> Value:
-        result = Value(operand.rows)
-        self._steps.append(Move(operand, result, tuple(movements), is_partial=False))
-        return result
-
-    def _computed(
-        self, function: str, operands: list[tuple[Value, ScalarType]], type: ScalarType
-    ) -> Value:
-        result = Value(type.bits)
-        try:
-            self._steps += calculate(function, operands, result, type, self._operations)
-        except UnsupportedError as error:
-            raise WorkloadError(f"{error}: banks have no operation for it") from None
-        return result
-
-    def _copied(self, operand: Value) -> Value:
-        result = Value(operand.rows)
-        if operand.constant is not None:
-            self._steps.append(Fill(result, operand.constant))
-        else:
-            named = self._operations["move"]
-            self._steps.append(Calculate(named, operand.rows, result, operand, may_replace=False))
-        return result
-
-    def _reduced(
-        self, function: str, operand: Value, dimension: int, cells: Cells, type: ScalarType
-    ) -> Value:
-        """By halves; what has no partner is combined with what changes nothing."""
-        low, high = cells[dimension]
-        total = operand
-        identity = _identity(function, type)
-        if low >= high:
-            return self._constant(identity, type.bits)
-        while high - low > 1:
-            half = 1 << (high - low - 1).bit_length() - 1
-            upper = (*cells[:dimension], (low + half, high), *cells[dimension + 1 :])
-            partner = Value(type.bits)
-            self._steps.append(Fill(partner, identity))
-            found = movement.move(upper, self._tiling, dimension, -half, self._config.tiles)
-            self._steps.append(Move(total, partner, tuple(found), is_partial=True))
-            total = self._computed(function, [(total, type), (partner, type)], type)
-            high = low + half
-        return total
-
-    def _output(self, output: Output, value: Value, graph: Graph, names: Mapping[str, int]) -> None:
-        cells = self._cells(concrete(output.box, names))
-        if is_empty(cells):
-            return
-        _, shape = self._lowering.arrays[output.array]
-        others = [each for name, each in self._values.items() if name != output.array]
-        if cells == tuple((0, size) for size in shape):
-            is_own = value.array is None and value.constant is None and value not in others
-            self._values[output.array] = value if is_own else self._copied(value)
-            return
-        result = self._values[output.array]
-        if result.array is not None or result in others:
-            result = self._values[output.array] = self._copied(result)
-        found = movement.copy(cells, self._tiling)
-        self._steps.append(Move(value, result, tuple(found), is_partial=True))
+@inner
+def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray:
+    """A value for each: those that are alike, one."""
+    made = np.empty(len(bits), np.int64)
+    for number in range(len(bits)):
+        rows = template.constants[number].rows
+        made[number] = -1
+        for other in range(number):
+            if bits[other] == bits[number] and template.constants[other].rows == rows:
+                made[number] = made[other]
+        if made[number] < 0:
+            made[number] = _value(found, rows, bits[number], -1)
+    return made
 
 
-def _identity(function: str, type: ScalarType) -> int:
-    """The bits of what changes nothing."""
-    if type.is_integer:
-        number: float = {"+": 0, "min": type.most, "max": type.least}[function]
+@inner
+def _region(region: _Region, number: int, shapes: np.ndarray) -> Ended:
+    template, names, found = region.template, region.names, region.found
+    first, end = template.parts[number], template.parts[number + 1]
+    for at in range(first.extents, end.extents):
+        extent = template.extents[at]
+        for place in range(extent.first, extent.end):
+            size = value_of(template.bounds, template.sizes[place], names)
+            is_first = place == extent.first
+            names[extent.name] = size if is_first else max(names[extent.name], size)
+    ended = _checked(template, first.accesses, end.accesses, names, shapes)
+    if ended.how != DONE:
+        return ended
+    cells = np.empty((DIMENSIONS, 2), np.int64)
+    some = False
+    for at in range(first.outputs, end.outputs):
+        output = template.outputs[at]
+        some |= cells_of(template.bounds, output.box, names, cells)
+    if not some:
+        return ended
+    for at in range(first.nodes, end.nodes):
+        if _is_full(found):
+            return Ended(FULL, 0, 0, 0)
+        ended = _node(region, first.nodes, at, cells)
+        if ended.how != DONE:
+            return ended
+    for at in range(first.outputs, end.outputs):
+        output = template.outputs[at]
+        if _is_full(found):
+            return Ended(FULL, 0, 0, 0)
+        if cells_of(template.bounds, output.box, names, cells):
+            value = region.given[first.nodes + output.node]
+            _output(region, output.array, value, cells, shapes)
+    return ended
+
+
+@inner
+def _is_full(found: Steps) -> bool:
+    """Whether there may be too little room for one more node, or output."""
+    return (
+        len(found.values) - found.counts[VALUES] < _MOST_STEPS
+        or len(found.steps) - found.counts[STEPS] < _MOST_STEPS
+        or len(found.moved) - found.counts[MOVES] < _MOST_STEPS
+    )
+
+
+@inner
+def _checked(
+    template: Template, first: int, end: int, names: np.ndarray, shapes: np.ndarray
+) -> Ended:
+    cells = np.empty((DIMENSIONS, 2), np.int64)
+    for number in range(first, end):
+        access = template.accesses[number]
+        if not cells_of(template.bounds, access.cells, names, cells):
+            continue
+        cells_of(template.bounds, access.box, names, cells)
+        for dimension in range(DIMENSIONS):
+            low, high = cells[dimension, 0], cells[dimension, 1]
+            if low < 0 or high > shapes[access.array, dimension]:
+                return Ended(OUTSIDE, number, dimension, low if low < 0 else high - 1)
+    return Ended(DONE, 0, 0, 0)
+
+
+@inner
+def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
+    template, names, found = region.template, region.names, region.found
+    node = template.nodes[number]
+    made = region.given[first + node.a]
+    if node.kind == TENSOR:
+        made = region.current[node.number]
+    elif node.kind == CONST:
+        made = region.constants[node.number]
+    elif node.kind == SHIFTED:
+        cells_of(template.bounds, node.given, names, cells)
+        distance = value_of(template.bounds, node.distance, names)
+        made = _moved(found, made, 0, node.dimension, distance, cells)
+    elif node.kind == COPIES:
+        cells_of(template.bounds, node.given, names, cells)
+        place, end = cells[node.dimension, 0], cells[node.dimension, 1]
+        if end - place != 1:
+            return Ended(SEVERAL, 0, 0, end - place)
+        line = np.empty((DIMENSIONS, 2), np.int64)
+        cells_of(template.bounds, node.box, names, line)
+        cells[node.dimension, 0] = line[node.dimension, 0]
+        cells[node.dimension, 1] = line[node.dimension, 1]
+        made = _moved(found, made, 1, node.dimension, place, cells)
+    elif node.kind == COMPUTE:
+        operands = (made, region.given[first + node.b], region.given[first + node.c])
+        made = _computed(template, found, node.first, node.end, node.rows, operands)
+    elif node.kind == REDUCE:
+        cells_of(template.bounds, node.given, names, cells)
+        made = _reduced(region, node, made, cells)
     else:
-        number = {"+": -0.0, "min": np.inf, "max": -np.inf}[function]
-    return bits_of(number, type)
+        assert node.kind == SHRINK
+    region.given[number] = made
+    return Ended(DONE, 0, 0, 0)
+
+
+@inner
+def _moved(
+    found: Steps, operand: int, is_broadcast: int, dimension: int, by: int, cells: np.ndarray
+) -> int:
+    """A value with nothing but what is moved there."""
+    result = _value(found, found.values[operand].rows, -1, -1)
+    _move(found, result, operand, 0, is_broadcast, dimension, by, cells)
+    return result
+
+
+@inner
+def _move(
+    found: Steps,
+    result: int,
+    operand: int,
+    is_partial: int,
+    is_broadcast: int,
+    dimension: int,
+    by: int,
+    cells: np.ndarray,
+) -> None:
+    number = found.counts[MOVES]
+    found.counts[MOVES] += 1
+    moved = found.moved[number]
+    moved.is_broadcast, moved.dimension, moved.by = is_broadcast, dimension, by
+    for at in range(DIMENSIONS):
+        moved.cells[at, 0], moved.cells[at, 1] = cells[at, 0], cells[at, 1]
+    step = _step(found, steps.MOVE, result, operand, number)
+    step.is_partial = is_partial
+
+
+@inner
+def _computed(
+    template: Template,
+    found: Steps,
+    first: int,
+    end: int,
+    rows: int,
+    operands: tuple[int, int, int],
+) -> int:
+    result = _value(found, rows, -1, -1)
+    for number in range(first, end):
+        each = template.calculations[number]
+        step = _step(found, steps.CALCULATE, result, -1, number)
+        step.a = operands[each.a] if each.a >= 0 else -1
+        step.b = operands[each.b] if each.b >= 0 else -1
+        step.e = operands[each.e] if each.e >= 0 else -1
+        step.is_partial = each.is_partial
+    return result
+
+
+@inner
+def _copied(template: Template, found: Steps, operand: int) -> int:
+    value = found.values[operand]
+    if value.constant >= 0:
+        result = _value(found, value.rows, -1, -1)
+        _step(found, steps.FILL, result, -1, value.constant)
+        return result
+    named = template.copies[value.rows]
+    return _computed(template, found, named, named + 1, value.rows, (operand, -1, -1))
+
+
+@inner
+def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> int:
+    """By halves; what has no partner is combined with what changes nothing."""
+    found, dimension = region.found, node.dimension
+    low, high = cells[dimension, 0], cells[dimension, 1]
+    identity = region.constants[node.number]
+    if low >= high:
+        return identity
+    total = operand
+    while high - low > 1:
+        half = 1
+        while 2 * half < high - low:
+            half *= 2
+        cells[dimension, 0], cells[dimension, 1] = low + half, high
+        partner = _value(found, node.rows, -1, -1)
+        _step(found, steps.FILL, partner, -1, found.values[identity].constant)
+        _move(found, partner, total, 1, 0, dimension, -half, cells)
+        pair = (total, partner, -1)
+        total = _computed(region.template, found, node.first, node.end, node.rows, pair)
+        high = low + half
+    return total
+
+
+@inner
+def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: np.ndarray) -> None:
+    template, current, found = region.template, region.current, region.found
+    is_whole = True
+    for dimension in range(DIMENSIONS):
+        is_whole &= cells[dimension, 0] == 0 and cells[dimension, 1] == shapes[array, dimension]
+    if is_whole:
+        is_own = not _is_shared(current, array, value)
+        is_own &= found.values[value].array < 0 and found.values[value].constant < 0
+        current[array] = value if is_own else _copied(template, found, value)
+        return
+    result = current[array]
+    if found.values[result].array >= 0 or _is_shared(current, array, result):
+        result = current[array] = _copied(template, found, result)
+    _move(found, result, value, 1, 0, 0, 0, cells)
+
+
+@inner
+def _is_shared(current: np.ndarray, array: int, value: int) -> bool:
+    """Whether another array has this value, too."""
+    for other in range(len(current)):
+        if other != array and current[other] == value:
+            return True
+    return False
+
+
+@inner
+def _value(found: Steps, rows: int, constant: int, array: int) -> int:
+    number = found.counts[VALUES]
+    found.counts[VALUES] += 1
+    value = found.values[number]
+    value.rows, value.constant, value.array = rows, constant, array
+    return number
+
+
+@inner
+def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> Record:
+    step = found.steps[found.counts[STEPS]]
+    found.counts[STEPS] += 1
+    step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
+    step.detail, step.is_partial = detail, 0
+    return step

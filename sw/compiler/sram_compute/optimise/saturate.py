@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hw.lib.errors import WorkloadError
+from sw.compiler.sram_compute.optimise.alike import as_optimised, form
 from sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
 from sw.compiler.sram_compute.optimise.encode import Encoding
 from sw.compiler.sram_compute.optimise.extract import Term, choose, read_egraph
@@ -85,19 +86,31 @@ def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> O
 def optimise_plan(
     steps: tuple[Step, ...], *, reassociate: bool, limits: Limits = Limits()
 ) -> tuple[Step, ...]:
-    """All regions of a plan, each within the limits."""
-    found: list[Step] = []
-    for step in steps:
-        match step:
-            case Region(graph, is_reordered):
-                better = optimise(graph, reassociate=reassociate, limits=limits)
-                found.append(Region(better.graph, is_reordered or better.is_reordered))
-            case Repeat(body=body):
-                inner = optimise_plan(body, reassociate=reassociate, limits=limits)
-                found.append(replace(step, body=inner))
-            case _:
-                found.append(step)
-    return tuple(found)
+    """All regions of a plan, each within the limits; of those that are alike, one."""
+    known: dict[Any, tuple[Graph, Optimised]] = {}
+
+    def optimised(region: Region) -> Region:
+        graph = region.graph
+        key = form(graph)
+        if key not in known:
+            known[key] = graph, optimise(graph, reassociate=reassociate, limits=limits)
+        other, better = known[key]
+        is_reordered = region.is_reordered or better.is_reordered
+        return Region(as_optimised(graph, other, better.graph), is_reordered)
+
+    def all_of(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        found: list[Step] = []
+        for step in steps:
+            match step:
+                case Region():
+                    found.append(optimised(step))
+                case Repeat(body=body):
+                    found.append(replace(step, body=all_of(body)))
+                case _:
+                    found.append(step)
+        return tuple(found)
+
+    return all_of(steps)
 
 
 class Saturation:

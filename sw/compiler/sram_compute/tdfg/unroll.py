@@ -17,6 +17,7 @@ from sw.compiler.sram_compute.tdfg.affine import (
     number,
 )
 from sw.compiler.sram_compute.tdfg.dependences import Element, require_independent
+from sw.compiler.sram_compute.tdfg.gather import Gather
 from sw.compiler.sram_compute.tdfg.graph import (
     Access,
     Broadcast,
@@ -24,7 +25,6 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Compute,
     Const,
     Graph,
-    Indirect,
     Move,
     Output,
     Reduce,
@@ -374,45 +374,12 @@ class _Unroller:
         cells: dict[str, Affine] = {}
         for dimension, (variable, offset) in frame.variables.items():
             cells[variable] = named(f"x{dimension}") - offset
-        found: list[Affine | Indirect] = []
-        for index in load.indices:
-            found.append(self._gathered(index, load, cells))
-        affine = [affine_of(index) for index in reversed(load.indices)]
-        affine += [number(0)] * (self._rank - len(affine))
-        self._reads.append(self._element(load.array, affine, None, load.place))
-        return self._builder.add(Stream(load.array, tuple(found), frame.cells, load.type))
-
-    def _gathered(self, index: Any, load: Load, cells: Mapping[str, Affine]) -> Affine | Indirect:
-        affine = affine_of(index)
-        if affine is not None:
-            return self._in_cells(affine, load, cells)
-        offset = number(0)
-        if isinstance(index, Binary) and index.operator == "+":
-            left, right = affine_of(index.left), affine_of(index.right)
-            if (left is None) != (right is None):
-                offset = left or right or offset
-                index = index.right if right is None else index.left
-        while isinstance(index, Cast) and index.type.holds(index.operand.type):
-            index = index.operand
-        if not isinstance(index, Load):
-            reject(load.place, f"{load.array} is read where {type(index).__name__.lower()} says")
-        inner = [affine_of(each) for each in index.indices]
-        if any(each is None for each in inner):
-            reject(load.place, f"{load.array} is read through two levels of indices: must be one")
-        places = tuple(self._in_cells(each, load, cells) for each in inner if each is not None)
-        whole = [each for each in reversed(inner)] + [number(0)] * (self._rank - len(inner))
-        self._reads.append(self._element(index.array, whole, None, index.place))
-        return Indirect(index.array, places, self._in_cells(offset, load, cells))
-
-    def _in_cells(self, index: Affine, load: Load, cells: Mapping[str, Affine]) -> Affine:
-        found = Affine(index.constant)
-        for name, factor in index.terms:
-            if name in self._ranges and name not in cells:
-                reject(load.place, f"{name} has no dimension of its own where {load.array} is read")
-            if name not in cells and name not in self._outer:
-                reject(load.place, f"an index of {load.array} has {name}")
-            found = found + cells.get(name, named(name)) * factor
-        return found
+        gather = Gather(load, cells, self._ranges, self._outer)
+        indices, loaded = gather.indices()
+        for each in (*loaded, load):
+            affine = self._indices(each.array, each.indices, each.place)
+            self._reads.append(self._element(each.array, affine, None, each.place))
+        return self._builder.add(Stream(load.array, tuple(indices), frame.cells, load.type))
 
     def _reduction(self, value: Reduction, frame: _Frame) -> int:
         if value.type == FLOAT32 and value.operator == "+" and not self._options.reassociate:

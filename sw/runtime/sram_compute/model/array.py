@@ -146,4 +146,6 @@ class ComputeArray:
         """A word's latches of their own, where ``value`` is a row's bits or one for all."""
         if value is self._carry or value is self._predicate:
             return value
-        return np.array(np.broadcast_to(value, self._used.shape))
+        found = np.empty_like(self._used)
+        found[:] = value
+        return found

@@ -141,25 +141,34 @@ class Bank:
         return spent
 
     def _move(self, move: Move, enabled: np.ndarray) -> None:
-        planes = self.arrays.planes
-        shape = (move.n, self._count, self._bitlines)
-        mask = enabled[:, None] & move.bitlines.places(self._bitlines)
+        shape = (len(self.arrays.planes), self._count, self._bitlines // 64)
+        planes = self.arrays.planes.reshape(shape)
+        places = move.bitlines.places(self._bitlines)
         if move.value is None:
-            rows = _bits(planes[move.a : move.a + move.n]).reshape(shape)
-            new = np.roll(rows, move.distance, axis=2)
-            self.bits_moved += move.n * int(np.count_nonzero(mask))
+            new = rolled(planes[move.a : move.a + move.n], move.distance)
+            self.bits_moved += move.n * int(enabled.sum()) * int(places.sum())
         else:
-            of_rows = move.value >> np.arange(move.n) & 1
-            new = np.broadcast_to(of_rows[:, None, None], shape)
-        old = _bits(planes[move.d : move.d + move.n]).reshape(shape)
-        merged = np.where(mask, new, old).astype(np.uint8).reshape(move.n, -1)
-        planes[move.d : move.d + move.n] = np.packbits(merged, axis=1, bitorder="little").view(
-            "<u8"
-        )
+            ones = np.array([-(move.value >> row & 1) for row in range(move.n)], np.int64)
+            new = ones.astype(np.uint64)[:, None, None]
+        mask = enabled[:, None] * packed(places)
+        old = planes[move.d : move.d + move.n]
+        old[:] = old & ~mask | new & mask
 
 
-def _bits(planes: np.ndarray) -> np.ndarray:
-    return np.unpackbits(planes.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+def packed(bits: np.ndarray) -> np.ndarray:
+    """Bool [bits], a multiple of 64, as uint64 [words], the lowest bit first."""
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def rolled(words: np.ndarray, distance: int) -> np.ndarray:
+    """uint64 [..., words of a tile] with each bit ``distance`` further up in its tile, around the
+    end."""
+    whole, rest = divmod(distance, 64)
+    moved = np.roll(words, whole, axis=-1) if whole else words
+    if not rest:
+        return moved
+    below = np.roll(moved, 1, axis=-1)
+    return moved << np.uint64(rest) | below >> np.uint64(64 - rest)
 
 
 class Times:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.sram_compute.config import SramConfig
-from sw.runtime.sram_compute.model.bank import Bank, Pattern
-from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
+from sw.runtime.sram_compute.model.bank import Bank, Pattern, packed, rolled
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,16 @@ def broadcast_steps(config: SramConfig, sources: Pattern, copies: Pattern) -> li
 
 
 def exchange(config: SramConfig, banks: Sequence[Bank], given: Exchange) -> None:
-    mask = given.bitlines.places(config.bitlines)
-    taken = np.roll(rows_of(banks, given.a, given.n, config.bitlines), given.distance, axis=2)
-    bits = rows_of(banks, given.d, given.n, config.bitlines)
-    for pairs in given.steps:
-        for source, target in pairs.tolist():
-            bits[:, target, mask] = taken[:, source, mask]
-    put_rows(banks, given.d, bits)
+    mask = packed(given.bitlines.places(config.bitlines))
+    words = config.bitlines // 64
+    planes = [bank.arrays.planes.reshape(config.wordlines, -1, words) for bank in banks]
+    rows = np.concatenate([each[given.a : given.a + given.n] for each in planes], axis=1)
+    taken = rolled(rows, given.distance)
+    sources, targets = np.concatenate(given.steps).T
+    kept = np.concatenate([each[given.d : given.d + given.n] for each in planes], axis=1)
+    kept[:, targets] = kept[:, targets] & ~mask | taken[:, sources] & mask
+    for each, part in zip(planes, np.split(kept, len(banks), axis=1), strict=True):
+        each[given.d : given.d + given.n] = part
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ import pytest
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
 from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import disassemble
-from sw.compiler.sram_compute.lower.lower import Lowered, lower
+from hw.sram_compute.program import assemble, disassemble
+from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, lower
 from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
 from sw.golden.loops import GoldenLoops
 from sw.runtime.sram_compute.model.system import System
 from sw.workloads.loops import c_source
-from sw.workloads.loops.binding import bind
+from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_file
 from tests.support.tensor_graphs import RandomRegions, nest_of
@@ -93,6 +93,7 @@ def integers(*shape: int, most: int = 100, dtype: Any = np.int32) -> np.ndarray:
         ("stencil2d", {"a": random(9, 11), "b": random(9, 11), "steps": 1}),
         ("conv2d", {"a": random(9, 19), "corner": 0.1, "edge": 0.2, "middle": -0.3}),
         ("mm", {"a": random(9, 3), "b": random(3, 19)}),
+        ("conv3d", {"a": random(2, 5, 15), "w": random(3, 2, 9)}),
     ],
 )
 def test_examples(name: str, values: dict[str, Any]):
@@ -221,6 +222,71 @@ for i in range(n):
     lowered = require_golden(nest, values, few)
     stores = [each for _, each in disassemble(lowered.units) if each.opcode == Opcode.STORE]
     assert len(stores) > 1
+
+
+def test_values_that_are_over_leave_their_places_in_memory():
+    """However often a loop's body runs, it stores to the same lines."""
+    few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)
+    body = """
+for k in range(m):
+    for i in range(n):
+        t = a[i] * b[i]
+        u = a[i] - b[i]
+        v = a[i] + b[i]
+        w = t * u
+        c[i] = w * v + t * a[i] - u * b[i] + c[i]
+"""
+    nest = nest_of("a: int16[n], b: int16[n], c: int16[n], d: int16[m]", body)
+    bases = []
+    for trips in (2, 6):
+        values = {name: integers(70, dtype=np.int16) for name in "abc"} | {
+            "d": integers(trips, dtype=np.int16)
+        }
+        lowered = require_golden(nest, values, few)
+        assert lowered.returns > trips
+        layouts = [each.fields for _, each in disassemble(lowered.units) if "base" in each.fields]
+        bases.append(len({each["base"] for each in layouts}))
+    assert bases[0] == bases[1]
+
+
+def test_commands_are_remembered_by_sizes_and_scalars():
+    nest = read_file(EXAMPLES / "conv2d.py")
+    lowerer = Lowerer(nest, plan(nest), SMALL)
+    scalars = {"corner": 0.1, "edge": 0.2, "middle": -0.3}
+    one = lowerer.lower(bind(nest, {"a": random(9, 19), **scalars}))
+    assert lowerer.lower(bind(nest, {"a": random(9, 19) + 1, **scalars})) is one
+    for values in (
+        {"a": random(9, 20), **scalars},
+        {"a": random(9, 19), **scalars, "edge": -0.2},
+        {"a": random(9, 19), **scalars, "edge": 0.0},
+        {"a": random(9, 19), **scalars, "edge": -0.0},
+    ):
+        found = lowerer.lower(bind(nest, values))
+        fresh = lower(nest, plan(nest), bind(nest, values), SMALL)
+        assert found.units.tobytes() == fresh.units.tobytes() != one.units.tobytes()
+
+
+def test_encoded_commands_are_those_that_are_assembled():
+    nest = read_file(EXAMPLES / "mm.py")
+    units = lower(
+        nest, plan(nest), bind(nest, {"a": random(9, 3), "b": random(3, 19)}), SMALL
+    ).units
+    commands = [each for _, each in disassemble(units)]
+    assert {each.opcode for each in commands} > {Opcode.BROADCAST, Opcode.COMPUTE, Opcode.LAYOUT}
+    assert assemble(commands).tobytes() == units.tobytes()
+
+
+def test_programs_of_any_length_and_lattices_of_all_tiles():
+    """More steps and commands than there is room for at first."""
+    paper = SramConfig(banks=64, arrays=256, memory_bytes=1 << 26)
+    nest = read_file(EXAMPLES / "mm.py")
+    arrays = {name: np.broadcast_to(np.float32(1), (2048, 2048)) for name in "abc"}
+    sizes = {"rows": 2048, "inner": 2048, "columns": 2048}
+    lowered = lower(nest, plan(nest), Binding(sizes, {}, arrays), paper)
+    assert lowered.tiling.tiles == paper.tiles
+    opcodes = [each.opcode for _, each in disassemble(lowered.units[:4000])]
+    assert opcodes.count(Opcode.LAYOUT) == 3
+    assert lowered.commands > 2048 * 10
 
 
 def test_lattices_that_are_too_large_are_refused():

@@ -11,7 +11,7 @@ import pytest
 
 from sw.compiler.sram_compute.optimise.costs import graph_cost
 from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
-from sw.compiler.sram_compute.tdfg.graph import Compute, Graph
+from sw.compiler.sram_compute.tdfg.graph import Compute, Graph, arrays_of
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
 from sw.workloads.loops.python_source import read_file
 from tests.support.tensor_graphs import nest_of, planned, require_golden
@@ -37,6 +37,26 @@ def test_figure_6_multiplies_by_each_constant_once():
     free = optimise(region.graph, reassociate=True).graph
     assert count(free, "*") == 3
     assert graph_cost(free) < graph_cost(exact) < graph_cost(region.graph)
+
+
+def test_regions_that_are_alike_are_optimised_once(monkeypatch: pytest.MonkeyPatch):
+    """There and back: arrays have each other's names."""
+    seen: list[Graph] = []
+
+    def counted(graph: Graph, **options: Any) -> Any:
+        seen.append(graph)
+        return optimise(graph, **options)
+
+    monkeypatch.setattr("sw.compiler.sram_compute.optimise.saturate.optimise", counted)
+    nest = read_file(EXAMPLES / "stencil1d.py")
+    better = optimise_plan(plan(nest), reassociate=False)
+    there, back = (region.graph for region in regions(better))
+    assert len(seen) == 1
+    assert [list(arrays_of(graph)) for graph in (there, back)] == [["a"], ["b"]]
+    assert [graph.outputs[0].array for graph in (there, back)] == ["b", "a"]
+    assert there.outputs[0].place != back.outputs[0].place
+    (_, loop) = regions(plan(nest))
+    assert graph_cost(back) == graph_cost(there) < graph_cost(loop.graph)
 
 
 @pytest.mark.parametrize(

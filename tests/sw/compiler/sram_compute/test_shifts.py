@@ -49,6 +49,13 @@ def test_parts_of_figure_9():
     assert parts.tolist() == [[[0, 4], [0, 2]], [[0, 4], [2, 3]]]
 
 
+def shifts_of(
+    first: np.ndarray, last: np.ndarray, tiling: Tiling, dimension: int, distance: int
+) -> Shifts:
+    shape, tile = np.array(tiling.shape), np.array(tiling.tile)
+    return shifts(first, last, shape, tile, dimension, distance)
+
+
 def performed(commands: Shifts, tiling: Tiling, dimension: int, values: np.ndarray) -> np.ndarray:
     """What commands do to elements by tile and bitline; -1 where nothing comes to."""
     found = np.full((tiling.tiles, tiling.bitlines), -1)
@@ -85,19 +92,20 @@ def test_moves_are_those_of_numpy(tensor, data):
             coordinates[dimension] += distance
             if 0 <= coordinates[dimension] < size:
                 expected[tuple(coordinates[::-1])] = values[place]
-    commands = shifts(first, last, tiling, dimension, distance)
+    commands = shifts_of(first, last, tiling, dimension, distance)
     found = performed(commands, tiling, dimension, spread)
     assert (tiling.gather(found) == expected).all()
 
 
 def test_a_move_by_whole_tiles_is_one_command():
     tiling = Tiling((64,), (16,))
-    commands = shifts(np.array([0]), np.array([48]), tiling, 0, 16)
+    commands = shifts_of(np.array([0]), np.array([48]), tiling, 0, 16)
     assert [commands.between.tolist(), commands.within.tolist()] == [[1], [0]]
-    assert len(shifts(np.array([0]), np.array([48]), tiling, 0, -64)) == 0
+    assert len(shifts_of(np.array([0]), np.array([48]), tiling, 0, -64).between) == 0
 
 
 def test_tiles_hold_whole_lines():
-    assert valid_tiles((64, 64), 256, 16, 16) == [(1 << low, 256 >> low) for low in range(9)]
-    assert valid_tiles((64, 64), 256, 4, 16) == [(1 << low, 256 >> low) for low in range(2, 9)]
-    assert valid_tiles((60, 64), 256, 16, 16) == []
+    all_tiles = [[1 << low, 256 >> low] for low in range(9)]
+    assert valid_tiles((64, 64), 256, 16, 16).tolist() == all_tiles
+    assert valid_tiles((64, 64), 256, 4, 16).tolist() == all_tiles[2:]
+    assert valid_tiles((60, 64), 256, 16, 16).tolist() == []

@@ -1,0 +1,58 @@
+"""Graphs that differ in nothing but the names of arrays, as those of a stencil there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sw.compiler.sram_compute.tdfg.graph import (
+    Graph,
+    Indirect,
+    Node,
+    Stream,
+    Tensor,
+    arrays_of,
+)
+
+
+def array_names(graph: Graph) -> tuple[str, ...]:
+    """Of all arrays, in the order in which the graph uses them."""
+    written = (output.array for output in graph.outputs)
+    return tuple(dict.fromkeys((*arrays_of(graph), *written, *dict(graph.shapes))))
+
+
+def form(graph: Graph) -> Any:
+    """What graphs have in common that are alike; hashable."""
+    names = array_names(graph)
+    numbers = {name: str(number) for number, name in enumerate(names)}
+    return (
+        tuple(_renamed(node, numbers) for node in graph.nodes),
+        tuple((numbers[each.array], each.node, each.box) for each in graph.outputs),
+        tuple(dict(graph.shapes)[name] for name in names),
+        graph.lattice,
+    )
+
+
+def as_optimised(graph: Graph, other: Graph, better: Graph) -> Graph:
+    """``graph`` with the nodes of ``better``, which computes what ``other`` does, one alike."""
+    names = dict(zip(array_names(other), array_names(graph), strict=True))
+    pairs = zip(graph.outputs, better.outputs, strict=True)
+    return replace(
+        graph,
+        nodes=tuple(_renamed(node, names) for node in better.nodes),
+        outputs=tuple(replace(own, node=found.node) for own, found in pairs),
+    )
+
+
+def _renamed(node: Node, names: Mapping[str, str]) -> Node:
+    match node:
+        case Tensor(array):
+            return replace(node, array=names[array])
+        case Stream(array, indices):
+            found = tuple(
+                replace(each, array=names[each.array]) if isinstance(each, Indirect) else each
+                for each in indices
+            )
+            return replace(node, array=names[array], indices=found)
+    return node

@@ -1,0 +1,75 @@
+"""Indices of what is gathered: affine in cells, or loaded. Source: Infinity Stream, section 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, named, number
+from sw.compiler.sram_compute.tdfg.graph import Indirect
+from sw.compiler.sram_compute.tdfg.statements import reject
+from sw.workloads.loops.nest import Binary, Cast, Load
+
+
+@dataclass(frozen=True)
+class Gather:
+    """A load whose elements are no box of its array.
+
+    cells
+        of each loop variable that has a dimension its value, in cells x0, x1, ….
+    loops
+        all variables of loops whose iterations lie side by side.
+    outer
+        names that are numbers in the whole region.
+    """
+
+    load: Load
+    cells: Mapping[str, Affine]
+    loops: Collection[str]
+    outer: Collection[str]
+
+    def indices(self) -> tuple[list[Affine | Indirect], list[Load]]:
+        """Indices, and the loads that some of them are. Raises ``NotTensor``."""
+        found: list[Affine | Indirect] = []
+        loads: list[Load] = []
+        for index in self.load.indices:
+            affine = affine_of(index)
+            if affine is not None:
+                found.append(self._in_cells(affine))
+            else:
+                indirect, loaded = self._indirect(index)
+                found.append(indirect)
+                loads.append(loaded)
+        return found, loads
+
+    def _indirect(self, index: Any) -> tuple[Indirect, Load]:
+        name, place = self.load.array, self.load.place
+        offset = number(0)
+        if isinstance(index, Binary) and index.operator == "+":
+            left, right = affine_of(index.left), affine_of(index.right)
+            if (left is None) != (right is None):
+                offset = left or right or offset
+                index = index.right if right is None else index.left
+        while isinstance(index, Cast) and index.type.holds(index.operand.type):
+            index = index.operand
+        if not isinstance(index, Load):
+            reject(place, f"{name} is read where {type(index).__name__.lower()} says")
+        inner = [affine_of(each) for each in index.indices]
+        if any(each is None for each in inner):
+            reject(place, f"{name} is read through two levels of indices: must be one")
+        places = tuple(self._in_cells(each) for each in inner if each is not None)
+        return Indirect(index.array, places, self._in_cells(offset)), index
+
+    def _in_cells(self, index: Affine) -> Affine:
+        found = Affine(index.constant)
+        for name, factor in index.terms:
+            if name in self.loops and name not in self.cells:
+                reject(
+                    self.load.place,
+                    f"{name} has no dimension of its own where {self.load.array} is read",
+                )
+            if name not in self.cells and name not in self.outer:
+                reject(self.load.place, f"an index of {self.load.array} has {name}")
+            found = found + self.cells.get(name, named(name)) * factor
+        return found
