@@ -49,7 +49,11 @@ class Stored:
             "line_strides": (self.row_lines, self.row_lines * self.shape[1]),
             "tile": tuple(extent.bit_length() - 1 for extent in tiling.tile),
             "first_tile": 0,
-            "tile_strides": tiling.tile_strides[1:],
+            # What is no stride need not fit: that of the only tile may be the number of all tiles.
+            "tile_strides": tuple(
+                stride if count > 1 else 0
+                for stride, count in zip(tiling.tile_strides[1:], tiling.grid[1:], strict=True)
+            ),
         }
 
 
