@@ -1,0 +1,59 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.lib.pages import Intro, Page
+from bench.sram_compute_parts import cycles, lowering, operations, optimiser, simulation
+
+INTROS = {
+    "operations": Intro(
+        "Operations",
+        f"Cycles of microprograms on the arrays of a bank of `{operations.CONFIG}` (4,096 "
+        f"bitlines), in the model of sequencer and arrays that tests hold against the RTL row by "
+        f"row and cycle by cycle; from {operations.SETS} sets of operands, a pair on each bitline, "
+        "the fewest and the most. *Normal*: numbers of 2^-30 to 2^31 of both signs. *Any bits*: "
+        "random words, and all pairs of corners. *Published*: Infinity Stream's n and n² + 5n of "
+        "integers (section 5); of float32 the rows that PIMeval's microcode writes, of which an "
+        "array here writes at most one a cycle.",
+    ),
+    "optimiser": Intro(
+        "Optimiser",
+        "Each region of each workload, optimised in a process of its own on the host, with sums "
+        "in any order. No configuration takes part but for the estimates, which are of 256 "
+        "wordlines. *By one constant*: the multiplications by that constant by which there are the "
+        f"most; figure 6 of Infinity Stream has those of `{optimiser.FIGURE_6}`'s corners. "
+        "*Peak memory*: of the whole process, interpreter and libraries included.",
+    ),
+    "cycles": Intro(
+        "Cycles of workloads",
+        f"On `{cycles.CONFIG}`, from start to done, arrays loaded from main memory and results "
+        "stored. *Before*: graphs as they are planned, *after*: as the optimiser leaves them. On "
+        "`rtl` the simulated Verilog runs, and after it the model: *as the model* is whether all "
+        "counters, cycles and results are the same. On `model` only the model ran.",
+    ),
+    "lowering": Intro(
+        "Lowering",
+        f"Host time from optimised graphs to commands, of table 3's sizes on `{lowering.CONFIG}` "
+        f"with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines); of other workloads of the table "
+        "there are no nests that the compiler takes. Nothing is remembered between regions: each "
+        "is lowered afresh each time that it runs. Of each loop in order the first "
+        f"{lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a step "
+        "there and back is two of the paper's).",
+    ),
+    "simulation": Intro(
+        "Simulation",
+        f"Host time to generate the Verilog of `{simulation.CONFIG}` and to build its simulator, "
+        "with nothing cached, and cycles a second of runs on it, operands that are written and "
+        "results that are read included.",
+    ),
+}
+
+PAGE = Page(
+    "In-SRAM computing",
+    "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
+    "writes what was measured here, and sums it up in the README. Not measured, as they do not "
+    "exist yet: near-memory streams, the core and the placement among the three, baselines on "
+    "them, searched tiles, memoised lowering, and the paper's figures 13, 14, 16 and 17 at its "
+    "size.",
+    INTROS,
+)
