@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -52,6 +52,15 @@ _HEADER = {
     "as_model": "as the model",
     "bit_exact": "bit-exact",
 }
+
+ALL, INSIDE = "all", "without main memory"
+_COMPARED: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
+    ALL: lambda row: int(row["cycles"]),
+    INSIDE: lambda row: int(row["cycles"] - row["cycles_transfer"]),
+    "computing": lambda row: int(row["cycles_compute"]),
+    "moving": lambda row: int(row["cycles_move"]),
+}
+"""Cycles that are compared, of a run's figures."""
 
 
 @dataclass(frozen=True)
@@ -140,15 +149,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def ratios(found: Sequence[Record], metric: str) -> dict[str, float]:
-    """A figure after the optimiser over that before, by workload."""
-    table: dict[str, dict[str, float]] = {}
+def ratios(found: Sequence[Record], compared: str) -> dict[str, float]:
+    """Cycles after the optimiser over those before, by workload; which, ``_COMPARED`` says."""
+    table: dict[str, dict[str, int]] = {}
     for (name, _, graphs, _), row in rows(found).items():
-        table.setdefault(name, {})[graphs] = row[metric]
+        table.setdefault(name, {})[graphs] = _COMPARED[compared](row)
     return {
-        name: figures[AFTER] / figures[BEFORE]
-        for name, figures in table.items()
-        if AFTER in figures and figures.get(BEFORE)
+        name: cycles[AFTER] / cycles[BEFORE]
+        for name, cycles in table.items()
+        if AFTER in cycles and cycles.get(BEFORE)
     }
 
 
@@ -156,15 +165,13 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; and what the optimiser gave."""
     body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
     labels = ["workload", "sizes", "optimiser", "on"]
-    by_metric = {metric: ratios(found, metric) for metric in ("cycles", "cycles_compute")}
-    moved = ratios(found, "cycles_move")
+    by_kind = {each: ratios(found, each) for each in _COMPARED}
     compared = [
-        [name, cell(ratio), cell(by_metric["cycles_compute"].get(name)), cell(moved.get(name))]
-        for name, ratio in by_metric["cycles"].items()
+        [name, *(cell(by_kind[each].get(name)) for each in _COMPARED)] for name in by_kind[ALL]
     ]
     return {
         "Runs": Cells([*labels, *_HEADER.values()], body, names=4),
-        "After over before": Cells(["workload", "cycles", "computing", "moving"], compared),
+        "After over before": Cells(["cycles after over before", *_COMPARED], compared),
     }
 
 
@@ -179,22 +186,27 @@ def verdict(found: Sequence[Record]) -> str:
             f"cycles, counters and results on RTL those of the model: {sum(compared)} of "
             f"{len(compared)} runs"
         )
-    cycles = ratios(found, "cycles")
+    cycles = ratios(found, ALL)
     if cycles:
-        best, worst = min(cycles, key=cycles.__getitem__), max(cycles, key=cycles.__getitem__)
+        inside = ratios(found, INSIDE)
         lines.append(
             f"cycles after the optimiser over before, geometric mean of {len(cycles)} workloads: "
-            f"{geometric_mean(list(cycles.values())):.2f}; {cycles[best]:.2f} ({best}) to "
-            f"{cycles[worst]:.2f} ({worst})"
+            f"{_range(cycles)}; {INSIDE}: {_range(inside)}"
         )
     return "\n".join(lines)
 
 
+def _range(cycles: Mapping[str, float]) -> str:
+    best, worst = min(cycles, key=cycles.__getitem__), max(cycles, key=cycles.__getitem__)
+    mean = geometric_mean(list(cycles.values()))
+    return f"{mean:.2f}, {cycles[best]:.2f} ({best}) to {cycles[worst]:.2f} ({worst})"
+
+
 def draw(found: Sequence[Record], path: Path) -> None:
     """Cycles after over before."""
-    cycles, computing = ratios(found, "cycles"), ratios(found, "cycles_compute")
+    cycles, inside = ratios(found, ALL), ratios(found, INSIDE)
     figure, (axes,) = subplots(1, (10, 4.2))
-    bars(axes, {"all cycles": list(cycles.values()), "computing": list(computing.values())})
+    bars(axes, {"all cycles": list(cycles.values()), INSIDE: list(inside.values())})
     line_at(axes, 1)
     axes.set_xticks(range(len(cycles)), list(cycles), rotation=45, ha="right", fontsize=8)
     axes.set(ylabel="after over before")

@@ -19,32 +19,34 @@ INTROS = {
     "optimiser": Intro(
         "Optimiser",
         "Each region of each workload, optimised in a process of its own on the host, with sums "
-        "in any order. No configuration takes part but for the estimates, which are of 256 "
-        "wordlines. *By one constant*: the multiplications by that constant by which there are the "
-        f"most; figure 6 of Infinity Stream has those of `{optimiser.FIGURE_6}`'s corners. "
-        "*Peak memory*: of the whole process, interpreter and libraries included.",
+        "in any order; sizes and configurations take no part in that. *CPU s*: of the host. *By "
+        "one constant*: the multiplications by that constant by which there are the most; figure "
+        f"6 of Infinity Stream has those of `{optimiser.FIGURE_6}`'s corners. *Peak memory*: of "
+        "the whole process, interpreter and libraries included.",
     ),
     "cycles": Intro(
         "Cycles of workloads",
         f"On `{cycles.CONFIG}`, from start to done, arrays loaded from main memory and results "
         "stored. *Before*: graphs as they are planned, *after*: as the optimiser leaves them. On "
         "`rtl` the simulated Verilog runs, and after it the model: *as the model* is whether all "
-        "counters, cycles and results are the same. On `model` only the model ran.",
+        "counters, cycles and results are the same. On `model` only the model ran. Arrays fill the "
+        "bitlines of the machine, each element with one; most cycles are those of main memory, "
+        "which brings 0.8 bytes a cycle.",
     ),
     "lowering": Intro(
         "Lowering",
-        f"Host time from optimised graphs to commands, of table 3's sizes on `{lowering.CONFIG}` "
-        f"with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines); of other workloads of the table "
-        "there are no nests that the compiler takes. Nothing is remembered between regions: each "
-        "is lowered afresh each time that it runs. Of each loop in order the first "
-        f"{lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a step "
-        "there and back is two of the paper's).",
+        "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
+        f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines); of other "
+        "workloads of the table there are no nests that the compiler takes. Nothing is remembered "
+        "between regions: each is lowered afresh each time that it runs. Of each loop in order "
+        f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
+        "step there and back is two of the paper's).",
     ),
     "simulation": Intro(
         "Simulation",
-        f"Host time to generate the Verilog of `{simulation.CONFIG}` and to build its simulator, "
-        "with nothing cached, and cycles a second of runs on it, operands that are written and "
-        "results that are read included.",
+        f"Time to generate the Verilog of `{simulation.CONFIG}` and to build its simulator, with "
+        "nothing cached, and cycles that it simulates in a second of the host's CPU time, operands "
+        "that are written and results that are read included.",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The RTL's simulator: seconds to build it, and cycles that it runs a second."""
+"""The RTL's simulator: the time to build it, and cycles that it runs a second of CPU time."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ BUILD = "sram_compute.build"
 CONFIG = "sram_b4"
 SMALL = "sram_b2"
 
+_SHORT = "vec_add"
 WORKLOADS = ("vec_add", "stencil2d", "conv2d", "mm")
 
 LIMIT_CYCLES_A_SECOND = 20_000
@@ -38,16 +39,18 @@ METRICS = {
     "seconds": Metric("s", "lower"),
     "cycles_a_second": Metric("cycles/s", "higher"),
 }
-"""``seconds``: of a run, with what is written before and read after it."""
+"""``seconds``: CPU time of a run, with what is written before and read after it."""
 
 BUILD_METRICS = {
     "verilog_s": Metric("s", "lower"),
     "simulator_s": Metric("s", "lower"),
     "build_s": Metric("s", "lower"),
+    "build_cpu_s": Metric("s", "lower"),
 }
-"""Until there is a simulator: Verilog is generated, and translated and compiled by Verilator."""
+"""Until there is a simulator: Verilog is generated, and translated and compiled by Verilator; of
+both, CPU time, too, which other work on the host does not change."""
 
-_HEADER = {"cycles": "cycles", "seconds": "host time, s", "cycles_a_second": "cycles/s"}
+_HEADER = {"cycles": "cycles", "seconds": "CPU s", "cycles_a_second": "cycles a CPU s"}
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,12 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
     with tempfile.TemporaryDirectory() as cache:
         os.environ["GNARL_CACHE"] = cache
         with Device(load_configuration(job.config), "rtl", stages=timed) as device:
+            cpu_s = _built(device, job)
             for name, sizes in job.sizes.items():
-                given = Workload(name, sizes, AFTER, "rtl", job.seed, job.config)
-                program, inputs = compiled(device, given)
-                if not found:
-                    device.run(program, inputs)
-                begin = time.perf_counter()
+                program, inputs = compiled(device, _run_of(job, name, sizes))
+                begin = time.process_time()
                 cycles = cycles_of(device.run(program, inputs))
-                seconds = time.perf_counter() - begin
+                seconds = time.process_time() - begin
                 found[name] = {
                     "cycles": cycles,
                     "seconds": seconds,
@@ -92,14 +93,32 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
         "verilog_s": verilog_s,
         "simulator_s": simulator_s,
         "build_s": verilog_s + simulator_s,
+        "build_cpu_s": cpu_s,
     }
     return build, found
+
+
+def _built(device: Device, job: Job) -> float:
+    """CPU seconds until a short run is over, before which everything is built."""
+    program, inputs = compiled(device, _run_of(job, _SHORT, {}))
+    begin = _cpu_s()
+    device.run(program, inputs)
+    return _cpu_s() - begin
+
+
+def _run_of(job: Job, name: str, sizes: Mapping[str, int]) -> Workload:
+    return Workload(name, sizes, AFTER, "rtl", job.seed, job.config)
+
+
+def _cpu_s() -> float:
+    """Of this process and those that it has started."""
+    return sum(os.times()[:4])
 
 
 def job_of(request: Request) -> Job:
     """Several workloads on ``sram_b4``; a small one on ``sram_b2`` where it must be quick."""
     if request.quick:
-        return Job(SMALL, {WORKLOADS[0]: {}}, request.seed)
+        return Job(SMALL, {_SHORT: {}}, request.seed)
     return Job(CONFIG, {name: WHOLE[name] for name in WORKLOADS}, request.seed)
 
 
@@ -134,10 +153,10 @@ def verdict(found: Sequence[Record]) -> str:
     slowest = min(row["cycles_a_second"] for row in speeds.values())
     config = found[0].setting.config
     return (
-        f"{config} built in {build['build_s']:.0f} s of host time (Verilog "
-        f"{build['verilog_s']:.0f} s, simulator {build['simulator_s']:.0f} s), limit "
-        f"{LIMIT_BUILD_S:g} s {mark(build['build_s'] <= LIMIT_BUILD_S)}\n"
-        f"slowest of {len(speeds)} workloads: {slowest:,.0f} cycles/s, at least "
+        f"{config} built in {build['build_s']:.0f} s (Verilog {build['verilog_s']:.0f} s, "
+        f"simulator {build['simulator_s']:.0f} s), limit {LIMIT_BUILD_S:g} s "
+        f"{mark(build['build_s'] <= LIMIT_BUILD_S)}; {build['build_cpu_s']:.0f} CPU s\n"
+        f"slowest of {len(speeds)} workloads: {slowest:,.0f} cycles a CPU s, at least "
         f"{LIMIT_CYCLES_A_SECOND:,} {mark(slowest >= LIMIT_CYCLES_A_SECOND)}"
     )
 
@@ -149,6 +168,6 @@ def draw(found: Sequence[Record], path: Path) -> None:
     labels = [name for name, _ in speeds]
     axes.bar(labels, [row["cycles_a_second"] for row in speeds.values()], color=PALETTE[0])
     line_at(axes, LIMIT_CYCLES_A_SECOND)
-    axes.set(ylabel="cycles/s")
+    axes.set(ylabel="cycles a CPU s")
     axes.set_title("Simulation of the RTL", loc="left", fontsize=11)
     save(figure, path)
