@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ WIDTHS = (4, 8, 16, 32)
 FLOAT = "float32"
 INTEGERS = ("add", "multiply", "multiply_full", "multiply_full_unsigned")
 FLOATS = ("add", "multiply", "divide")
-ANY, NORMAL = "any bits", "normal"
+ANY, NORMAL = "any bits", "normal data"
 SETS = 16
 """Sets of operands, a pair on each bitline of a bank."""
 
@@ -247,17 +247,23 @@ def verdict(found: Sequence[Record]) -> str:
     right = sum(row["bit_exact"] for row in table.values())
     lines = [f"results with the right bits: {right} of {len(table)} operations"]
     for operation in INTEGERS:
-        kept = {
-            width: row["cycles"] <= limit(name, type, width, data)
+        widths = {
+            width: (row["cycles"], limit(name, type, width, data))
             for (name, type, width, data), row in table.items()
             if name == operation and type != FLOAT
         }
-        if kept:
-            cycles = _cycles_of_integers(table, operation)
-            lines.append(f"integer {operation}, cycles: {cycles} {mark(all(kept.values()))}")
+        if widths:
+            n, cycles, limits = (
+                ", ".join(f"{each:,}" for each in column)
+                for column in (widths, *zip(*widths.values(), strict=True))
+            )
+            good = all(used <= most for used, most in widths.values())
+            lines.append(
+                f"integer {operation}, n = {n}: {cycles} cycles, limit {limits} {mark(good)}"
+            )
     for operation in FLOATS:
         parts = [
-            f"{row['cycles']:,} on {data} data, limit {_LIMITS[name, data]:,} "
+            f"{row['cycles']:,} on {data}, limit {_LIMITS[name, data]:,} "
             f"{mark(row['cycles'] <= _LIMITS[name, data])}"
             for (name, type, _, data), row in table.items()
             if (name, type) == (operation, FLOAT)
@@ -270,14 +276,6 @@ def verdict(found: Sequence[Record]) -> str:
     most = max(row["scratch_rows"] for row in table.values())
     lines.append(f"scratch rows: at most {most}, limit {SCRATCH_ROWS} {mark(most <= SCRATCH_ROWS)}")
     return "\n".join(lines)
-
-
-def _cycles_of_integers(table: Mapping[tuple[Any, ...], Mapping[str, Any]], operation: str) -> str:
-    return ", ".join(
-        f"{row['cycles']:,} of {width} bits (limit {limit(name, type, width, data):,})"
-        for (name, type, width, data), row in table.items()
-        if name == operation and type != FLOAT
-    )
 
 
 def draw(found: Sequence[Record], path: Path) -> None:

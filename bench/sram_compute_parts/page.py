@@ -11,10 +11,10 @@ INTROS = {
         f"Cycles of microprograms on the arrays of a bank of `{operations.CONFIG}` (4,096 "
         f"bitlines), in the model of sequencer and arrays that tests hold against the RTL row by "
         f"row and cycle by cycle; from {operations.SETS} sets of operands, a pair on each bitline, "
-        "the fewest and the most. *Normal*: numbers of 2^-30 to 2^31 of both signs. *Any bits*: "
-        "random words, and all pairs of corners. *Published*: Infinity Stream's n and n² + 5n of "
-        "integers (section 5); of float32 the rows that PIMeval's microcode writes, of which an "
-        "array here writes at most one a cycle.",
+        "the fewest and the most. *Normal data*: numbers of 2^-30 to 2^31 of both signs. *Any "
+        "bits*: random words, and all pairs of corners. *Published*: Infinity Stream's n and n² + "
+        "5n of integers (section 5); of float32 the rows that PIMeval's microcode writes, of which "
+        "an array here writes at most one a cycle.",
     ),
     "optimiser": Intro(
         "Optimiser",
@@ -36,8 +36,9 @@ INTROS = {
     "lowering": Intro(
         "Lowering",
         "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
-        f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines); of other "
-        "workloads of the table there are no nests that the compiler takes. Nothing is remembered "
+        f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines). Others of the "
+        "table's workloads are no nests that the compiler takes, or, as conv3d, need more main "
+        "memory for values that find no rows than configurations may have. Nothing is remembered "
         "between regions: each is lowered afresh each time that it runs. Of each loop in order "
         f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
         "step there and back is two of the paper's).",

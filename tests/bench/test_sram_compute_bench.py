@@ -36,22 +36,23 @@ def require_picture(draw: Any, found: list[Record], folder: Path) -> None:
 
 def test_operations_beside_what_is_asked(tmp_path: Path):
     found = made_operation("add", "int", 8, operations.ANY, 8)
+    found += made_operation("multiply", "int", 4, operations.ANY, 14)
     found += made_operation("multiply", "int", 8, operations.ANY, 49)
     found += made_operation("multiply_full", "int", 8, operations.ANY, 80)
     found += made_operation("add", "float32", 32, operations.NORMAL, 640, 49)
     found += made_operation("add", "float32", 32, operations.ANY, 721)
     assert operations.verdict(found) == (
-        "results with the right bits: 5 of 5 operations\n"
-        "integer add, cycles: 8 of 8 bits (limit 8) ✔\n"
-        "integer multiply, cycles: 49 of 8 bits (limit 48) ✘\n"
-        "integer multiply_full, cycles: 80 of 8 bits (limit 80) ✔\n"
-        "float32 add, cycles: 640 on normal data, limit 640 ✔; 721 on any bits data, limit 720 ✘; "
+        "results with the right bits: 6 of 6 operations\n"
+        "integer add, n = 8: 8 cycles, limit 8 ✔\n"
+        "integer multiply, n = 4, 8: 14, 49 cycles, limit 16, 48 ✘\n"
+        "integer multiply_full, n = 8: 80 cycles, limit 80 ✔\n"
+        "float32 add, cycles: 640 on normal data, limit 640 ✔; 721 on any bits, limit 720 ✘; "
         "PIMeval writes 685 rows\n"
         "scratch rows: at most 49, limit 48 ✘"
     )
     (table,) = operations.tables(found).values()
-    assert table.body[1] == ["multiply", "int8", "any bits", "48 to 49", "48", "104", "0"]
-    assert table.body[3][:4] == ["add", "float32", "normal", "639 to 640"]
+    assert table.body[2] == ["multiply", "int8", "any bits", "48 to 49", "48", "104", "0"]
+    assert table.body[4][:4] == ["add", "float32", "normal data", "639 to 640"]
     require_picture(operations.draw, found, tmp_path)
 
 
