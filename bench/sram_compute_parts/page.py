@@ -30,8 +30,8 @@ INTROS = {
         "stored. *Before*: graphs as they are planned, *after*: as the optimiser leaves them. On "
         "`rtl` the simulated Verilog runs, and after it the model: *as the model* is whether all "
         "counters, cycles and results are the same. On `model` only the model ran. Arrays fill the "
-        "bitlines of the machine, each element with one; most cycles are those of main memory, "
-        "which brings 0.8 bytes a cycle.",
+        "bitlines of the machine, an element each, of most workloads; most cycles are those that "
+        "wait for main memory.",
     ),
     "lowering": Intro(
         "Lowering",
