@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +91,15 @@ class Job:
 
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
-    """Values of ``METRICS``."""
-    device = machine(job.config, job.backend)
-    program, inputs = compiled(device, job)
-    result = device.run(program, inputs)
-    bit_exact = device.verify(result).bit_exact
+    """Values of ``METRICS``, on a machine that has run nothing before: what arrays hold where there
+    are no elements decides on skips, too."""
+    with _machine(job, job.backend) as device:
+        program, inputs = compiled(device, job)
+        result = device.run(program, inputs)
+        bit_exact = device.verify(result).bit_exact
     as_model = None
     if job.backend == "rtl":
-        model = machine(job.config, "model").run(program, inputs)
+        model = _machine(job, "model").run(program, inputs)
         as_model = (
             model.cycles == result.cycles
             and model.counters == result.counters
@@ -120,10 +121,8 @@ def compiled(device: Device, job: Job) -> tuple[Program, dict[str, Array]]:
     return program, {spec.name: given.inputs[spec.name] for spec in program.inputs}
 
 
-@cache
-def machine(config: str, backend: str) -> Device:
-    """The same in all jobs of a process."""
-    return Device(load_configuration(config), backend)
+def _machine(job: Job, backend: str) -> Device:
+    return Device(load_configuration(job.config), backend)
 
 
 def jobs(request: Request) -> list[Job]:
