@@ -28,8 +28,9 @@ INTROS = {
         "Cycles of workloads",
         f"On `{cycles.CONFIG}`, just switched on, from start to done, arrays loaded from main "
         "memory and results stored. *Before*: graphs as they are planned, *after*: as the "
-        "optimiser leaves them. On `rtl` the simulated Verilog runs, and after it the model: *as the model* is whether all "
-        "counters, cycles and results are the same. On `model` only the model ran. Arrays fill the "
+        "optimiser leaves them. On `rtl` the simulated Verilog runs, and after it the model: *as "
+        "the model* is whether all counters, cycles and results are the same. On `model` only the "
+        "model ran. Arrays fill the "
         "bitlines of the machine, an element each, of most workloads; most cycles are those that "
         "wait for main memory.",
     ),
