@@ -230,8 +230,8 @@ def made_simulation(build: float, speed: int):
 
 def test_speed_of_the_simulator(tmp_path: Path):
     assert simulation.verdict(made_simulation(180.0, 19_999)) == (
-        "sram_b4 built in 180 CPU s, limit 180 ✔; with other work on the host in 99 s (Verilog 20 "
-        "s, simulator 79 s)\n"
+        "sram_b4 built in 180 CPU s, limit 180 ✔; in 99 s on the clock (Verilog 20 s, "
+        "simulator 79 s)\n"
         "slowest of 1 workloads: 19,999 cycles a CPU s, at least 20,000 ✘"
     )
     found = made_simulation(181.0, 20_000)
