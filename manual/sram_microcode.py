@@ -37,7 +37,7 @@ _PUBLISHED = {
     "divide_unsigned": ("3/2 n^2 + 11/2 n", "1.5n² + 5.5n (Neural Cache)"),
 }
 
-_PIMEVAL = {"add": 685, "multiply": 1000, "divide": 1458}
+PIMEVAL = {"add": 685, "multiply": 1000, "divide": 1458}
 """Rows that PIMeval's bit-serial microcode writes, of float32."""
 
 _IDEAS = """\
@@ -258,7 +258,7 @@ def _conversions() -> str:
 
 def _others() -> str:
     rows = ["| float32 | here, normal / any data | PIMeval, rows written |", "| --- | --- | --- |"]
-    for name, written in _PIMEVAL.items():
+    for name, written in PIMEVAL.items():
         operation = FLOAT_OPERATIONS["float32"][name]
         rows.append(f"| `{name}` | {_both(operation)} | {written:,} |")
     return (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from dataclasses import dataclass, replace
 from functools import cache
@@ -118,12 +116,6 @@ def warm_up() -> None:
     """Compiles something small, once in a process, so that the passes are machine code by now."""
     configuration = load_configuration("dpu_d3_b64")
     Device(configuration, "model").compile(random_dag(64, seed=0))
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has had."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @cache

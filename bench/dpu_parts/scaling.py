@@ -9,8 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.dpu_parts.measure import peak_bytes, warm_up
+from bench.dpu_parts.measure import warm_up
 from bench.lib.jobs import Failure, run_jobs
+from bench.lib.peak_memory import peak_bytes
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request

@@ -35,11 +35,14 @@ def compile(
     seed: int = 0,
     trace: Trace,
     reassociate: bool = True,
+    optimise: bool = True,
 ) -> Program:
     """A program for the sizes and scalars of a nest's inputs, or of commands as they stand.
 
     reassociate
         whether sums of float32 may be added up in another order.
+    optimise
+        whether graphs are made cheaper.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
@@ -50,7 +53,10 @@ def compile(
     trace.after("plan", lambda: _texts(steps))
     for each in refusals(steps):
         raise WorkloadError(each.reason)
-    steps, lowered = _fastest(nest, steps, binding, config, reassociate)
+    if optimise:
+        steps, lowered = _fastest(nest, steps, binding, config, reassociate)
+    else:
+        lowered = lower(nest, steps, binding, config)
     trace.after("optimise", lambda: _texts(steps))
     commands = disassemble(lowered.units)
     trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for _, each in commands)})

@@ -61,10 +61,15 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     return Binding(found.sizes, {name: given[name] for name in nest.scalars}, arrays)
 
 
-def sizes_of(nest: Nest, arrays: Mapping[str, np.ndarray], otherwise: int) -> dict[str, int]:
-    """Sizes that follow from some of a nest's arrays; the others are ``otherwise``. Raises
-    ``WorkloadError`` where arrays disagree."""
-    found = _Sizes(nest, {})
+def sizes_of(
+    nest: Nest,
+    arrays: Mapping[str, np.ndarray],
+    otherwise: int,
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Sizes that are given, or follow from some of a nest's arrays; the others are ``otherwise``.
+    Raises ``WorkloadError`` where these disagree."""
+    found = _Sizes(nest, given or {})
     found.infer({name: array for name, array in arrays.items() if name in nest.arrays}, otherwise)
     return found.sizes
 

@@ -19,14 +19,18 @@ _MOST = 3
 
 
 def synthesised(
-    nest: Nest, given: Mapping[str, np.ndarray], seed: int
+    nest: Nest,
+    given: Mapping[str, np.ndarray],
+    seed: int,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """``given``, and random values for the other scalars and arrays that are read; and all sizes.
+    """``given``, and random values for the other scalars and arrays that are read; and all sizes,
+    some of which may be given as ``sizes``.
 
     Floats are normal, integers small, counts among them. The same ``seed`` gives the same values.
-    Raises ``WorkloadError`` where arrays disagree about a size.
+    Raises ``WorkloadError`` where arrays and sizes disagree.
     """
-    sizes = sizes_of(nest, given, DEFAULT_SIZE)
+    found_sizes = sizes_of(nest, given, DEFAULT_SIZE, sizes)
     read = {each.array for each in nodes(nest.body) if isinstance(each, Load)}
     found = dict(given)
     random = np.random.default_rng(seed)
@@ -36,9 +40,9 @@ def synthesised(
         if isinstance(parameter, Scalar):
             found[parameter.name] = _values(random, parameter.type, ())
         elif parameter.name in read or parameter.name not in nest.results:
-            shape = tuple(dimension(size, sizes) for size in parameter.shape)
+            shape = tuple(dimension(size, found_sizes) for size in parameter.shape)
             found[parameter.name] = _values(random, parameter.type, shape)
-    return found, sizes
+    return found, found_sizes
 
 
 def _values(random: np.random.Generator, type: ScalarType, shape: tuple[int, ...]) -> np.ndarray:

@@ -42,7 +42,8 @@ class Limits:
     """Of one graph.
 
     seconds
-        no iteration begins behind them.
+        no iteration begins behind them: far more than terms and matches leave to do, so that
+        programs do not depend on how fast the host is.
     terms
         with more of them no iteration begins.
     matches
@@ -50,7 +51,7 @@ class Limits:
         later. So an iteration adds a bounded number of terms.
     """
 
-    seconds: float = 2.0
+    seconds: float = 60.0
     terms: int = 6000
     matches: int = 400
 

@@ -289,6 +289,16 @@ def test_programs_of_any_length_and_lattices_of_all_tiles():
     assert lowered.commands > 2048 * 10
 
 
+def test_a_lattice_may_fill_all_tiles_of_the_largest_machine():
+    config = SramConfig(banks=64, arrays=256, bitlines=64, memory_bytes=1 << 22)
+    nest = nest_of("a: int8[n], b: int8[n]", "for i in range(n): b[i] = a[i]")
+    a = np.zeros(config.tiles * config.bitlines, np.int8)
+    lowered = lower(nest, plan(nest), bind(nest, {"a": a}), config)
+    assert lowered.tiling.tiles == config.tiles
+    layouts = [each for _, each in disassemble(lowered.units) if each.opcode == Opcode.LAYOUT]
+    assert {each.fields["tile_strides"] for each in layouts} == {(0, 0)}
+
+
 def test_lattices_that_are_too_large_are_refused():
     nest = read_file(EXAMPLES / "vec_add.py")
     message = r"^a lattice of 1008 x 1 x 1 needs 16 tiles of 64 bitlines: there are 8$"

@@ -11,6 +11,8 @@ from hw.lib.errors import ProgramError, WorkloadError
 from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.target import TARGET
+from sw.workloads.loops.python_source import read_file
+from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")
@@ -50,6 +52,19 @@ def test_a_seed_gives_the_same_values():
     assert one.inputs["a"].tobytes() == other.inputs["a"].tobytes()
     assert one.inputs["a"].shape == (16,)
     assert 1 <= one.inputs["steps"] <= 3
+
+
+def test_sizes_of_synthesised_values_may_be_given():
+    nest = read_file(EXAMPLES / "mm.py")
+    values, sizes = synthesised(nest, {}, 0, {"rows": 3, "inner": 5})
+    assert values["a"].shape == (3, 5) and values["b"].shape == (5, 16)
+    assert sizes == {"rows": 3, "inner": 5, "columns": 16}
+    with pytest.raises(WorkloadError) as caught:
+        synthesised(nest, {"a": values["a"]}, 0, {"rows": 4})
+    assert str(caught.value) == (
+        "a: is [3, 5]: must be [rows, inner] = [4, 5], with rows = 4 (given), inner = 5 (as a has "
+        "it)"
+    )
 
 
 def test_damaged_meanings_are_refused():

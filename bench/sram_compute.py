@@ -1,0 +1,40 @@
+"""What in-SRAM computing and its compiler do, in figures: ``python -m bench.sram_compute``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if not __package__:  # started as a file, not as a module: what it imports lies above its folder
+    sys.path[0] = str(Path(__file__).parents[1])
+
+from bench.lib.command import Benchmark
+from bench.sram_compute_parts import cycles, lowering, operations, optimiser, page, simulation
+
+PARTS = {
+    "operations": operations,
+    "optimiser": optimiser,
+    "cycles": cycles,
+    "lowering": lowering,
+    "simulation": simulation,
+}
+
+main = Benchmark("sram_compute", PARTS, page.PAGE).command(
+    """Measure in-SRAM computing.
+
+    \b
+    operations  cycles of integer and float32 operations on real data
+    optimiser   what it saves, and its time and memory, region by region
+    cycles      workloads before and after the optimiser, and RTL against the model
+    lowering    host time of lowering at the sizes of the paper's table 3
+    simulation  building the RTL's simulator, and its cycles a second
+    page        no measurement: writes build/bench into docs/results/sram_compute.md and README.md
+
+    Exit status: 0 when all results are right, 1 when one is not or is missing, 2 for bad input.
+
+    Example: python -m bench.sram_compute operations --json operations.json
+    """
+)
+
+if __name__ == "__main__":
+    main()

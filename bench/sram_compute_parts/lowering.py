@@ -1,0 +1,168 @@
+"""Lowering: the host's CPU time from plans to commands, at table 3's sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from bench.lib.measurements import measure_all
+from bench.lib.plots import bars, line_at, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.summary import cells, mark
+from bench.lib.tables import Cells
+from bench.sram_compute_parts.workloads import TABLE_3, sizes_text, workload
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.lower.lower import lower
+from sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
+from sw.compiler.sram_compute.tdfg.run import iterations
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.workloads.loops.binding import Binding
+
+BENCH = "sram_compute.lowering"
+CONFIG = "sram_b4"
+CHANGES = ("banks=64", "arrays=256", f"memory_bytes={64 << 20}")
+"""The paper's machine: 64 banks, 4 M bitlines."""
+
+ITERATIONS = 5
+"""Of each loop that runs in order, those that are lowered: of stencils all."""
+RUNS = 3
+
+PUBLISHED_US = {"mean": 220.0, "gauss_elim": 1616.0}
+
+METRICS = {
+    "regions": Metric("regions", "none"),
+    "commands": Metric("commands", "lower"),
+    "lower_s": Metric("s", "lower"),
+    "us_a_region": Metric("µs/region", "lower"),
+    "us_a_command": Metric("µs/command", "lower"),
+}
+"""``regions``: that are run, each time that one is."""
+
+_HEADER = {
+    "regions": "regions run",
+    "commands": "commands",
+    "us_a_region": "CPU µs a region",
+    "us_a_command": "a command",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload at a size, of whose loops in order ``ITERATIONS`` are lowered."""
+
+    workload: str
+    sizes: Mapping[str, int]
+    seed: int
+    changes: tuple[str, ...] = CHANGES
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
+
+    def configuration(self) -> NamedConfiguration:
+        return load_configuration(CONFIG, self.changes)
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed, RUNS)
+
+    def __str__(self) -> str:
+        return self.workload
+
+
+def measure(job: Job) -> dict[str, float | int]:
+    """Values of ``METRICS``, times as medians; what ``lower`` needs is machine code by then."""
+    config = job.configuration().config
+    assert isinstance(config, SramConfig)
+    given = workload(job.workload, job.sizes, job.seed)
+    steps = optimise_plan(plan(given.nest, streams=False), reassociate=True)
+    steps = shortened(steps, ITERATIONS)
+    commands = lower(given.nest, steps, given.binding, config).commands
+    times = []
+    for _ in range(RUNS):
+        begin = time.process_time()
+        lower(given.nest, steps, given.binding, config)
+        times.append(time.process_time() - begin)
+    regions = regions_run(steps, given.binding, given.binding.sizes)
+    return {
+        "regions": regions,
+        "commands": commands,
+        "lower_s": median(times),
+        "us_a_region": 1e6 * median(times) / regions,
+        "us_a_command": 1e6 * median(times) / commands,
+    }
+
+
+def shortened(steps: tuple[Step, ...], most: int) -> tuple[Step, ...]:
+    """Loops that run in order with the first ``most`` iterations, which must be there."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            upper = step.lower + most * step.step
+            found.append(replace(step, upper=upper, body=shortened(step.body, most)))
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+def regions_run(steps: tuple[Step, ...], binding: Binding, names: Mapping[str, int]) -> int:
+    """How often any region is run."""
+    found = 0
+    for step in steps:
+        if isinstance(step, Region):
+            found += 1
+        elif isinstance(step, Repeat):
+            for value in iterations(step, names, binding):
+                found += regions_run(step.body, binding, {**names, step.variable: value})
+    return found
+
+
+def jobs(request: Request) -> list[Job]:
+    """Table 3's workloads; one that is small where it must be quick."""
+    if request.quick:
+        return [Job("stencil1d", {"n": 4096, "steps": ITERATIONS}, request.seed, ())]
+    return [Job(name, sizes, request.seed) for name, sizes in TABLE_3.items()]
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether all went well."""
+    return measure_all(BENCH, measure, jobs(request), METRICS, console=request.console)
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each workload."""
+    body = [cells(row, labels, _HEADER, 1) for labels, row in rows(found).items()]
+    return {"Lowering": Cells(["workload", "sizes", *_HEADER.values()], body, names=2)}
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The mean over workloads, as the paper has it, and the slowest one."""
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    mean = float(np.mean(list(times.values())))
+    slowest = max(times, key=times.__getitem__)
+    limit = PUBLISHED_US["mean"]
+    return (
+        f"fresh lowering, mean of {len(times)} workloads: {mean:,.0f} CPU µs a region, "
+        f"limit {limit:,.0f} {mark(mean < limit)}\n"
+        f"slowest: {slowest}, {times[slowest]:,.0f} µs (the paper's: gauss_elim, "
+        f"{PUBLISHED_US['gauss_elim']:,.0f})"
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """CPU time for a region."""
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    figure, (axes,) = subplots(1, (8, 4.2))
+    bars(axes, {"fresh lowering": list(times.values())})
+    line_at(axes, PUBLISHED_US["mean"])
+    axes.set_xticks(range(len(times)), list(times), rotation=30, ha="right")
+    axes.set(ylabel="CPU µs a region", yscale="log")
+    axes.set_title("Lowering, and the paper's mean", loc="left", fontsize=11)
+    save(figure, path)

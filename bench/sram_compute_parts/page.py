@@ -1,0 +1,63 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.lib.pages import Intro, Page
+from bench.sram_compute_parts import cycles, lowering, operations, optimiser, simulation
+
+INTROS = {
+    "operations": Intro(
+        "Operations",
+        f"Cycles of microprograms on the arrays of a bank of `{operations.CONFIG}` (4,096 "
+        f"bitlines), in the model of sequencer and arrays that tests hold against the RTL row by "
+        f"row and cycle by cycle; from {operations.SETS} sets of operands, a pair on each bitline, "
+        "the fewest and the most. *Normal data*: numbers of 2^-30 to 2^31 of both signs. *Any "
+        "bits*: random words, and all pairs of corners. *Published*: Infinity Stream's n and n² + "
+        "5n of integers (section 5); of float32 the rows that PIMeval's microcode writes, of which "
+        "an array here writes at most one a cycle.",
+    ),
+    "optimiser": Intro(
+        "Optimiser",
+        "Each region of each workload, optimised in a process of its own on the host, with sums "
+        "in any order; sizes and configurations take no part in that. *CPU s*: of the host. *By "
+        "one constant*: the multiplications by that constant by which there are the most; figure "
+        f"6 of Infinity Stream has those of `{optimiser.FIGURE_6}`'s corners. *Peak memory*: of "
+        "the whole process, interpreter and libraries included.",
+    ),
+    "cycles": Intro(
+        "Cycles of workloads",
+        f"On `{cycles.CONFIG}`, just switched on, from start to done, arrays loaded from main "
+        "memory and results stored. *Before*: graphs as they are planned, *after*: as the "
+        "optimiser leaves them. On `rtl` the simulated Verilog runs, and after it the model: *as "
+        "the model* is whether all counters, cycles and results are the same. On `model` only the "
+        "model ran. Arrays fill the "
+        "bitlines of the machine, an element each, of most workloads; most cycles are those that "
+        "wait for main memory.",
+    ),
+    "lowering": Intro(
+        "Lowering",
+        "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
+        f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines). Others of the "
+        "table's workloads are no nests that the compiler takes, or, as conv3d, need more main "
+        "memory for values that find no rows than configurations may have. Nothing is remembered "
+        "between regions: each is lowered afresh each time that it runs. Of each loop in order "
+        f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
+        "step there and back is two of the paper's).",
+    ),
+    "simulation": Intro(
+        "Simulation",
+        f"Time to generate the Verilog of `{simulation.CONFIG}` and to build its simulator, with "
+        "nothing cached, and cycles that it simulates in a second of the host's CPU time, operands "
+        "that are written and results that are read included.",
+    ),
+}
+
+PAGE = Page(
+    "In-SRAM computing",
+    "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
+    "writes what was measured here, and sums it up in the README. Not measured, as they do not "
+    "exist yet: near-memory streams, the core and the placement among the three, baselines on "
+    "them, searched tiles, memoised lowering, and the paper's figures 13, 14, 16 and 17 at its "
+    "size.",
+    INTROS,
+)

@@ -1,0 +1,91 @@
+"""The loop nests that are measured, and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from bench.lib.records import ROOT
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.sources import file_workload
+from sw.workloads.loops.synthesise import synthesised
+from sw.workloads.loops.workload import LoopWorkload
+
+_EXAMPLES = ROOT / "examples"
+_OTHERS = Path(__file__).with_name("workloads.c")
+
+OTHERS = (
+    "stencil3d",
+    "stencil2d_int32",
+    "lifting",
+    "mm_inner",
+    "mm_int8",
+    "row_sums",
+    "weighted_sum",
+    "conv3d",
+)
+"""Those that are no examples."""
+
+_MATRIX = {"rows": 128, "columns": 128}
+
+WHOLE: Mapping[str, Mapping[str, int]] = {
+    "vec_add": {"n": 16384},
+    "array_sum": {"n": 16384},
+    "stencil1d": {"n": 16384, "steps": 1},
+    "stencil2d": {**_MATRIX, "steps": 1},
+    "stencil3d": {"planes": 16, "rows": 32, "columns": 32, "steps": 1},
+    "stencil2d_int32": _MATRIX,
+    "lifting": _MATRIX,
+    "conv2d": _MATRIX,
+    "conv3d": {"outputs": 2, "inputs": 2, "rows": 64, "columns": 64},
+    "mm": {**_MATRIX, "inner": 16},
+    "mm_inner": {**_MATRIX, "inner": 16},
+    "mm_int8": {**_MATRIX, "inner": 16},
+    "gauss_elim": {"n": 16},
+    "row_sums": _MATRIX,
+    "weighted_sum": {"n": 16384},
+}
+"""Sizes, and whole numbers that are parameters, with which most fill the 16,384 bitlines of
+``sram_b4``; what is not given is 16."""
+
+_LARGE = {"rows": 2048, "columns": 2048}
+
+TABLE_3: Mapping[str, Mapping[str, int]] = {
+    "stencil1d": {"n": 4 << 20, "steps": 5},
+    "stencil2d": {**_LARGE, "steps": 5},
+    "stencil3d": {"planes": 16, "rows": 512, "columns": 512, "steps": 5},
+    "gauss_elim": {"n": 2048},
+    "conv2d": _LARGE,
+    "mm_inner": {**_LARGE, "inner": 2048},
+    "mm": {**_LARGE, "inner": 2048},
+}
+"""The sizes of Infinity Stream's table 3, of those workloads that the compiler takes at these; a
+step of the stencils here is two of theirs."""
+
+
+def names() -> list[str]:
+    """All examples in C, which are the same as those in Python, and others."""
+    return [*sorted(path.stem for path in _EXAMPLES.glob("*.c")), *OTHERS]
+
+
+@cache
+def nest(name: str) -> Nest:
+    source = f"{_OTHERS}:{name}" if name in OTHERS else str(_EXAMPLES / f"{name}.c")
+    return file_workload(source, {}).nest
+
+
+def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
+    """With random values; ``sizes``: those that are not 16, and scalars."""
+    found = nest(name)
+    extents = {each.name for each in found.sizes}
+    scalars = {each: np.asarray(sizes[each]) for each in sizes if each not in extents}
+    given = {each: sizes[each] for each in sizes if each in extents}
+    return LoopWorkload(name, found, *synthesised(found, scalars, seed, given))
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """As it stands in tables."""
+    return ", ".join(f"{name} {size}" for name, size in sizes.items()) or "16"
