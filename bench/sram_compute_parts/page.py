@@ -39,8 +39,8 @@ INTROS = {
         "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
         f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines). Others of the "
         "table's workloads are no nests that the compiler takes, or, as conv3d, need more main "
-        "memory for values that find no rows than configurations may have. Nothing is remembered "
-        "between regions: each is lowered afresh each time that it runs. Of each loop in order "
+        "memory for values that find no rows than configurations may have. Fresh: each region is "
+        "lowered each time that it runs. Of each loop in order "
         f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
         "step there and back is two of the paper's).",
     ),
@@ -55,9 +55,8 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README. Not measured, as they do not "
-    "exist yet: near-memory streams, the core and the placement among the three, baselines on "
-    "them, searched tiles, memoised lowering, and the paper's figures 13, 14, 16 and 17 at its "
-    "size.",
+    "writes what was measured here, and sums it up in the README. Not measured: the core "
+    "against memory. Not measured, as they do not exist yet: near-memory streams, placement among "
+    "the three, searched tiles, and the paper's figures 13, 14, 16 and 17 at its size.",
     INTROS,
 )

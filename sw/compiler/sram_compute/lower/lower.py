@@ -135,6 +135,10 @@ class Lowerer:
             )
         )
 
+    def forget(self) -> None:
+        """What has been lowered is lowered again."""
+        self._remembered.cache_clear()
+
     def _prepare(self, schedule: Schedule) -> Prepared:
         return prepare(self._nest, self._plan, self._config, schedule)
 
