@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from hw.sram_compute.config import LINE_BYTES, SramConfig
+from hw.lib.lines.line_size import LINE_BYTES
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
 from hw.sram_compute.program import Command, command

@@ -11,15 +11,9 @@ from typing import Any
 from hw.lib.configuration import TargetConfig, flag_violations, number_violations
 from hw.lib.errors import Violation, quoted
 from hw.lib.formats import FLOAT_FORMATS
+from hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
 from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
 from hw.sram_compute.rom import Rom, rom
-
-LINE_WORDS = 16
-"""Words of a line of memory: 64 bytes."""
-
-WORD_BYTES = 4
-
-LINE_BYTES = LINE_WORDS * WORD_BYTES
 
 LINE_BITS = 8 * LINE_BYTES
 

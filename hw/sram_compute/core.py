@@ -14,6 +14,7 @@ from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
 from hw.lib.lines.line_memory import LineMemory
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.machine import Core
 from hw.lib.settings import Settings
 from hw.lib.stream.fork import Fork
@@ -22,7 +23,7 @@ from hw.sram_compute.array_transfer import ArrayTransfer
 from hw.sram_compute.bank import Bank
 from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.command_unit import CommandUnit
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.exchange import Exchange
 from hw.sram_compute.memory_map import EVENTS, TOTALS, WATCHDOG_CYCLES, ErrorCause, memory_map
 from hw.sram_compute.row_network import RowNetwork

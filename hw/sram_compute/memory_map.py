@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hw.lib.enum import EnumType, IntEnum
 from hw.lib.lines.line_memory import MEMORY
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.memory_map import MemoryMap, Window
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -10,14 +10,15 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.host import WindowSignature
 from hw.lib.lines.cache import Cache
+from hw.lib.lines.lane_port import LanePort
 from hw.lib.lines.line_memory import LineMemory
 from hw.lib.lines.line_mux import LineMux
 from hw.lib.lines.line_port import LinePort
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
 from hw.lib.lines.write_buffer import WriteBuffer
 from hw.lib.memory_map import Window
-from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
-from hw.tmu.memory.lane_port import LanePort
-from hw.tmu.memory.line_splitter import PART_BITS, LineSplitter
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import MEMORY_EVENTS
 
 L1_WAYS = 4

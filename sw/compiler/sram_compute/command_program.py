@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError, damaged_as
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.assembly import command_of, line_of
-from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.tmu.execute_isa import VECTOR_REGISTERS
+from hw.lib.execute_isa import VECTOR_REGISTERS
 from sw.compiler.tmu.dialects.slc import (
     CallbackOp,
     ForOp,

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.tmu.config import FLOAT_STAGES
+from hw.lib.execute_isa import FLOAT_STAGES
 from sw.compiler.tmu.dialects.slc import BlendOp, GetOp, PopOp, SetOp
 from sw.compiler.tmu.execute.unroll import cost
 from sw.compiler.tmu.kept_vectors import is_zero

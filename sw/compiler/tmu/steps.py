@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
+from hw.lib.execute_isa import Instruction
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.coupled.pipeline import STEPS, couple
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from hw.sram_compute.config import LINE_BYTES
+from hw.lib.lines.line_size import LINE_BYTES
 from sw.compiler.sram_compute.command_program import meaning
 from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.sram_compute.config import LINE_BYTES, LINE_WORDS
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.isa import UNIT_WORDS
 from sw.compiler.sram_compute.command_program import first_lines, line_count
 from sw.program.program import Launch

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hw.lib.errors import WorkloadError
+from hw.lib.execute_assembly import assemble
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_assembly import assemble
 from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
 from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
 from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
+from hw.lib.execute_isa import Instruction
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.execute.assemble import assemble
 from sw.compiler.tmu.execute.select import select
 from sw.compiler.tmu.functions import function_of

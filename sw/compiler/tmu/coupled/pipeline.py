@@ -8,8 +8,8 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import Instruction
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.coupled.code import coupled_code
 from sw.compiler.tmu.coupled.guard import guard
 from sw.compiler.tmu.coupled.jam import jam

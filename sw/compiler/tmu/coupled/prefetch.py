@@ -8,7 +8,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
+from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.tmu.execute.affine import affine_of
 from sw.compiler.tmu.execute.unroll import MOST_ITERATIONS, cost

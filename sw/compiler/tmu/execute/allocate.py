@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hw.lib.errors import CapacityError
-from hw.tmu.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
+from hw.lib.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
 from sw.compiler.tmu.execute.liveness import live_out
 from sw.compiler.tmu.execute.machine import Block, Register
 

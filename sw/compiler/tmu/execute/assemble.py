@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.tmu.execute.allocate import RegistersError, allocate
 from sw.compiler.tmu.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.tmu.execute.emit import emit

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import Instruction
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
 from sw.compiler.tmu.dialects.dlc import START
 from sw.compiler.tmu.execute.assemble import assemble
 from sw.compiler.tmu.execute.linearize import linearize

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from hw.tmu.execute_isa import Opcode
+from hw.lib.execute_isa import Opcode
 from sw.compiler.tmu.dialects.slc import BlendOp
 from sw.compiler.tmu.execute.copies import copy
 from sw.compiler.tmu.execute.machine import Register, Step, Value

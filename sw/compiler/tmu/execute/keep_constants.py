@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.tmu.execute_isa import Opcode
+from hw.lib.execute_isa import Opcode
 from sw.compiler.tmu.execute.machine import Block, Register, Step
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.tmu.execute_isa import CONTROL, Opcode
+from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.copies import compute_in_place
 from sw.compiler.tmu.execute.machine import Block, Register, Step
 

@@ -1,11 +1,10 @@
-"""Cycles of the execute unit's instructions; see ``hw.tmu.execute.execute_unit``."""
+"""Cycles of the execute unit's instructions; see ``hw.lib.execute.execute_unit``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.tmu.config import FLOAT_STAGES
-from hw.tmu.execute_isa import CONTROL, Opcode
+from hw.lib.execute_isa import CONTROL, FLOAT_STAGES, Opcode
 from sw.compiler.tmu.execute.machine import Register, Step
 from sw.compiler.tmu.execute.result_bus import LEVELS, bus_cycles, first_free
 

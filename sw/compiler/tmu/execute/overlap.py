@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hw.tmu.execute_isa import CONTROL, Opcode
+from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import cycles
 from sw.compiler.tmu.execute.liveness import live_out
 from sw.compiler.tmu.execute.machine import Block, Step

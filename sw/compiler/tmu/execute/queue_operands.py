@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.tmu.execute_isa import CONTROL, Opcode
+from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
 from sw.compiler.tmu.execute.machine import BRANCHES, Register, Step, Taken
 

@@ -1,14 +1,13 @@
 """When results of the execute unit's instructions are written: one a cycle.
 
-Source: ``hw.tmu.execute.result_bus``.
+Source: ``hw.lib.execute.result_bus``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from hw.tmu.config import FLOAT_STAGES
-from hw.tmu.execute_isa import Opcode
+from hw.lib.execute_isa import FLOAT_STAGES, Opcode
 from sw.compiler.tmu.execute.machine import Step
 
 LEVELS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hw.tmu.execute_isa import CONTROL, Opcode
+from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.tmu.execute.latency import latency
 from sw.compiler.tmu.execute.machine import Place, Register, Step
 from sw.compiler.tmu.execute.result_bus import bus_cycles, first_free

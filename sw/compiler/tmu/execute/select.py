@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
-from hw.tmu.execute_isa import LOOP_DEPTH, Opcode
+from hw.lib.execute_isa import LOOP_DEPTH, Opcode
 from sw.compiler.tmu.dialects import flat
 from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
 from sw.compiler.tmu.dialects.slc import GetOp, PopOp, SetOp

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, UNITS, Opcode
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
-from hw.tmu.execute_isa import Fault, Opcode
+from hw.lib.execute_isa import Fault, Opcode
 from sw.runtime.tmu.model.access import Output
 from sw.runtime.tmu.model.execute_decode import decode
 from sw.runtime.tmu.model.execute_loop import (

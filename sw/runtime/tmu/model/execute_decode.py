@@ -11,7 +11,7 @@ import numpy.typing as npt
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.tmu.execute_isa import (
+from hw.lib.execute_isa import (
     INSTRUCTION,
     MASK_REGISTERS,
     OPERAND,

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.tmu.config import LINE_WORDS
-from hw.tmu.execute_isa import (
+from hw.lib.execute_isa import (
     ALL_LANES,
     LOOP_DEPTH,
     MASK_REGISTERS,
@@ -18,6 +16,8 @@ from hw.tmu.execute_isa import (
     Fault,
     Opcode,
 )
+from hw.lib.formats import FLOAT_FORMATS
+from hw.lib.lines.line_size import LINE_WORDS
 
 VECTORS = 0
 """Rows of registers: first vectors, then scalars; 0; the immediate; what is dequeued; results, and

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.program.program import Program

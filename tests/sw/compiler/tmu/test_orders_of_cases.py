@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.tmu.execute_isa import Opcode
+from hw.lib.execute_isa import Opcode
 from sw.compiler.tmu.execute.copies import copy
 from sw.compiler.tmu.execute.keep_constants import keep_constants
 from sw.compiler.tmu.execute.late_takes import late_takes

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.config import FLOAT_STAGES
-from hw.tmu.execute.decoded import Path
-from hw.tmu.execute.result_bus import ResultBus
-from hw.tmu.execute_isa import Opcode
+from hw.lib.execute.decoded import Path
+from hw.lib.execute.result_bus import ResultBus
+from hw.lib.execute_isa import FLOAT_STAGES, Opcode
 from sw.compiler.tmu.execute.copies import copy
 from sw.compiler.tmu.execute.latency import cycles
 from sw.compiler.tmu.execute.machine import Block, Place, Register, Step, Taken

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.tmu.execute_assembly import assemble, encode
-from hw.tmu.execute_isa import Fault, Instruction, Opcode, Operand, Source
+from hw.lib.execute_assembly import assemble, encode
+from hw.lib.execute_isa import Fault, Instruction, Opcode, Operand, Source
 from sw.runtime.tmu.model import execute
 from sw.runtime.tmu.model.access import Output
 from sw.runtime.tmu.model.execute import PREFETCH, READ, WRITE, DeadlockError, FaultError

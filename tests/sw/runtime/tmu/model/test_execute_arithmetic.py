@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from hw.lib.execute_assembly import assemble
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.operation import Operation
-from hw.tmu.execute_assembly import assemble
 from sw.golden.arithmetic import arithmetic
 from sw.golden.division import divide, square_root
 from sw.runtime.tmu.model import execute
