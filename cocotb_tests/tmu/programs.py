@@ -15,9 +15,11 @@ from hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
-from sw.runtime.tmu.model import access, execute
-from sw.runtime.tmu.model.access import BoundsError, Output, StreamError
-from sw.runtime.tmu.model.execute import DeadlockError, ExecuteError, FaultError
+from sw.runtime.execute_model import execute
+from sw.runtime.execute_model.execute import DeadlockError, ExecuteError, FaultError
+from sw.runtime.execute_model.output import Output
+from sw.runtime.tmu.model import access
+from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_merges import random_nest
 from tests.support.access_programs import INDUCTION, load
 from tests.support.execute_programs import (

@@ -19,7 +19,7 @@ from hw.tmu.access.access_unit import WAITS, AccessUnit
 from hw.tmu.access_isa import Mode
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from sw.runtime.tmu.model.access import Output
+from sw.runtime.execute_model.output import Output
 
 CONFIG = TmuConfig(
     layers=3,

@@ -12,7 +12,7 @@ from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
 from sw.golden.division import divide, square_root
-from sw.runtime.tmu.model import execute
+from sw.runtime.execute_model import execute
 from tests.support.floats import fresh_rng
 from tests.support.numbers import corners, crossed, random_pairs
 

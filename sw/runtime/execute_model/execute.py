@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
 from hw.lib.execute_isa import Fault, Opcode
-from sw.runtime.tmu.model.access import Output
-from sw.runtime.tmu.model.execute_decode import decode
-from sw.runtime.tmu.model.execute_loop import (
+from sw.runtime.execute_model.execute_decode import decode
+from sw.runtime.execute_model.execute_loop import (
     FAULTED,
     NO_TOKEN,
     NO_WORDS,
@@ -27,6 +26,7 @@ from sw.runtime.tmu.model.execute_loop import (
     Ending,
     follow,
 )
+from sw.runtime.execute_model.output import Output
 
 __all__ = [
     "PREFETCH",

@@ -19,7 +19,7 @@ from hw.lib.execute_isa import (
     Opcode,
     Source,
 )
-from sw.runtime.tmu.model.execute_loop import (
+from sw.runtime.execute_model.execute_loop import (
     DST,
     FAULT,
     IMMEDIATE,

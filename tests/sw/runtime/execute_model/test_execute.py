@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hw.lib.execute_assembly import assemble, encode
 from hw.lib.execute_isa import Fault, Instruction, Opcode, Operand, Source
-from sw.runtime.tmu.model import execute
-from sw.runtime.tmu.model.access import Output
-from sw.runtime.tmu.model.execute import PREFETCH, READ, WRITE, DeadlockError, FaultError
+from sw.runtime.execute_model import execute
+from sw.runtime.execute_model.execute import PREFETCH, READ, WRITE, DeadlockError, FaultError
+from sw.runtime.execute_model.output import Output
 
 LANES = 4
 
