@@ -11,7 +11,6 @@ from amaranth.lib import data, wiring
 
 from hw.lib.count_ones import count_ones
 from hw.lib.counters import Counters
-from hw.lib.execute_isa import Fault
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
 from hw.lib.lines.line_memory import LineMemory
@@ -28,7 +27,14 @@ from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.command_unit import CommandUnit
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.exchange import Exchange
-from hw.sram_compute.memory_map import EVENTS, TOTALS, WATCHDOG_CYCLES, ErrorCause, memory_map
+from hw.sram_compute.memory_map import (
+    CORE_CAUSES,
+    EVENTS,
+    TOTALS,
+    WATCHDOG_CYCLES,
+    ErrorCause,
+    memory_map,
+)
 from hw.sram_compute.row_network import RowNetwork
 from hw.sram_compute.vector_core import VectorCore
 
@@ -47,13 +53,6 @@ _RANKS = (
     ErrorCause.CORE_CONTROL,
     ErrorCause.CORE_ADDRESS,
 )
-
-_CORE_CAUSES = {
-    Fault.NONE: ErrorCause.NONE,
-    Fault.ENCODING: ErrorCause.CORE_ENCODING,
-    Fault.CONTROL: ErrorCause.CORE_CONTROL,
-    Fault.ADDRESS: ErrorCause.CORE_ADDRESS,
-}
 
 
 class SramCore(Core):
@@ -256,7 +255,7 @@ class SramCore(Core):
             unit.core_fault_place.eq(core.fault_place),
         ]
         with m.Switch(core.fault):
-            for fault, cause in _CORE_CAUSES.items():
+            for fault, cause in CORE_CAUSES.items():
                 with m.Case(fault):
                     m.d.comb += unit.core_fault.eq(cause)
         return core

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.lib.enum import EnumType, IntEnum
-from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.lib.execute_isa import INSTRUCTION_WORDS, Fault
 from hw.lib.lines.line_memory import MEMORY
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.memory_map import MemoryMap, Window
@@ -32,6 +32,15 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     CORE_ENCODING = 7
     CORE_CONTROL = 8
     CORE_ADDRESS = 9
+
+
+CORE_CAUSES = {
+    Fault.NONE: ErrorCause.NONE,
+    Fault.ENCODING: ErrorCause.CORE_ENCODING,
+    Fault.CONTROL: ErrorCause.CORE_CONTROL,
+    Fault.ADDRESS: ErrorCause.CORE_ADDRESS,
+}
+"""Of each fault of the core's unit."""
 
 
 WATCHDOG_CYCLES = 1 << 17

@@ -124,6 +124,8 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         system = System(config)
         memory, program = job.image["memory"], job.image["program"]
         system.memory[memory.numbers] = memory.words
+        if (instructions := job.image.get("instructions")) is not None:
+            system.instructions[instructions.numbers] = instructions.words
         run = system.run(int(program.words[0, 0]))
         rows = wanted(run.counters)
         found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
