@@ -10,6 +10,7 @@ import numpy as np
 from hw.lib.execute_assembly import assemble
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
+from hw.sram_compute.memory_map import ErrorCause
 
 _STREAM = """
     add s1, source, zero
@@ -84,11 +85,16 @@ def assembled(config: SramConfig, chance: random.Random, text: str, first_line: 
     return assemble(text, constants=constants).words()
 
 
-def broken_core_programs(config: SramConfig) -> Sequence[tuple[str, str, int]]:
-    """Programs that fault, the cause's name and the instruction of it."""
+def broken_core_programs(config: SramConfig) -> Sequence[tuple[np.ndarray, ErrorCause, int]]:
+    """Programs that fault, why, and the instruction of it."""
+    behind = f"add s1, {config.memory_words - 1}, zero\n load s2, [s1 + 1]"
     return (
-        ("jump 1\n .word 63, 0, 0\n halt", "CORE_ENCODING", 1),
-        (f"jump {config.core_instructions}", "CORE_CONTROL", 0),
-        (f"add s1, {config.memory_words - 1}, zero\n load s2, [s1 + 1]\n halt", "CORE_ADDRESS", 1),
-        ("store s1, [zero - 1]\n halt", "CORE_ADDRESS", 0),
+        (np.array([[63, 0, 0]], np.uint32), ErrorCause.CORE_ENCODING, 0),
+        (_words(f"jump 1\n jump {config.core_instructions}"), ErrorCause.CORE_CONTROL, 1),
+        (_words(behind), ErrorCause.CORE_ADDRESS, 1),
+        (_words("store s1, [zero - 1]"), ErrorCause.CORE_ADDRESS, 0),
     )
+
+
+def _words(text: str) -> np.ndarray:
+    return assemble(text).words()

@@ -105,15 +105,14 @@ async def faults_of_the_core_are_named(dut):
     def use(machine: Machine) -> None:
         chance = generator()
         begin(machine, chance)
-        for text, cause, place in broken_core_programs(CONFIG):
+        for bad, cause, place in broken_core_programs(CONFIG):
             instructions, cores = core_programs(CONFIG, chance, ARRAYS)
             first = len(instructions)
-            bad = execute_assembly.assemble(text).words()
             machine.load_core(np.concatenate([instructions, bad]))
             before = random_commands(chance, 2, cores)[:-1]
             ended = machine.run(assemble([*before, command(Opcode.CORE, first=first)]))
             assert isinstance(ended, StoppedError)
-            assert (ended.cause.name, ended.detail) == (cause, first + place)
+            assert (ended.cause, ended.detail) == (cause, first + place)
             machine.driver.clear()
             machine.run(assemble([*clearing(CONFIG), *random_commands(chance, 4, cores)]))
 
