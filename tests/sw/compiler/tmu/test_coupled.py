@@ -209,7 +209,7 @@ def test_what_the_unit_lacks():
     with pytest.raises(WorkloadError) as caught:
         compile(workload, CONFIG, trace=Trace(), coupled=True)
     assert str(caught.value) == (
-        "file.py:7:16: arith.floordivsi in the execute unit: not supported by target tmu"
+        "file.py:7:16: arith.floordivsi: not supported by the execute unit"
     )
 
 

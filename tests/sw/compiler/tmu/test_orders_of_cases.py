@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hw.lib.execute_isa import Opcode
-from sw.compiler.tmu.execute.copies import copy
-from sw.compiler.tmu.execute.keep_constants import keep_constants
-from sw.compiler.tmu.execute.late_takes import late_takes
-from sw.compiler.tmu.execute.latency import cycles
-from sw.compiler.tmu.execute.machine import Block, Place, Register, Step, Taken
-from sw.compiler.tmu.execute.order import best_order
-from sw.compiler.tmu.execute.sink_takes import sink_takes
+from sw.compiler.nests.execute.copies import copy
+from sw.compiler.nests.execute.keep_constants import keep_constants
+from sw.compiler.nests.execute.late_takes import late_takes
+from sw.compiler.nests.execute.latency import cycles
+from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken
+from sw.compiler.nests.execute.order import best_order
+from sw.compiler.nests.execute.sink_takes import sink_takes
 
 WORD = Taken("s")
 WINDOW = 64

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hw.lib.execute.decoded import Path
 from hw.lib.execute.result_bus import ResultBus
 from hw.lib.execute_isa import FLOAT_STAGES, Opcode
-from sw.compiler.tmu.execute.copies import copy
-from sw.compiler.tmu.execute.latency import cycles
-from sw.compiler.tmu.execute.machine import Block, Place, Register, Step, Taken
-from sw.compiler.tmu.execute.overlap import MOST_STEPS, overlap_iterations
-from sw.compiler.tmu.execute.result_bus import LEVELS, bus_cycles
-from sw.compiler.tmu.execute.webs import split_webs
+from sw.compiler.nests.execute.copies import copy
+from sw.compiler.nests.execute.latency import cycles
+from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken
+from sw.compiler.nests.execute.overlap import MOST_STEPS, overlap_iterations
+from sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles
+from sw.compiler.nests.execute.webs import split_webs
 
 WINDOW = 64
 COUNT = Register("s", 0)
