@@ -24,6 +24,14 @@ WINDOWS = (64, 32, 16, 8, 1)
 """How far a step may overtake others, the farthest first: until registers suffice."""
 
 
+class ProgramWordsError(CapacityError):
+    """The program's memory does not hold the instructions ``needed``."""
+
+    def __init__(self, needed: int, config: Unit) -> None:
+        super().__init__(f"program_words = {config.program_words}: must be at least {needed}")
+        self.needed = needed
+
+
 def assemble(
     select: Callable[[], list[Block]], name: str, config: Unit
 ) -> tuple[list[Instruction], list[int]]:
@@ -73,9 +81,9 @@ def _ordered(
 
 
 def check_size(code: Sequence[Instruction], config: Unit) -> None:
-    """Raises ``CapacityError`` where the program's memory does not suffice."""
+    """Raises ``ProgramWordsError`` where the program's memory does not suffice."""
     if len(code) > config.program_words:
-        raise CapacityError(f"program_words = {config.program_words}: must be at least {len(code)}")
+        raise ProgramWordsError(len(code), config)
 
 
 def _jump_at_once(blocks: Sequence[Block]) -> None:

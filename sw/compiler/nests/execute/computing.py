@@ -130,7 +130,7 @@ class Computing:
             a, b = self._one_number(operands)
             self._result(result, Step(_BINARY[kind], is_vector, a=a, b=b))
         else:
-            refuse(self._place, f"{operation.name} in the execute unit")
+            refuse(self._place, operation.name)
 
     def _result(self, result: SSAValue, step: Step) -> None:
         step.dst = self.new(kind_of(result.type))
