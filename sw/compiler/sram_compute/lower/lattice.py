@@ -8,8 +8,7 @@ from math import prod
 from typing import Any
 
 from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.config import SramConfig
+from hw.sram_compute.config import LINE_BYTES, SramConfig
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
 from sw.workloads.loops.scalar_type import ScalarType

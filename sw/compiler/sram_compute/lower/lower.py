@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
+from hw.sram_compute.config import LINE_WORDS, SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from sw.compiler.sram_compute.lower.allocate import Allocated, allocate
 from sw.compiler.sram_compute.lower.estimate import estimate
