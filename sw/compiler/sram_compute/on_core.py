@@ -14,8 +14,6 @@ from sw.compiler.nests.coupled.pipeline import couple
 from sw.compiler.nests.execute.assemble import ProgramWordsError
 from sw.compiler.nests.lane_sums import summed_loops
 from sw.compiler.nests.scf import to_scf
-from sw.compiler.sram_compute.command_program import line_count
-from sw.program.tensor_spec import TensorSpec
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.lane_sums import sum_by_lanes
 from sw.workloads.loops.nest import Nest
@@ -34,14 +32,11 @@ class _Core(NamedTuple):
 @dataclass(frozen=True)
 class CoreCode:
     """order
-        the nest with the additions in the program's order.
-    first_lines
-        of arrays in memory, by name, all of whose rows begin with lines.
+    the nest with the additions in the program's order.
     """
 
     instructions: list[Instruction]
     order: Nest
-    first_lines: Mapping[str, int]
 
 
 def core_code(
@@ -50,30 +45,24 @@ def core_code(
     config: SramConfig,
     *,
     zeros: Collection[str],
-    first_line: int,
+    lines: Mapping[str, int],
+    before: int,
     reassociate: bool,
 ) -> CoreCode:
     """A program for the sizes and scalars of ``binding``.
 
-    ``zeros``: arrays that are 0 before the run; ``first_line``: from which on there is room for
-    arrays; ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError``
-    naming the line that the core cannot run, and ``CapacityError``.
+    ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
+    whose rows begin with lines; ``before``: instructions of other programs in the core's memory;
+    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
+    line that the core cannot run, and ``CapacityError``.
     """
     core = _Core(
         config.core_lanes,
-        config.core_instructions,
+        max(0, config.core_instructions - before),
         config.core_cache_bytes,
         config.latency + config.line_cycles,
         config.memory_words,
     )
-    specs = {
-        name: TensorSpec(name, array.shape, nest.arrays[name].type.name)
-        for name, array in binding.arrays.items()
-    }
-    lines = {}
-    for name, spec in specs.items():
-        lines[name] = first_line
-        first_line += line_count(spec)
     shapes = {
         name: (*array.shape[:-1], -(-array.shape[-1] // LINE_WORDS) * LINE_WORDS)
         for name, array in binding.arrays.items()
@@ -85,8 +74,10 @@ def core_code(
     try:
         made, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
     except ProgramWordsError as error:
-        problem = f"core_instructions = {config.core_instructions}: must be at least {error.needed}"
-        raise CapacityError(problem) from None
+        raise CapacityError(
+            f"core_instructions = {config.core_instructions}: must be at least "
+            f"{before + error.needed}"
+        ) from None
     loops = summed_loops(made["vectorize"])
     order = sum_by_lanes(nest, binding.sizes, loops, config.core_lanes)
-    return CoreCode(instructions, order, lines)
+    return CoreCode(instructions, order)

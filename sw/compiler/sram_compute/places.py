@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 PLACES = ("auto", "memory", "core")
-"""``auto``: in memory if that takes the nest, else on the core."""
+"""``auto``: each statement of the nest's body in memory if that takes it, else on the core."""

@@ -255,7 +255,9 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, fields, options, kind, tex
 
 def test_what_neither_runs_is_refused(model: Device, tmp_path: Path):
     path = tmp_path / "scan.c"
-    path.write_text("void f(int n, int8_t a[n]) {\n for (int i = 1; i < n; i++) a[i] = a[i - 1];\n}")
+    path.write_text(
+        "void f(int n, int8_t a[n]) {\n for (int i = 1; i < n; i++) a[i] = a[i - 1];\n}"
+    )
     with pytest.raises(WorkloadError) as caught:
         model.compile(model.workload(str(path)))
     memory, core = str(caught.value).split("; on the core: ")
