@@ -15,6 +15,7 @@ from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
+from sw.compiler.sram_compute.placement import placed
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -115,6 +116,21 @@ NESTS: dict[str, tuple[Values, str]] = {
 
 ALL = pytest.mark.parametrize("name", NESTS)
 
+MIXED = """
+void mixed(int n, float a[n], float b[n], float c[n], float sums[2], float scale) {
+  for (int i = 0; i < n; i++)
+    b[i] = a[i] * scale;
+  for (int i = 0; i < n; i++)
+    sums[0] += b[i];
+  for (int i = 1; i < n; i++)
+    b[i] = b[i] - scale * b[i - 1];
+  for (int i = 1; i < n; i++)
+    c[i] += b[i] + b[i - 1];
+  for (int i = 0; i < n; i++)
+    sums[1] += c[i];
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Device]:
@@ -180,6 +196,44 @@ def test_both_places_give_the_same(model: Device):
     assert results[0].outputs["c"].tobytes() == results[1].outputs["c"].tobytes()
     assert results[0].counters["core_instructions"] == 0 < results[1].counters["core_instructions"]
     assert results[2].cycles == results[0].cycles
+
+
+def mixed(folder: Path) -> LoopWorkload:
+    path = folder / "mixed.c"
+    path.write_text(MIXED)
+    nest, chance = file_workload(str(path), {}).nest, np.random.default_rng(6)
+    values = {name: chance.standard_normal(40, np.float32) for name in "ac"}
+    return LoopWorkload("mixed", nest, {**values, "scale": np.float32(1.25)})
+
+
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_statements_run_where_they_can(tmp_path: Path, reassociate: bool):
+    """Memory takes up what the core has written, and the reverse."""
+    given = mixed(tmp_path)
+    with Device(load_configuration("sram_b2", ["wordlines=256"]), "model") as device:
+        result = run(device, given, reassociate=reassociate)
+        assert device.verify(result).bit_exact
+        commands = [line.split()[0] for line in TARGET.listing(result.program)]
+        dot = TARGET.dot(result.program)
+    core = commands.index("core")
+    assert "compute" in commands[:core]
+    assert "compute" in commands[core:]
+    assert commands.count("core") == (1 if reassociate else 2)
+    assert dot.startswith("digraph {\n")
+    if not reassociate:
+        for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
+            assert result.outputs[array].tobytes() == wanted.tobytes()
+
+
+def test_locals_keep_statements_together(tmp_path: Path):
+    path = tmp_path / "local.c"
+    path.write_text(
+        "void local(int n, int a[n], int b[n], int c[n]) {\n int last = 0;\n"
+        " for (int i = 0; i < n; i++) b[i] = a[i] + last;\n"
+        " for (int i = 1; i < n; i++) { last = c[i - 1]; c[i] += last; }\n}\n"
+    )
+    parts = placed(file_workload(str(path), {}).nest, reassociate=True)
+    assert [part.refusal is None for part in parts] == [False]
 
 
 def test_a_saved_program_has_its_instructions(model: Device, tmp_path: Path):
