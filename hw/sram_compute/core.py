@@ -283,12 +283,12 @@ class SramCore(Core):
         m.submodules.main = ResetInserter(was_busy & ~busy)(main)
         wiring.connect(m, wiring.flipped(self.windows.memory), main.host)
         m.d.comb += main.busy.eq(busy)
-        fetches, computes = Signal(), Signal()
+        fetches, core_runs = Signal(), Signal()
         users = [(fetch.port, fetches), (transfer.port, transfer.busy)]
         if core is not None:
-            users.append((core.port, computes))
-            m.d.comb += computes.eq(core.busy)
-        m.d.comb += fetches.eq(~(transfer.busy | computes))
+            users.append((core.port, core_runs))
+            m.d.comb += core_runs.eq(core.busy)
+        m.d.comb += fetches.eq(~(transfer.busy | core_runs))
         for port, is_on in users:
             with m.If(is_on):
                 connect_wider(m, port, main.port)
@@ -302,8 +302,8 @@ class SramCore(Core):
             fetches & reads,
             transfer.busy & reads,
             transfer.busy & writes,
-            computes & reads,
-            computes & writes,
+            core_runs & reads,
+            core_runs & writes,
         )
 
 

@@ -22,7 +22,7 @@ class VectorCore(wiring.Component):
     Each begins with an empty cache and scalar registers of 0, at an instruction from which the
     addresses in it are counted, modulo the instructions that there are. It is over when the unit
     has halted, and all that it has written is in memory. Nobody fills the unit's queues: what
-    takes from them waits for ever. Source: Infinity Stream, section 5, whose cores have caches.
+    takes from them waits for ever.
 
     Parameters: ``lanes``; ``instructions``, ``memory_words``, powers of two; ``cache_bytes``;
     ``loads`` under way.
