@@ -11,12 +11,12 @@ import numpy as np
 from amaranth.hdl import Module
 
 from bench.tmu_parts.tape import Tape
+from hw.lib.execute.execute_unit import ExecuteUnit
+from hw.lib.execute_assembly import assemble
 from hw.lib.machine import Machine
 from hw.tmu.access.access_unit import AccessUnit
 from hw.tmu.config import TmuConfig
 from hw.tmu.core import TmuCore
-from hw.tmu.execute.execute_unit import ExecuteUnit
-from hw.tmu.execute_assembly import assemble
 from hw.tmu.queues.data_queue import DataQueue
 from hw.tmu.queues.token_queue import TokenQueue
 from sw.program.program import Program

@@ -15,7 +15,8 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, Run, run_jobs, run_named
-from hw.tmu.config import LINE_BYTES, LINE_WORDS, TmuConfig
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory.hierarchy import L2_WAYS
 from sw.compiler.tmu.sections import bases_of
 from sw.golden.loop_code import Placement

@@ -58,6 +58,7 @@ def broken(config: SramConfig) -> dict[str, Broken]:
         ),
         "a width of 33": command(Opcode.COMPUTE, n=33),
         "an entry beyond the ROM": command(Opcode.COMPUTE, entry=len(config.rom.words)),
+        "an instruction beyond the last": command(Opcode.CORE, first=config.core_instructions),
         "a base beyond the last row": command(Opcode.COMPUTE, bases=(0, 0, 0, 0, config.wordlines)),
     }
     layouts: dict[str, Command] = {
@@ -94,6 +95,7 @@ def broken(config: SramConfig) -> dict[str, Broken]:
             [shift, command(Opcode.MOVE, **rows, **one)], ErrorCause.UNSYNCED
         ),
         "a transfer behind a shift": Broken([layout(config), shift, load], ErrorCause.UNSYNCED),
+        "a core behind a shift": Broken([shift, command(Opcode.CORE)], ErrorCause.UNSYNCED),
         "an end behind a shift": Broken([shift, command(Opcode.END)], ErrorCause.UNSYNCED),
     }
 

@@ -43,6 +43,11 @@ class Machine:
         self.driver.write_window("program", np.array([[line]], np.uint32), 0)
         self._held = memory.copy()
 
+    def load_core(self, instructions: np.ndarray) -> None:
+        """Programs of the core, from its first instruction on."""
+        self.model.instructions[: len(instructions)] = instructions
+        self.driver.write_window("instructions", instructions, 0)
+
     def forget(self) -> None:
         """The next ``load`` writes everything."""
         self._held = ~self.model.memory
@@ -74,8 +79,11 @@ class Machine:
         for first, last in row_spans(rows):
             self._check_memory(int(rows[first]), last - first)
         self._held = memory.copy()
-        assert self.driver.cycles() == expected.cycles
-        assert self.driver.counters() == expected.counters
+        counters = self.driver.counters()
+        if expected.cycles is not None:
+            assert self.driver.cycles() == expected.cycles
+            assert expected.counters.keys() == counters.keys()
+        assert {name: counters[name] for name in expected.counters} == expected.counters
 
     def check_rest(self) -> None:
         """Nobody has written where programs do not."""

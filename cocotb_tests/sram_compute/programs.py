@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from hw.sram_compute.config import LINE_BYTES, SramConfig
+from hw.lib.lines.line_size import LINE_BYTES
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
 from hw.sram_compute.program import Command, command
@@ -42,12 +43,20 @@ def clearing(config: SramConfig) -> list[Command]:
 
 
 class RandomProgram:
-    """Commands, of which each has a meaning. Arrays are in memory from ``first_line`` on."""
+    """Commands, of which each has a meaning. Arrays are in memory from ``first_line`` on; ``cores``
+    are where programs of the core begin."""
 
-    def __init__(self, config: SramConfig, chance: random.Random, first_line: int) -> None:
+    def __init__(
+        self,
+        config: SramConfig,
+        chance: random.Random,
+        first_line: int,
+        cores: Sequence[int] = (),
+    ) -> None:
         self._config = config
         self._chance = chance
         self._first_line = first_line
+        self._cores = cores
         self._layouts: dict[int, dict[str, Any]] = {}
 
     def commands(self, count: int) -> list[Command]:
@@ -60,6 +69,7 @@ class RandomProgram:
             *[self._load] * 2,
             self._store,
             self._sync,
+            *[self._core] * (8 if self._cores else 0),
         )
         found: list[Command] = []
         is_synced = True
@@ -71,6 +81,9 @@ class RandomProgram:
             is_synced = made[-1].opcode not in exchanges
             found += made
         return [*found, *([] if is_synced else self._sync()), command(Opcode.END)]
+
+    def _core(self) -> list[Command]:
+        return [command(Opcode.CORE, first=self._chance.choice(self._cores))]
 
     def _sync(self) -> list[Command]:
         return [command(Opcode.SYNC)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import cocotb
 import numpy as np
@@ -11,8 +12,10 @@ from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sram_compute.broken import broken, unknown
+from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_programs
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
+from hw.lib import execute_assembly
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.memory_map import ErrorCause, memory_map
@@ -29,6 +32,10 @@ CONFIG = SramConfig(
     latency=20,
     bandwidth=2,
     formats=("float8_e4m3",),
+    core_lanes=2,
+    core_instructions=64,
+    core_cache_bytes=1 << 10,
+    core_loads=2,
 )
 
 ARRAYS = 192
@@ -39,8 +46,8 @@ def generator() -> random.Random:
     return random.Random(random.getrandbits(64))
 
 
-def random_commands(chance: random.Random, count: int) -> list[Command]:
-    return RandomProgram(CONFIG, chance, ARRAYS).commands(count)
+def random_commands(chance: random.Random, count: int, cores: Sequence[int] = ()) -> list[Command]:
+    return RandomProgram(CONFIG, chance, ARRAYS, cores).commands(count)
 
 
 def begin(machine: Machine, chance: random.Random) -> None:
@@ -63,6 +70,65 @@ async def random_programs_do_what_the_model_does(dut):
             commands = random_commands(chance, chance.randrange(1, 16))
             machine.run(assemble(commands), chance.randrange(4))
         machine.check_rest()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def the_core_runs_between_other_commands(dut):
+    """What it writes is there for all behind it, what they write is there for it."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for _ in range(6):
+            instructions, cores = core_programs(CONFIG, chance, ARRAYS)
+            machine.load_core(instructions)
+            commands = random_commands(chance, chance.randrange(1, 16), cores)
+            machine.run(assemble([command(Opcode.CORE, first=cores[0]), *commands]))
+            counters = machine.driver.counters()
+            spent = [count for name, count in counters.items() if name.startswith("cycles_")]
+            assert sum(spent) == machine.driver.cycles()
+            assert counters["cycles_core"] > counters["core_lines_read"] > 0
+            assert counters["core_lines_written"] > 0
+        machine.check_rest()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def faults_of_the_core_are_named(dut):
+    """By its instruction; a whole program runs behind each."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for bad, cause, place in broken_core_programs(CONFIG):
+            instructions, cores = core_programs(CONFIG, chance, ARRAYS)
+            first = len(instructions)
+            machine.load_core(np.concatenate([instructions, bad]))
+            before = random_commands(chance, 2, cores)[:-1]
+            ended = machine.run(assemble([*before, command(Opcode.CORE, first=first)]))
+            assert isinstance(ended, StoppedError)
+            assert (ended.cause, ended.detail) == (cause, first + place)
+            machine.driver.clear()
+            machine.run(assemble([*clearing(CONFIG), *random_commands(chance, 4, cores)]))
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def a_core_that_waits_for_ever_is_stopped(dut):
+    """There is nothing in its queues."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        machine.load_core(execute_assembly.assemble("add s1, deq, zero\n halt").words())
+        ended = machine.run(assemble([command(Opcode.SYNC), command(Opcode.CORE)]), 2)
+        assert isinstance(ended, StoppedError)
+        assert (ended.cause, ended.detail) == (ErrorCause.DEADLOCK, 9)
 
     await use_machine(port, CONFIG, use)
 
@@ -173,11 +239,15 @@ async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     the cycles that it takes otherwise."""
     port = await open_port(dut)
     chance = generator()
-    commands = [*clearing(CONFIG), *crossings() * 3, *random_commands(chance, 6)]
-    units = assemble(commands)
     machine = await use_machine(port, CONFIG, lambda machine: machine)
+    instructions, cores = core_programs(CONFIG, chance, ARRAYS)
+    await use_machine(port, CONFIG, lambda _: machine.load_core(instructions))
+    computed = [*clearing(CONFIG), *crossings() * 3, *random_commands(chance, 6)[:-1]]
+    units = assemble([*computed, *random_commands(chance, 6, cores)])
+    begun = machine.model.memory.copy()
 
     def run() -> int:
+        machine.model.memory[:] = begun
         machine.forget()
         machine.run(units)
         return machine.driver.cycles()

@@ -9,7 +9,8 @@ import numpy as np
 
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
 from cocotb_tests.tmu.programs import Ending, Image
-from hw.tmu.config import LINE_WORDS, TmuConfig
+from hw.lib.lines.line_size import LINE_WORDS
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause, memory_map
 from sw.program.rows import row_spans
 from sw.runtime.host import HostDriver, Status

@@ -9,14 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
-from hw.tmu.config import LINE_WORDS, TmuConfig
-from hw.tmu.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
-from sw.runtime.tmu.model import access, execute
-from sw.runtime.tmu.model.access import BoundsError, Output, StreamError
-from sw.runtime.tmu.model.execute import DeadlockError, ExecuteError, FaultError
+from sw.runtime.execute_model import execute
+from sw.runtime.execute_model.execute import DeadlockError, ExecuteError, FaultError
+from sw.runtime.execute_model.output import Output
+from sw.runtime.tmu.model import access
+from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_merges import random_nest
 from tests.support.access_programs import INDUCTION, load
 from tests.support.execute_programs import (

@@ -27,8 +27,9 @@ def decoded_layout(
     is_unknown, bad_operand, bad_layout
         there is no such opcode; a number is beyond what there is, or rows overlap; the entry of a
         ``LAYOUT`` makes no sense.
-    bank, exchange, transfer, layout, entry
-        what banks do, the exchange, the transfer; the number of an entry; its new contents.
+    bank, exchange, transfer, layout, entry, first
+        what banks do, the exchange, the transfer; the number of an entry; its new contents; the
+        core's first instruction.
     """
     return data.StructLayout(
         {
@@ -42,6 +43,7 @@ def decoded_layout(
             "transfer": transfer_layout(wordlines),
             "layout": 4,
             "entry": ENTRY,
+            "first": 16,
         }
     )
 
@@ -50,16 +52,25 @@ class CommandDecoder(wiring.Component):
     """Latency: 0 cycles.
 
     Parameters: ``wordlines``, ``bitlines``, ``tiles``, all powers of two; ``microinstructions`` of
-    the ROM.
+    the ROM; ``core_instructions``, 0 without a core.
 
     Members: ``units``, the next ``MOST_UNITS`` units; ``decoded``, a ``decoded_layout``.
     """
 
-    def __init__(self, wordlines: int, bitlines: int, tiles: int, microinstructions: int) -> None:
+    def __init__(
+        self,
+        wordlines: int,
+        bitlines: int,
+        tiles: int,
+        microinstructions: int,
+        core_instructions: int,
+    ) -> None:
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._tiles = tiles
         self._microinstructions = microinstructions
+        self._has_core = core_instructions > 0
+        self._core_instructions = max(1, core_instructions)
         decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
         super().__init__({"units": In(MOST_UNITS * UNIT_BITS), "decoded": Out(decoded)})
 
@@ -78,7 +89,7 @@ class CommandDecoder(wiring.Component):
             for opcode, view in views.items():
                 with m.Case(opcode):
                     m.d.comb += [
-                        decoded.is_unknown.eq(0),
+                        decoded.is_unknown.eq(opcode == Opcode.CORE and not self._has_core),
                         decoded.units.eq(UNITS[opcode]),
                         decoded.bad_operand.eq(self._bad_operand(opcode, view)),
                         *self._meaning(opcode, view),
@@ -136,6 +147,8 @@ class CommandDecoder(wiring.Component):
                 transfer.n.eq(view.n),
                 transfer.is_signed.eq(view.is_signed if opcode == Opcode.STORE else 0),
             ]
+        if opcode == Opcode.CORE:
+            return [self.decoded.first.eq(view.first)]
         return []
 
     def _bad_operand(self, opcode: Opcode, view: data.View) -> Value:
@@ -144,6 +157,7 @@ class CommandDecoder(wiring.Component):
             "entry": self._microinstructions,
             "distance": self._bitlines,
             "between": self._tiles,
+            "first": self._core_instructions,
             **self._pattern_limits("bitlines", self._bitlines),
             **{
                 name: limit

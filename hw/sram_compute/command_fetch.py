@@ -9,7 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.lines.line_port import LinePort
-from hw.sram_compute.config import LINE_BITS, LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
+from hw.sram_compute.config import LINE_BITS
 from hw.sram_compute.isa import MOST_UNITS, UNIT_BITS
 
 LINE_UNITS = LINE_BITS // UNIT_BITS

@@ -28,13 +28,15 @@ class _State(enum.Enum):
     CHECK = 1
     TRANSFER = 2
     EXCHANGE = 3
+    CORE = 4
 
 
 class CommandUnit(wiring.Component):
     """A command is decoded in a cycle, and in the next one or later it goes on its way: as the
     manual's order of events has it. Source: Infinity Stream, section 5.2.
 
-    Parameters: ``wordlines``, ``bitlines``, ``tiles``; ``microinstructions`` of the ROM.
+    Parameters: ``wordlines``, ``bitlines``, ``tiles``; ``microinstructions`` of the ROM;
+    ``core_instructions``, 0 without a core.
 
     Members
     -------
@@ -52,18 +54,30 @@ class CommandUnit(wiring.Component):
         out, in: as of ``CommandFetch``.
     transfer, entry, starts_transfer, transfer_busy
         out, out, out, in: as of ``ArrayTransfer``.
+    first_instruction, starts_core, core_busy
+        out, out, in: ``first``, ``start`` and ``busy`` of ``VectorCore``.
+    core_fault, core_fault_place
+        in: what is wrong with the core's program, and at which instruction.
     accepted
         out: a command is taken up.
     transfer_fault
         in: what is wrong with the transfer that is under way.
     fault, fault_place
-        out: what is wrong with a command, and its ``place``.
+        out: what is wrong with a command, and its ``place``; or with the core's program.
     finished
         out: the program is over.
     """
 
-    def __init__(self, wordlines: int, bitlines: int, tiles: int, microinstructions: int) -> None:
-        self._decoder = CommandDecoder(wordlines, bitlines, tiles, microinstructions)
+    def __init__(
+        self,
+        wordlines: int,
+        bitlines: int,
+        tiles: int,
+        microinstructions: int,
+        core_instructions: int,
+    ) -> None:
+        size = (wordlines, bitlines, tiles, microinstructions, core_instructions)
+        self._decoder = CommandDecoder(*size)
         self._decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
         bank = bank_command_layout(wordlines, bitlines, tiles, microinstructions)
         super().__init__(
@@ -87,6 +101,11 @@ class CommandUnit(wiring.Component):
                 "starts_transfer": Out(1),
                 "transfer_busy": In(1),
                 "transfer_fault": In(ErrorCause),
+                "first_instruction": Out(16),
+                "starts_core": Out(1),
+                "core_busy": In(1),
+                "core_fault": In(ErrorCause),
+                "core_fault_place": In(32),
                 "accepted": Out(1),
                 "fault": Out(ErrorCause),
                 "fault_place": Out(32),
@@ -114,6 +133,7 @@ class CommandUnit(wiring.Component):
             self.bank.payload.eq(command.bank),
             self.exchange.eq(command.exchange),
             self.transfer.eq(command.transfer),
+            self.first_instruction.eq(command.first),
             self.fault_place.eq(place),
             is_quiet.eq(self.banks_idle & ~self.exchange_busy),
         ]
@@ -142,6 +162,12 @@ class CommandUnit(wiring.Component):
             with m.Case(_State.TRANSFER):
                 m.d.comb += [self.holds.eq(1), self.fault.eq(self.transfer_fault)]
                 with m.If(~self.transfer_busy):
+                    m.d.sync += state.eq(_State.DECODE)
+            with m.Case(_State.CORE):
+                m.d.comb += [self.holds.eq(1), self.fault.eq(self.core_fault)]
+                with m.If(self.core_fault != ErrorCause.NONE):
+                    m.d.comb += self.fault_place.eq(self.core_fault_place)
+                with m.If(~self.core_busy):
                     m.d.sync += state.eq(_State.DECODE)
             with m.Case(_State.EXCHANGE):
                 with m.If(~self.exchange_sends):
@@ -189,6 +215,13 @@ class CommandUnit(wiring.Component):
                 with m.Elif(is_quiet & self.fetch_idle):
                     m.d.comb += self.starts_transfer.eq(1)
                     m.d.sync += state.eq(_State.TRANSFER)
+            with m.Case(Opcode.CORE):
+                m.d.comb += self.holds.eq(1)
+                with m.If(unsynced):
+                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+                with m.Elif(self.fetch_idle):
+                    m.d.comb += self.starts_core.eq(1)
+                    m.d.sync += state.eq(_State.CORE)
             with m.Case(Opcode.SHIFT, Opcode.BROADCAST):
                 with m.If(is_quiet):
                     m.d.comb += self.starts_exchange.eq(1)

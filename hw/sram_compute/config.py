@@ -11,22 +11,27 @@ from typing import Any
 from hw.lib.configuration import TargetConfig, flag_violations, number_violations
 from hw.lib.errors import Violation, quoted
 from hw.lib.formats import FLOAT_FORMATS
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
 from hw.sram_compute.rom import Rom, rom
-
-LINE_WORDS = 16
-"""Words of a line of memory: 64 bytes."""
-
-WORD_BYTES = 4
-
-LINE_BYTES = LINE_WORDS * WORD_BYTES
 
 LINE_BITS = 8 * LINE_BYTES
 
 LAYOUTS = 16
 """Entries of the layout override table. Source: Infinity Stream, table 2."""
 
-_POWERS_OF_TWO = ("banks", "arrays", "wordlines", "bitlines", "network_bits", "memory_bytes")
+CORE_LANES = (0, 2, 4, 8, 16)
+
+_POWERS_OF_TWO = (
+    "banks",
+    "arrays",
+    "wordlines",
+    "bitlines",
+    "network_bits",
+    "memory_bytes",
+    "core_instructions",
+    "core_cache_bytes",
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,15 @@ class SramConfig(TargetConfig):
         64.
     formats
         floating-point formats whose operations banks have, beside those on integers.
+    core_lanes
+        words of a vector of the core: 2, 4, 8 or 16; 0, the default, for none. With the paper's
+        ratio, one for 4,096 bitlines of all banks.
+    core_instructions
+        that its memory holds: a power of two from 16 to 65536.
+    core_cache_bytes
+        its cache: a power of two from 1 KiB to 1 MiB, at most ``memory_bytes``.
+    core_loads
+        lines that it may have under way: 1 to 32.
     skip
         whether banks pass over microinstructions that no bitline needs. Without, all operations
         have constant latencies.
@@ -69,6 +83,10 @@ class SramConfig(TargetConfig):
     bandwidth: float = 0.2
     network_bits: int = 16
     formats: tuple[str, ...] = ("float32",)
+    core_lanes: int = 0
+    core_instructions: int = 1024
+    core_cache_bytes: int = 16 << 10
+    core_loads: int = 16
     skip: bool = True
 
     target = "sram"
@@ -89,6 +107,10 @@ class SramConfig(TargetConfig):
                 ("memory_bytes", 1 << 14, 1 << 26),
                 ("latency", 2, 1000),
                 ("network_bits", 1, 64),
+                ("core_lanes", 0, LINE_WORDS),
+                ("core_instructions", 16, 1 << 16),
+                ("core_cache_bytes", 1 << 10, 1 << 20),
+                ("core_loads", 1, 32),
             ),
         )
         named = {violation.field for violation in found}
@@ -96,6 +118,12 @@ class SramConfig(TargetConfig):
             value = getattr(self, name)
             if name not in named and value & (value - 1):
                 found.append(Violation(name, f" = {value}: must be a power of two"))
+        if "core_lanes" not in named and self.core_lanes not in CORE_LANES:
+            problem = f" = {self.core_lanes}: must be one of {', '.join(map(str, CORE_LANES))}"
+            found.append(Violation("core_lanes", problem))
+        if not found and self.core_lanes and self.core_cache_bytes > self.memory_bytes:
+            problem = f" = {self.core_cache_bytes}: must be at most memory_bytes"
+            found.append(Violation("core_cache_bytes", f"{problem} = {self.memory_bytes}"))
         if not found and self.tiles < 2:
             problem = f" = {self.arrays}: must be at least 2 where there is one bank"
             found.append(Violation("arrays", problem))

@@ -14,7 +14,10 @@ from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
 from hw.lib.lines.line_memory import LineMemory
+from hw.lib.lines.line_port import connect_wider
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.machine import Core
+from hw.lib.memory import SharedMemory
 from hw.lib.settings import Settings
 from hw.lib.stream.fork import Fork
 from hw.lib.watchdog import Watchdog
@@ -22,10 +25,18 @@ from hw.sram_compute.array_transfer import ArrayTransfer
 from hw.sram_compute.bank import Bank
 from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.command_unit import CommandUnit
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.exchange import Exchange
-from hw.sram_compute.memory_map import EVENTS, TOTALS, WATCHDOG_CYCLES, ErrorCause, memory_map
+from hw.sram_compute.memory_map import (
+    CORE_CAUSES,
+    EVENTS,
+    TOTALS,
+    WATCHDOG_CYCLES,
+    ErrorCause,
+    memory_map,
+)
 from hw.sram_compute.row_network import RowNetwork
+from hw.sram_compute.vector_core import VectorCore
 
 COUNTER_BITS = 40
 TOTAL_BITS = 56
@@ -38,11 +49,14 @@ _RANKS = (
     ErrorCause.LAYOUT,
     ErrorCause.ADDRESS,
     ErrorCause.UNSYNCED,
+    ErrorCause.CORE_ENCODING,
+    ErrorCause.CORE_CONTROL,
+    ErrorCause.CORE_ADDRESS,
 )
 
 
 class SramCore(Core):
-    """Banks of compute arrays, which a program of commands in main memory leads.
+    """Banks of compute arrays, and perhaps a core, led by a program of commands in main memory.
 
     A run begins with an empty layout override table; what arrays hold stays from run to run. It
     ends with an ``END``. Source: Infinity Stream, section 5, figure 10.
@@ -75,7 +89,7 @@ class SramCore(Core):
             config.network_bits,
         )
         fetch = CommandFetch(config.memory_lines)
-        unit = CommandUnit(*size)
+        unit = CommandUnit(*size, config.core_instructions if config.core_lanes else 0)
         transfer = ArrayTransfer(
             config.memory_lines, config.wordlines, config.bitlines, config.tiles
         )
@@ -87,13 +101,16 @@ class SramCore(Core):
         m.submodules.rows = ResetInserter(reset)(rows)
         banks = self._add_banks(m, reset, unit, transfer, rows)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
-        channel = self._connect_memory(m, fetch, transfer, control.busy, was_busy)
+        core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
+        channel = self._connect_memory(m, fetch, transfer, core, control.busy, was_busy)
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
         )
         wiring.connect(m, program.host, wiring.flipped(self.windows.program))
 
-        moves, computes = Signal(), Signal()
+        moves, computes, core_busy, issued = Signal(), Signal(), Signal(), Signal()
+        if core is not None:
+            m.d.comb += [core_busy.eq(core.busy), issued.eq(core.issued)]
         m.d.comb += [
             fetch.first_line.eq(program.values["0"]),
             fetch.start.eq(control.busy & ~was_busy),
@@ -107,13 +124,16 @@ class SramCore(Core):
                     transfer.busy & ~moves & ~computes,
                     moves,
                     computes & ~moves,
-                    ~(transfer.busy | moves | computes),
+                    core_busy & ~moves & ~computes,
+                    ~(transfer.busy | moves | computes | core_busy),
                     unit.accepted,
-                    channel,
+                    channel[:3],
+                    issued,
+                    channel[3:],
                 )
             ),
             watchdog.watch.eq(control.busy),
-            watchdog.moves.eq(unit.accepted | channel.any() | exchange.busy),
+            watchdog.moves.eq(unit.accepted | channel.any() | exchange.busy | issued),
             faults.faults.cause.eq(unit.fault),
             faults.faults.place.eq(unit.fault_place),
             faults.faults.stuck.eq(watchdog.stuck),
@@ -211,41 +231,79 @@ class SramCore(Core):
             rows.moves.eq(exchange.moves),
         ]
 
+    def _add_core(self, m: Module, reset: Signal, unit: CommandUnit, busy: Signal) -> VectorCore:
+        config = self._config
+        core = VectorCore(
+            lanes=config.core_lanes,
+            instructions=config.core_instructions,
+            memory_words=config.memory_words,
+            cache_bytes=config.core_cache_bytes,
+            loads=config.core_loads,
+        )
+        m.submodules.vector_core = ResetInserter(reset)(core)
+        instructions = SharedMemory(self.memory_map.window("instructions"))
+        m.submodules.instructions = instructions
+        wiring.connect(m, instructions.host, wiring.flipped(self.windows.instructions))
+        m.d.comb += [
+            instructions.busy.eq(busy),
+            instructions.core.row.eq(core.program_row),
+            instructions.core.read_enable.eq(core.program_enable),
+            core.program_data.eq(instructions.core.read_data.as_value()),
+            core.first.eq(unit.first_instruction),
+            core.start.eq(unit.starts_core),
+            unit.core_busy.eq(core.busy),
+            unit.core_fault_place.eq(core.fault_place),
+        ]
+        with m.Switch(core.fault):
+            for fault, cause in CORE_CAUSES.items():
+                with m.Case(fault):
+                    m.d.comb += unit.core_fault.eq(cause)
+        return core
+
     def _connect_memory(
         self,
         m: Module,
         fetch: CommandFetch,
         transfer: ArrayTransfer,
+        core: VectorCore | None,
         busy: Signal,
         was_busy: Signal,
     ) -> Value:
-        """Main memory belongs to the transfer while that is under way, else to the fetch. The
-        result: a line of the program is asked for, of an array, one is written."""
+        """Main memory belongs to the transfer or the core while that is under way, else to the
+        fetch. The result: a line of the program is asked for, of an array, one is written; the core
+        asks for one, it writes one."""
         config = self._config
         main = LineMemory(
-            self.memory_map.window("memory"), LINE_WORDS, config.latency, 1, config.line_cycles
+            self.memory_map.window("memory"),
+            LINE_WORDS,
+            config.latency,
+            1 if core is None else core.tag_bits,
+            config.line_cycles,
         )
         m.submodules.main = ResetInserter(was_busy & ~busy)(main)
         wiring.connect(m, wiring.flipped(self.windows.memory), main.host)
-        request, response = main.port.request, main.port.response
         m.d.comb += main.busy.eq(busy)
-        for port, is_on in ((fetch.port, ~transfer.busy), (transfer.port, transfer.busy)):
+        fetches, core_runs = Signal(), Signal()
+        users = [(fetch.port, fetches), (transfer.port, transfer.busy)]
+        if core is not None:
+            users.append((core.port, core_runs))
+            m.d.comb += core_runs.eq(core.busy)
+        m.d.comb += fetches.eq(~(transfer.busy | core_runs))
+        for port, is_on in users:
             with m.If(is_on):
-                m.d.comb += [
-                    request.valid.eq(port.request.valid),
-                    request.payload.eq(port.request.payload),
-                    port.request.ready.eq(request.ready),
-                    port.response.valid.eq(response.valid),
-                    response.ready.eq(port.response.ready),
-                ]
-            m.d.comb += port.response.payload.eq(response.payload)
-        accepted = Signal()
-        writes = request.payload.write.any()
-        m.d.comb += accepted.eq(request.valid & request.ready)
+                connect_wider(m, port, main.port)
+        request = main.port.request
+        reads, writes = Signal(), Signal()
+        m.d.comb += [
+            writes.eq(request.valid & request.ready & request.payload.write.any()),
+            reads.eq(request.valid & request.ready & ~request.payload.write.any()),
+        ]
         return Cat(
-            accepted & ~transfer.busy,
-            accepted & transfer.busy & ~writes,
-            accepted & transfer.busy & writes,
+            fetches & reads,
+            transfer.busy & reads,
+            transfer.busy & writes,
+            core_runs & reads,
+            core_runs & writes,
         )
 
 

@@ -69,6 +69,9 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     ``SYNC``: waits until all that ``SHIFT`` and ``BROADCAST`` have sent has arrived. Between one of
     them and a command that is neither of them nor ``LAYOUT`` there must be a ``SYNC``: else the
     error is ``UNSYNCED``.
+
+    ``CORE``: the vector core runs the program that begins at its instruction ``first``, from which
+    the addresses in it are counted, until it halts.
     """
 
     END = 1
@@ -81,6 +84,7 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     LOAD = 8
     STORE = 9
     SYNC = 10
+    CORE = 11
 
 
 def pattern_fields(name: str, place: Shape) -> dict[str, Any]:
@@ -151,6 +155,8 @@ END = _command()
 
 SYNC = _command()
 
+CORE = _command(first=unsigned(16))
+
 COMMANDS: dict[Opcode, data.StructLayout] = {
     Opcode.END: END,
     Opcode.COMPUTE: COMPUTE,
@@ -162,6 +168,7 @@ COMMANDS: dict[Opcode, data.StructLayout] = {
     Opcode.LOAD: LOAD,
     Opcode.STORE: STORE,
     Opcode.SYNC: SYNC,
+    Opcode.CORE: CORE,
 }
 """The layout of each command."""
 

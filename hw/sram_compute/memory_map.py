@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from hw.lib.enum import EnumType, IntEnum
+from hw.lib.execute_isa import INSTRUCTION_WORDS, Fault
 from hw.lib.lines.line_memory import MEMORY
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.memory_map import MemoryMap, Window
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     """Why the system stopped. The detail is the number of the command's first unit, counted from
-    the beginning of memory.
+    the beginning of memory; of the core's faults, the number of its instruction.
 
     ``COMMAND``: there is no such opcode. ``OPERAND``: rows, bitlines, tiles, widths or entries that
     the configuration does not have, or rows that overlap. ``LAYOUT``: an entry of the layout
     override table that makes no sense, was never set, or has tiles beyond the last one.
     ``ADDRESS``: a line beyond memory, of an array or of the program. ``UNSYNCED``: there is no
     ``SYNC`` behind a ``SHIFT`` or ``BROADCAST``. ``DEADLOCK``: nothing has moved for a while.
+    ``CORE_ENCODING``, ``CORE_CONTROL``, ``CORE_ADDRESS``: as ``execute_isa.Fault``.
     """
 
     NONE = 0
@@ -26,24 +29,42 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     ADDRESS = 4
     UNSYNCED = 5
     DEADLOCK = 6
+    CORE_ENCODING = 7
+    CORE_CONTROL = 8
+    CORE_ADDRESS = 9
+
+
+CORE_CAUSES = {
+    Fault.NONE: ErrorCause.NONE,
+    Fault.ENCODING: ErrorCause.CORE_ENCODING,
+    Fault.CONTROL: ErrorCause.CORE_CONTROL,
+    Fault.ADDRESS: ErrorCause.CORE_ADDRESS,
+}
+"""Of each fault of the core's unit."""
 
 
 WATCHDOG_CYCLES = 1 << 17
-"""Cycles beyond main memory's latency in which no command and no line ends that are a deadlock."""
+"""Cycles beyond main memory's latency in which no command, no line and no instruction of the core
+ends that are a deadlock."""
 
 EVENTS = (
     "cycles_transfer",
     "cycles_move",
     "cycles_compute",
+    "cycles_core",
     "cycles_command",
     "commands",
     "command_lines",
     "lines_loaded",
     "lines_stored",
+    "core_instructions",
+    "core_lines_read",
+    "core_lines_written",
 )
 """In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else an array is
-fetched and transposed, or stored; else commands are fetched, handed out and waited for. A command
-is taken up; a line of the program is asked for, of an array, one is written."""
+fetched and transposed, or stored; else the core runs; else commands are fetched, handed out and
+waited for. A command is taken up; a line of the program is asked for, of an array, one is written.
+An instruction of the core issues; it asks for a line, it writes one, in part or whole."""
 
 TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
 """Bits that were moved within their tile; to tiles of the same bank; that a bank took from
@@ -51,9 +72,13 @@ another."""
 
 
 def memory_map(config: SramConfig) -> MemoryMap:
-    """``memory``, a line a row; ``program``, the line in which the program begins."""
+    """``memory``, a line a row; ``program``, the line in which the program begins;
+    ``instructions`` of the core, where there is one."""
     windows = [
         Window("memory", config.memory_lines, LINE_WORDS).in_shared_memory(f"core.main.{MEMORY}"),
         Window("program", 1, 1),
     ]
+    if config.core_lanes:
+        instructions = Window("instructions", config.core_instructions, INSTRUCTION_WORDS)
+        windows.append(instructions.in_shared_memory("core.instructions"))
     return MemoryMap(windows, (*EVENTS, *TOTALS), ErrorCause)

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 
 from hw.lib.configuration import TargetConfig, number_violations
 from hw.lib.errors import Violation
-
-LINE_WORDS = 16
-"""Words of a line of memory: 64 bytes."""
-
-WORD_BYTES = 4
-
-LINE_BYTES = LINE_WORDS * WORD_BYTES
-
-FLOAT_STAGES = 4
-"""Pipeline registers of the execute unit's float units."""
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 
 _POWERS_OF_TWO = (
     "lanes",
@@ -100,7 +91,7 @@ class TmuConfig(TargetConfig):
                 ("l2_bytes", 1 << 10, 1 << 20),
                 ("memory_bytes", 1 << 14, 1 << 26),
                 ("latency", 2, 1000),
-                ("bandwidth", WORD_BYTES, LINE_WORDS * WORD_BYTES),
+                ("bandwidth", WORD_BYTES, LINE_BYTES),
             ),
         )
         named = {violation.field for violation in found}

@@ -8,6 +8,8 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 
 from hw.lib.counters import Counters
+from hw.lib.execute.execute_unit import ExecuteUnit
+from hw.lib.execute_isa import FLOAT_STAGES, Fault
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
 from hw.lib.machine import Core
@@ -16,9 +18,7 @@ from hw.lib.watchdog import Watchdog
 from hw.tmu import access_isa
 from hw.tmu.access.access_unit import AccessUnit
 from hw.tmu.access_isa import Mode
-from hw.tmu.config import FLOAT_STAGES, TmuConfig
-from hw.tmu.execute.execute_unit import ExecuteUnit
-from hw.tmu.execute_isa import Fault
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory.hierarchy import Hierarchy
 from hw.tmu.memory_map import (
     ACCESS_EVENTS,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hw.lib.enum import EnumType, IntEnum
+from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.memory_map import MemoryMap, Window
 from hw.tmu import access_isa as isa
-from hw.tmu.config import LINE_WORDS, TmuConfig
-from hw.tmu.execute_isa import INSTRUCTION_WORDS
+from hw.tmu.config import TmuConfig
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

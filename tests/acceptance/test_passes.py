@@ -76,7 +76,16 @@ CASES = {
             "lower": IR,
         },
     ),
-    "sram": Case("sram_b2", {"plan": GRAPH, "optimise": GRAPH, "lower": TEXT, "assemble": TEXT}),
+    "sram": Case(
+        "sram_b2",
+        {
+            "plan": GRAPH,
+            "optimise": GRAPH,
+            "core": (),  # memory takes the nest
+            "lower": TEXT,
+            "assemble": TEXT,
+        },
+    ),
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hw.lib.execute_isa import Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Opcode
 from manual.tmu import PATH, manual
 
 

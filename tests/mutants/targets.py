@@ -121,7 +121,12 @@ GROUPS = (
     Group(
         "tmu",
         "models",
-        ("sw/golden/loops.py", "sw/golden/loop_code.py", "sw/runtime/tmu/model"),
+        (
+            "sw/golden/loops.py",
+            "sw/golden/loop_code.py",
+            "sw/runtime/execute_model",
+            "sw/runtime/tmu/model",
+        ),
         plain=True,
     ),
     Group("lib", "RTL", ("hw/lib",)),

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access.access_unit import WAITS, AccessUnit
 from hw.tmu.access_isa import Mode
 from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import LINE_WORDS, TmuConfig
-from sw.runtime.tmu.model.access import Output
+from hw.tmu.config import TmuConfig
+from sw.runtime.execute_model.output import Output
 
 CONFIG = TmuConfig(
     layers=3,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from hw.lib.execute_assembly import Assembly, assemble
 from hw.tmu.access_program import AccessProgram
-from hw.tmu.execute_assembly import Assembly, assemble
 from tests.support.access_programs import ALL_END, ELEMENT, SEGMENT_END, VECTOR_END, Bags
 
 _ZEROED = """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.tmu.execute_isa import LOOP_DEPTH, Fault, Instruction, Opcode, Operand, Source
+from hw.lib.execute_isa import LOOP_DEPTH, Fault, Instruction, Opcode, Operand, Source
 from tests.support.floats import maximum, minimum, words
 
 _WORD = 0xFFFF_FFFF

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hw.tmu.execute_isa import Fault, Instruction
+from hw.lib.execute_isa import Fault, Instruction
 from tests.support.execute_ports import COUNTERS, ExecuteSimulator
 
 _JUNK = 0xDEAD_BEEF

@@ -8,10 +8,10 @@ from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.execute.execute_unit import ExecuteUnit
+from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.lib.instanced import ResetInserter
 from hw.lib.verilog import to_verilog
-from hw.tmu.execute.execute_unit import ExecuteUnit
-from hw.tmu.execute_isa import INSTRUCTION_WORDS
 from tests.support.vectors import VectorSimulator
 
 COUNTERS = (

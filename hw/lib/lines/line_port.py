@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import unsigned
+from typing import Any
+
+from amaranth.hdl import Module, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -69,3 +71,18 @@ class LinePort(wiring.Signature):
                 "idle": In(1),
             }
         )
+
+
+def connect_wider(m: Module, asks: Any, answers: Any) -> None:
+    """Connects a port that asks to one that answers, whose tags may be wider."""
+    for name, _ in asks.request.payload.shape():
+        m.d.comb += answers.request.payload[name].eq(asks.request.payload[name])
+    m.d.comb += [
+        answers.request.valid.eq(asks.request.valid),
+        asks.request.ready.eq(answers.request.ready),
+        asks.response.valid.eq(answers.response.valid),
+        asks.response.payload.tag.eq(answers.response.payload.tag),
+        asks.response.payload.data.eq(answers.response.payload.data),
+        answers.response.ready.eq(asks.response.ready),
+        asks.idle.eq(answers.idle),
+    ]

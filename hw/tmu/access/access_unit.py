@@ -10,6 +10,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arbiter import RoundRobin
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.select import selected
 from hw.tmu.access.context import ContextReader
 from hw.tmu.access.generator import Generator
@@ -22,7 +23,6 @@ from hw.tmu.access.step_unit import store_layout
 from hw.tmu.access.steps import step_layout
 from hw.tmu.access.stream_store import StreamStore
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode, StreamKind
-from hw.tmu.config import LINE_WORDS
 
 WAITS = (
     "waits_iteration",

@@ -8,6 +8,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.lowest_one import lowest_one, position
 from hw.tmu.access.context import context_layout
 from hw.tmu.access.integer_alu import integer_alu, is_division
@@ -19,7 +20,6 @@ from hw.tmu.access.run_maker import RunMaker
 from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
 from hw.tmu.access.stream_store import write_signature
 from hw.tmu.access_isa import LAYER, STREAM, UNIT, AluOperation, Mode, Source, StreamKind
-from hw.tmu.config import LINE_WORDS
 
 
 class Generator(wiring.Component):

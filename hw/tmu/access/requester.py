@@ -8,12 +8,12 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.lowest_one import lowest_one, position
 from hw.lib.ram import TwoPortRam
 from hw.tmu.access.run import following, run_layout
 from hw.tmu.access.stream_store import write_signature
 from hw.tmu.access_isa import MAX_LAYERS
-from hw.tmu.config import LINE_WORDS
 
 
 def line_request(line_bits: int, tag_bits: int) -> data.StructLayout:

@@ -7,8 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Value, unsigned
 from amaranth.lib import data
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import MAX_LAYERS
-from hw.tmu.config import LINE_WORDS
 
 
 def queue_layout(rows: int) -> data.StructLayout:

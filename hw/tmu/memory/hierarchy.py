@@ -10,30 +10,29 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.host import WindowSignature
 from hw.lib.lines.cache import Cache
+from hw.lib.lines.lane_cache import LaneCache
+from hw.lib.lines.lane_port import LanePort
 from hw.lib.lines.line_memory import LineMemory
 from hw.lib.lines.line_mux import LineMux
-from hw.lib.lines.line_port import LinePort
+from hw.lib.lines.line_port import LinePort, connect_wider
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
 from hw.lib.lines.write_buffer import WriteBuffer
 from hw.lib.memory_map import Window
-from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
-from hw.tmu.memory.lane_port import LanePort
-from hw.tmu.memory.line_splitter import PART_BITS, LineSplitter
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import MEMORY_EVENTS
 
-L1_WAYS = 4
 L2_WAYS = 8
 
-WRITTEN_LINES = 16
 STORED_LINES = 4
 
 
 class Hierarchy(wiring.Component):
     """The execute unit reads and writes through L1, L1 and the access unit through L2.
 
-    What the execute unit writes goes through L1 and waits in a buffer of ``WRITTEN_LINES`` lines
-    for what it writes to the same words later; stores of the access unit, in one of
-    ``STORED_LINES`` for their neighbours. Only after a reset, which empties the caches, does anyone
-    see what the access unit has stored, or it what the execute unit has written.
+    L1 is a ``LaneCache``; stores of the access unit wait in a buffer of ``STORED_LINES`` lines for
+    their neighbours. Only after a reset, which empties the caches, does anyone see what the access
+    unit has stored, or it what the execute unit has written.
 
     Parameters: ``config``; ``window`` of main memory.
 
@@ -81,15 +80,8 @@ class Hierarchy(wiring.Component):
         memory_cycles = LINE_WORDS * WORD_BYTES // config.bandwidth
         misses = max(config.requests, config.loads)
 
-        m.submodules.l1 = l1 = Cache(
-            sets=config.l1_bytes // (LINE_BYTES * L1_WAYS),
-            ways=L1_WAYS,
-            line_bits=line_bits,
-            line_words=LINE_WORDS,
-            tag_bits=self.execute_tag_bits + PART_BITS,
-            misses=config.loads,
-            waiting=2 * config.loads,
-            queue=8,
+        m.submodules.l1 = l1 = LaneCache(
+            config.lanes, config.address_bits, config.l1_bytes, config.loads
         )
         tag_bits = max(self.access_tag_bits, l1.fetch_bits, 1 + PART_BITS)
         m.submodules.mux = mux = LineMux(3, line_bits, LINE_WORDS, tag_bits)
@@ -104,28 +96,20 @@ class Hierarchy(wiring.Component):
             waiting=config.requests + config.loads,
             queue=max(2, misses - config.latency // memory_cycles),
         )
-        m.submodules.written = written = WriteBuffer(
-            WRITTEN_LINES, line_bits, LINE_WORDS, l1.fetch_bits
-        )
         m.submodules.stored = stored = WriteBuffer(
             STORED_LINES, line_bits, LINE_WORDS, 1 + PART_BITS
         )
         m.submodules.main = main = LineMemory(
             self._window, config.bandwidth // WORD_BYTES, config.latency, l2.fetch_bits
         )
-        m.submodules.loads = loads = LineSplitter(
-            config.lanes, config.address_bits, self.execute_tag_bits
-        )
         m.submodules.stores = stores = LineSplitter(config.lanes, config.address_bits, 1)
 
-        wiring.connect(m, wiring.flipped(self.execute), loads.up)
-        wiring.connect(m, loads.down, l1.up)
+        wiring.connect(m, wiring.flipped(self.execute), l1.up)
         wiring.connect(m, wiring.flipped(self.store), stores.up)
-        _connect(m, wiring.flipped(self.access), mux.up0)
-        wiring.connect(m, l1.down, written.up)
-        _connect(m, written.down, mux.up1)
+        connect_wider(m, wiring.flipped(self.access), mux.up0)
+        connect_wider(m, l1.down, mux.up1)
         wiring.connect(m, stores.down, stored.up)
-        _connect(m, stored.down, mux.up2)
+        connect_wider(m, stored.down, mux.up2)
         wiring.connect(m, mux.down, l2.up)
         wiring.connect(m, l2.down, main.port)
         wiring.connect(m, wiring.flipped(self.host), main.host)
@@ -135,9 +119,9 @@ class Hierarchy(wiring.Component):
         caches = (event for cache in (l1, l2) for event in (cache.hit, cache.merged, cache.miss))
         m.d.comb += [
             main.busy.eq(self.busy),
-            written.drain.eq(self.drain),
+            l1.drain.eq(self.drain),
             stored.drain.eq(self.drain_stores),
-            self.idle.eq(loads.up.idle & stores.up.idle & mux.up0.idle),
+            self.idle.eq(l1.up.idle & stores.up.idle & mux.up0.idle),
             self.happens.eq(
                 Cat(
                     *caches,
@@ -148,18 +132,3 @@ class Hierarchy(wiring.Component):
             ),
         ]
         return m
-
-
-def _connect(m: Module, asks: Any, answers: Any) -> None:
-    """A port to one whose tags may be wider."""
-    for name, _ in asks.request.payload.shape():
-        m.d.comb += answers.request.payload[name].eq(asks.request.payload[name])
-    m.d.comb += [
-        answers.request.valid.eq(asks.request.valid),
-        asks.request.ready.eq(answers.request.ready),
-        asks.response.valid.eq(answers.response.valid),
-        asks.response.payload.tag.eq(answers.response.payload.tag),
-        asks.response.payload.data.eq(answers.response.payload.data),
-        answers.response.ready.eq(asks.response.ready),
-        asks.idle.eq(answers.idle),
-    ]

@@ -23,8 +23,11 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError, damaged_as
+from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction
+from hw.lib.execute_listing import listing as execute_listing
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.assembly import command_of, line_of
-from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of
@@ -120,24 +123,28 @@ def program_of(
     outputs: Iterable[tuple[TensorSpec, int]],
     units: np.ndarray,
     meaning: np.ndarray | None = None,
+    instructions: np.ndarray | None = None,
 ) -> Program:
     """A program on arrays that each begin in a line of memory.
 
-    ``units``: uint32 [units, words of a unit]; ``meaning``: of a loop nest, encoded. Raises
-    ``CapacityError``.
+    ``units``: uint32 [units, words of a unit]; ``meaning``: of a loop nest, encoded;
+    ``instructions`` of the core: uint32 [instructions, words of one]. Raises ``CapacityError``.
     """
+    if instructions is None:
+        instructions = np.zeros((0, INSTRUCTION_WORDS), np.uint32)
     inputs, outputs = tuple(inputs), tuple(outputs)
     program = Program.of_one_launch(
         config,
         name,
         tuple(spec for spec, _ in inputs),
         tuple(spec for spec, _ in outputs),
-        statistics={},
+        statistics={"core_words": len(instructions)} if len(instructions) else {},
         schema=SRAM_SCHEMA,
         sections={
             "commands": units,
             "lines": np.array([line for _, line in (*inputs, *outputs)], np.int64),
             "meaning": np.zeros(0, np.uint8) if meaning is None else meaning,
+            "instructions": instructions,
         },
     )
     try:
@@ -153,18 +160,29 @@ def hexadecimal(units: np.ndarray) -> Iterator[str]:
         yield " ".join(f"{word:08x}" for word in unit)
 
 
-def listing(program: Program) -> list[str]:
-    """The commands of all launches, a line each."""
-    return [
-        line_of(SramConfig.from_dict(launch.config), each)
-        for launch in program.launches
-        for _, each in disassemble(launch.sections["commands"])
-    ]
+def listing(program: Program) -> Iterator[str]:
+    """The commands of all launches, a line each, and as comments the core's instructions."""
+    for launch in program.launches:
+        config = SramConfig.from_dict(launch.config)
+        for _, each in disassemble(launch.sections["commands"]):
+            yield line_of(config, each)
+        yield from (f"# {line}" for line in core_listing(launch.sections["instructions"]))
+
+
+def core_listing(instructions: np.ndarray) -> Iterator[str]:
+    """``instructions``: uint32 [instructions, words of one]."""
+    yield from execute_listing(
+        [Instruction.decoded(tuple(words)) for words in instructions.tolist()]
+    )
 
 
 def meaning(program: Program) -> Meaning | None:
     """Of a compiled nest; ``None`` for commands that were written by hand."""
-    section = program.launches[0].sections["meaning"]
+    return meaning_of_launch(program.launches[0])
+
+
+def meaning_of_launch(launch: Launch) -> Meaning | None:
+    section = launch.sections["meaning"]
     return meaning_of(section) if len(section) else None
 
 
@@ -193,12 +211,28 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
         raise ProgramError(f"section 'lines': must have {len(specs)} numbers, one for each tensor")
     if launch.sections["commands"].shape[1] != UNIT_WORDS:
         raise ProgramError(f"section 'commands': must have {UNIT_WORDS} words in each row")
+    _check_instructions(launch, config)
     for spec, line in zip(specs, launch.sections["lines"].tolist(), strict=True):
         if line + line_count(spec) > config.memory_lines:
             raise ProgramError(
                 f"section 'lines': {spec.name} ends in line {line + line_count(spec) - 1}, memory "
                 f"has {config.memory_lines}"
             )
+
+
+def _check_instructions(launch: Launch, config: SramConfig) -> None:
+    instructions = launch.sections["instructions"]
+    most = config.core_instructions if config.core_lanes else 0
+    if len(instructions) > most or instructions.shape[1] != INSTRUCTION_WORDS:
+        raise ProgramError(
+            f"section 'instructions' is {list(instructions.shape)}: must be at most {most} rows of "
+            f"{INSTRUCTION_WORDS} words"
+        )
+    for number, words in enumerate(instructions.tolist()):
+        try:
+            Instruction.decoded(tuple(words))
+        except ValueError as error:
+            raise ProgramError(f"section 'instructions', {number}: {error}") from error
 
 
 def _check_meaning(launch: Launch) -> None:
@@ -217,6 +251,7 @@ SRAM_SCHEMA = Schema(
         Section("commands", np.uint32, ("units", "words of a unit")),
         Section("lines", np.int64, ("arrays",), 0),
         Section("meaning", np.uint8, ("octets",)),
+        Section("instructions", np.uint32, ("instructions", "words of an instruction")),
     ],
     _check,
 )

@@ -21,7 +21,7 @@ from hw.tmu.access_isa import (
 )
 from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     AluStrOp,
     ForOp,
     MemStrOp,
@@ -29,11 +29,11 @@ from sw.compiler.tmu.dialects.slc import (
     StoreStrOp,
     StreamType,
 )
+from sw.compiler.nests.scf import place_of
+from sw.compiler.nests.values import constant_of
 from sw.compiler.tmu.index_offsets import is_needed, offset_of, shape_of
 from sw.compiler.tmu.index_streams import is_of_coordinate
-from sw.compiler.tmu.scf import place_of
 from sw.compiler.tmu.stream_queues import slots_of_layers
-from sw.compiler.tmu.values import constant_of
 
 _Term = tuple[SSAValue, int]
 """A stream, and what its values are multiplied by."""

@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
     ForOp,
@@ -17,8 +17,8 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.nests.values import constant_of, integer
 from sw.compiler.tmu.masks import drop_whole_masks, first_lanes
-from sw.compiler.tmu.values import constant_of, integer
 
 
 def bufferize(module: ModuleOp) -> ModuleOp:

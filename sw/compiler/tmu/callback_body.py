@@ -9,8 +9,8 @@ from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.tmu.dialects.slc import GetOp, StreamType
-from sw.compiler.tmu.scf import place_of
+from sw.compiler.nests.dialects.slc import GetOp, StreamType
+from sw.compiler.nests.scf import place_of
 
 
 class CallbackBody:

@@ -9,10 +9,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.accumulate import Accumulation, accumulations
-from sw.compiler.tmu.callback_body import CallbackBody, refuse
-from sw.compiler.tmu.dialects import fiber
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects import fiber
+from sw.compiler.nests.dialects.slc import (
     CONJUNCTIVE,
     DISJUNCTIVE,
     AluStrOp,
@@ -23,14 +21,16 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.tmu.functions import function_of
-from sw.compiler.tmu.operations import written_arrays
+from sw.compiler.nests.functions import function_of
+from sw.compiler.nests.operations import written_arrays
+from sw.compiler.nests.scf import PLACE, STATEMENT, place_of
+from sw.compiler.nests.values import constant_of, integer, source_of
+from sw.compiler.nests.variables import to_variables
+from sw.compiler.tmu.accumulate import Accumulation, accumulations
+from sw.compiler.tmu.callback_body import CallbackBody, refuse
 from sw.compiler.tmu.presence import to_mask
-from sw.compiler.tmu.scf import PLACE, STATEMENT, place_of
 from sw.compiler.tmu.separate_loads import separate_loads
 from sw.compiler.tmu.share_streams import share_streams
-from sw.compiler.tmu.values import constant_of, integer, source_of
-from sw.compiler.tmu.variables import to_variables
 
 _STREAM_OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",

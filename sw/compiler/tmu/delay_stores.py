@@ -9,14 +9,14 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.tmu.dialects import flat
-from sw.compiler.tmu.dialects.slc import LOOPS, CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.tmu.execute.linearize import flat_access
-from sw.compiler.tmu.functions import arrays_of, function_of
+from sw.compiler.nests.dialects import flat
+from sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, GetOp, SetOp, body_of
+from sw.compiler.nests.execute.linearize import flat_access
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
+from sw.compiler.nests.scf import PLACE
+from sw.compiler.nests.values import constant_of, integer
 from sw.compiler.tmu.index_offsets import shape_of
-from sw.compiler.tmu.operations import FLOAT_BINARY, FLOAT_UNARY
-from sw.compiler.tmu.scf import PLACE
-from sw.compiler.tmu.values import constant_of, integer
 
 
 def delay_stores(module: ModuleOp) -> ModuleOp:

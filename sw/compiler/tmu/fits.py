@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
+from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.lower_access import lower_access
 
 

@@ -6,12 +6,12 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
-from sw.compiler.tmu.execute.unroll import write_iteration
+from sw.compiler.nests.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
+from sw.compiler.nests.execute.unroll import write_iteration
+from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value, written_arrays
+from sw.compiler.nests.values import constant_of
 from sw.compiler.tmu.kept_vectors import MOST_REGISTERS
 from sw.compiler.tmu.masks import lanes_of, only_lanes_matter
-from sw.compiler.tmu.operations import LOADS, STORES, array_of, stored_value, written_arrays
-from sw.compiler.tmu.values import constant_of
 from sw.compiler.tmu.words import Words, words_of
 
 _ALL, _UNKNOWN = None, -1

@@ -6,8 +6,15 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import AluStrOp, CallbackOp, ForOp, MemStrOp, MergeOp, StreamType
-from sw.compiler.tmu.values import constant_of, integer, source_of
+from sw.compiler.nests.dialects.slc import (
+    AluStrOp,
+    CallbackOp,
+    ForOp,
+    MemStrOp,
+    MergeOp,
+    StreamType,
+)
+from sw.compiler.nests.values import constant_of, integer, source_of
 
 _OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",

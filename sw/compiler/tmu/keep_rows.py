@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.tmu.execute_isa import VECTOR_REGISTERS
-from sw.compiler.tmu.dialects.slc import (
+from hw.lib.execute_isa import VECTOR_REGISTERS
+from sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
     GetOp,
@@ -28,6 +28,7 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.nests.values import constant_of, integer, is_inside
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.kept_vectors import as_index
 from sw.compiler.tmu.queued_fiber import (
@@ -37,7 +38,6 @@ from sw.compiler.tmu.queued_fiber import (
     queued_fiber,
     write_out_loops,
 )
-from sw.compiler.tmu.values import constant_of, integer, is_inside
 
 TEMPORARIES = 8
 """Vector registers for what a callback computes."""

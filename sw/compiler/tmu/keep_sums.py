@@ -8,9 +8,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Operation
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.tmu.functions import arrays_of, function_of
-from sw.compiler.tmu.hoist import hoist
+from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.hoist import hoist
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.kept_vectors import KeptVectors, kept_vectors
 from sw.compiler.tmu.named_row import keep_named_row

@@ -11,9 +11,8 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, GetOp, SetOp
-from sw.compiler.tmu.masks import first_lanes, lanes_of, only_lanes_matter
-from sw.compiler.tmu.operations import (
+from sw.compiler.nests.dialects.slc import CallbackOp, GetOp, SetOp
+from sw.compiler.nests.operations import (
     ADDRESSES,
     LOADS,
     STORES,
@@ -21,7 +20,8 @@ from sw.compiler.tmu.operations import (
     stored_value,
     written_arrays,
 )
-from sw.compiler.tmu.values import constant_of, integer, is_defined_inside, is_inside, source_of
+from sw.compiler.nests.values import constant_of, integer, is_defined_inside, is_inside, source_of
+from sw.compiler.tmu.masks import first_lanes, lanes_of, only_lanes_matter
 
 MOST_REGISTERS = 24
 """Vectors that are kept; others are for what is computed from them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import LINE_WORDS, WORD_BYTES, TmuConfig
+from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import words_of
 from sw.program.tensor_spec import TensorSpec
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hw.lib.execute_isa import Instruction
+from hw.lib.execute_listing import listing as execute_listing
 from hw.tmu.access_isa import UNBOUNDED, Source, StreamKind
 from hw.tmu.access_program import EventStep, Operand, Stream, Unit
-from hw.tmu.execute_isa import Instruction
-from hw.tmu.execute_listing import listing as execute_listing
 from sw.compiler.tmu.sections import access_of
 from sw.program.program import Launch
 

@@ -12,9 +12,7 @@ from hw.lib.errors import CapacityError
 from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
 from hw.tmu.access_program import EventStep
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.access_layers import AccessLayers, LayerInProgress
-from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     CallbackOp,
@@ -27,11 +25,13 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     ToggleOp,
 )
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.scf import place_of
+from sw.compiler.nests.values import constant_of
+from sw.compiler.tmu.access_layers import AccessLayers, LayerInProgress
+from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
 from sw.compiler.tmu.early_tokens import early_tokens
-from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.index_streams import is_of_coordinate
-from sw.compiler.tmu.scf import place_of
-from sw.compiler.tmu.values import constant_of
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
     ForOp,

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, ModulePass, pipeline
+from sw.compiler.nests.functions import ModulePass
+from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
 from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
 from sw.compiler.tmu.steps import PASSES_OF, Step, steps
 from sw.compiler.tmu.text import from_text, level_of, to_text

@@ -16,13 +16,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.tmu.config import FLOAT_STAGES
-from sw.compiler.tmu.dialects.slc import BlendOp, GetOp, PopOp, SetOp
-from sw.compiler.tmu.execute.unroll import cost
+from hw.lib.execute_isa import FLOAT_STAGES
+from sw.compiler.nests.dialects.slc import BlendOp, GetOp, PopOp, SetOp
+from sw.compiler.nests.execute.unroll import cost
+from sw.compiler.nests.lane_sums import SUMS, is_of_lanes
+from sw.compiler.nests.scf import STATEMENT
 from sw.compiler.tmu.kept_vectors import is_zero
-from sw.compiler.tmu.lane_sums import SUMS, is_of_lanes
 from sw.compiler.tmu.queued_fiber import queued_fiber, write_out_loops
-from sw.compiler.tmu.scf import STATEMENT
 
 PARTIAL_SUMS = "partial_sums"
 """The attribute of the innermost loop that has their number."""

@@ -7,6 +7,9 @@ from collections.abc import Callable, Collection
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.tmu.config import TmuConfig
+from sw.compiler.nests.functions import ModulePass
+from sw.compiler.nests.hoist import hoist
+from sw.compiler.nests.vectorize_loops import vectorize_loops
 from sw.compiler.tmu.align_queues import align_queues
 from sw.compiler.tmu.bufferize import bufferize
 from sw.compiler.tmu.decouple import decouple
@@ -16,7 +19,6 @@ from sw.compiler.tmu.first_iterations import first_iterations
 from sw.compiler.tmu.fits import fits
 from sw.compiler.tmu.forward_stores import forward_stores
 from sw.compiler.tmu.halve_sums import halve_sums
-from sw.compiler.tmu.hoist import hoist
 from sw.compiler.tmu.keep_rows import keep_rows
 from sw.compiler.tmu.keep_sums import keep_sums
 from sw.compiler.tmu.lower_access import lower_access
@@ -30,7 +32,6 @@ from sw.compiler.tmu.store_lanes import store_lanes
 from sw.compiler.tmu.store_streams import store_streams
 from sw.compiler.tmu.stream_places import stream_places
 from sw.compiler.tmu.vectorize import vectorize
-from sw.compiler.tmu.vectorize_loops import vectorize_loops
 
 LEVELS = range(5)
 """Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
@@ -40,8 +41,6 @@ SCF_PASSES = ("select", "hoist")
 
 _HALVES_FROM = 4
 """The level from which ``vectorize`` has sums of halves side by side."""
-
-ModulePass = Callable[[ModuleOp], ModuleOp]
 
 
 def pipeline(

@@ -8,13 +8,13 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
-from sw.compiler.tmu.dialects.flat import FetchOp
-from sw.compiler.tmu.dialects.slc import CallbackOp, ForOp, GetOp
-from sw.compiler.tmu.execute.affine import affine_of
-from sw.compiler.tmu.operations import written_arrays
+from sw.compiler.nests.dialects.flat import FetchOp
+from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp
+from sw.compiler.nests.execute.affine import affine_of
+from sw.compiler.nests.operations import written_arrays
+from sw.compiler.nests.values import constant_of, integer, source_of
 from sw.compiler.tmu.queued_fiber import counter_of
 from sw.compiler.tmu.row_lines import one_in_each_line
-from sw.compiler.tmu.values import constant_of, integer, source_of
 
 _Load = vector.LoadOp | vector.MaskedLoadOp
 

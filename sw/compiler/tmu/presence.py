@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from hw.lib.errors import WorkloadError
-from sw.compiler.tmu.dialects.fiber import MergeOp
-from sw.compiler.tmu.dialects.slc import SetOp
-from sw.compiler.tmu.scf import place_of
-from sw.compiler.tmu.values import constant_of, integer, is_inside, source_of
+from sw.compiler.nests.dialects.fiber import MergeOp
+from sw.compiler.nests.dialects.slc import SetOp
+from sw.compiler.nests.scf import place_of
+from sw.compiler.nests.values import constant_of, integer, is_inside, source_of
 
 Masks = frozenset[int]
 """Of fibers, fiber n being bit n."""

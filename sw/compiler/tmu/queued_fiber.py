@@ -9,8 +9,7 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.tmu.align_queues import COUNTER
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     CallbackOp,
@@ -22,9 +21,10 @@ from sw.compiler.tmu.dialects.slc import (
     SetOp,
     StreamType,
 )
-from sw.compiler.tmu.execute.unroll import write_iteration
+from sw.compiler.nests.execute.unroll import write_iteration
+from sw.compiler.nests.values import constant_of, integer, source_of
+from sw.compiler.tmu.align_queues import COUNTER
 from sw.compiler.tmu.kept_vectors import MOST_REGISTERS, is_zero
-from sw.compiler.tmu.values import constant_of, integer, source_of
 
 STREAMS = (arith.ConstantOp, AluStrOp, MemStrOp, PushOp)
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     BlendOp,
     CallbackOp,
     ForOp,
@@ -19,6 +19,8 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
+from sw.compiler.nests.scf import PLACE
+from sw.compiler.nests.values import constant_of, integer
 from sw.compiler.tmu.queued_fiber import (
     STREAMS,
     QueuedFiber,
@@ -27,8 +29,6 @@ from sw.compiler.tmu.queued_fiber import (
     stream_of,
     write_out_loops,
 )
-from sw.compiler.tmu.scf import PLACE
-from sw.compiler.tmu.values import constant_of, integer
 
 _Load = vector.LoadOp | vector.MaskedLoadOp
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import ProgramError, WorkloadError, damaged_as
+from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import LINE_WORDS, TmuConfig
-from hw.tmu.execute_isa import INSTRUCTION_WORDS, Instruction
+from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import memory_map
 from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from sw.program.program import Launch

@@ -8,10 +8,10 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.fiber import MergeOp
-from sw.compiler.tmu.operations import PURE
-from sw.compiler.tmu.scf import PLACE, place_of
-from sw.compiler.tmu.values import source_of
+from sw.compiler.nests.dialects.fiber import MergeOp
+from sw.compiler.nests.operations import PURE
+from sw.compiler.nests.scf import PLACE, place_of
+from sw.compiler.nests.values import source_of
 
 
 def select_stores(module: ModuleOp) -> ModuleOp:

@@ -9,10 +9,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.tmu.dialects.slc import CallbackOp, MemStrOp, MergeOp
+from sw.compiler.nests.dialects.slc import CallbackOp, MemStrOp, MergeOp
+from sw.compiler.nests.values import constant_of, copy
 from sw.compiler.tmu.presence import Masks
 from sw.compiler.tmu.unused import drop_unused
-from sw.compiler.tmu.values import constant_of, copy
 
 MOST_FIBERS = 3
 """Of a union: a callback is copied for as many masks as make a difference."""

@@ -6,9 +6,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
+from sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, StoreStrOp, ToggleOp, body_of
+from sw.compiler.nests.values import constant_of, integer
 from sw.compiler.tmu.align_queues import queue_before
-from sw.compiler.tmu.dialects.slc import LOOPS, CallbackOp, ForOp, StoreStrOp, ToggleOp, body_of
-from sw.compiler.tmu.values import constant_of, integer
 
 
 def is_static(loop: Operation) -> bool:

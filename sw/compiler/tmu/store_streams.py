@@ -9,17 +9,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
     StoreStrOp,
 )
+from sw.compiler.nests.functions import function_of
+from sw.compiler.nests.operations import STORES, array_of
+from sw.compiler.nests.values import constant_of
 from sw.compiler.tmu.fits import has_layers
-from sw.compiler.tmu.functions import function_of
 from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.operations import STORES, array_of
 from sw.compiler.tmu.unused import drop_unused
-from sw.compiler.tmu.values import constant_of
 
 LEAST_VECTORS = 3
 """Of a fiber. One more operand from the loop around takes the access unit longer than the execute

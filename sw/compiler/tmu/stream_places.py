@@ -9,15 +9,15 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects import flat
-from sw.compiler.tmu.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
+from sw.compiler.nests.dialects import flat
+from sw.compiler.nests.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.scf import PLACE
+from sw.compiler.nests.values import constant_of, integer
 from sw.compiler.tmu.fits import has_layers
-from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.index_offsets import shape_of
 from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.scf import PLACE
 from sw.compiler.tmu.unused import drop_unused
-from sw.compiler.tmu.values import constant_of, integer
 
 
 def stream_places(module: ModuleOp, config: TmuConfig) -> ModuleOp:

@@ -12,10 +12,10 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from hw.lib.errors import WorkloadError, damaged_as, one_line
+from sw.compiler.nests.dialects.fiber import FIBER
+from sw.compiler.nests.dialects.flat import FLAT
+from sw.compiler.nests.dialects.slc import LOOPS, SLC
 from sw.compiler.tmu.dialects.dlc import DLC, AccessOp
-from sw.compiler.tmu.dialects.fiber import FIBER
-from sw.compiler.tmu.dialects.flat import FLAT
-from sw.compiler.tmu.dialects.slc import LOOPS, SLC
 
 DIALECTS = (
     builtin.Builtin,

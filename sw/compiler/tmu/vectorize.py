@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import (
+from sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     BlendOp,
@@ -27,9 +27,9 @@ from sw.compiler.tmu.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.tmu.lane_sums import LaneSum, add_lanes, lane_sums
-from sw.compiler.tmu.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_SUMS
-from sw.compiler.tmu.values import constant_of, copy, source_of
+from sw.compiler.nests.lane_sums import LaneSum, add_lanes, lane_sums
+from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_SUMS
+from sw.compiler.nests.values import constant_of, copy, source_of
 
 _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_SUMS)
 

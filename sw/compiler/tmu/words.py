@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.tmu.dialects.slc import GetOp, SetOp
-from sw.compiler.tmu.execute.affine import Affine, affine_of
-from sw.compiler.tmu.operations import LOADS, STORES, array_of, stored_value
+from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.execute.affine import Affine, affine_of
+from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
 
 Term = SSAValue | tuple[str, int]
 """A value; of a variable its name, and how many sets of it come before."""

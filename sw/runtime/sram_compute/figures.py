@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from hw.sram_compute.config import LINE_BYTES
+from hw.lib.lines.line_size import LINE_BYTES
 from sw.compiler.sram_compute.command_program import meaning
 from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops
@@ -21,6 +21,7 @@ _CYCLES = {
     "fetch and transpose": "cycles_transfer",
     "move": "cycles_move",
     "compute": "cycles_compute",
+    "core": "cycles_core",
     "commands": "cycles_command",
 }
 
@@ -28,11 +29,12 @@ _CYCLES = {
 def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
     """Operations are those of a nest's source on float32, whatever commands did them."""
     counters, cycles = result.counters, result.cycles
-    moved, operations = traffic(counters), _operations(program, result)
+    operations = _operations(program, result)
     statistics = {**program.statistics, "operations": operations}
-    statistics |= {f"bytes_{name}": each for name, each in moved.items()}
     charts = []
     if cycles is not None:
+        moved = traffic(counters)
+        statistics |= {f"bytes_{name}": each for name, each in moved.items()}
         bars = [(label, counters[name]) for label, name in _CYCLES.items()]
         bytes_moved = [(name.replace("_", " "), count) for name, count in moved.items()]
         charts = [
@@ -54,7 +56,8 @@ def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
 def traffic(counters: Mapping[str, int]) -> dict[str, int]:
     """Bytes within a tile, between tiles of a bank, between banks, to and from memory, and of
     commands."""
-    lines = counters["lines_loaded"] + counters["lines_stored"]
+    names = ("lines_loaded", "lines_stored", "core_lines_read", "core_lines_written")
+    lines = sum(counters[name] for name in names)
     return {
         "within_tiles": counters["bits_within_tiles"] // 8,
         "between_tiles": counters["bits_between_tiles"] // 8,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.sram_compute.config import LINE_BYTES, LINE_WORDS
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.isa import UNIT_WORDS
 from sw.compiler.sram_compute.command_program import first_lines, line_count
 from sw.program.program import Launch
@@ -29,7 +29,11 @@ def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
     words = np.concatenate(list(lines.values()))
     kept, places = np.unique(numbers, return_index=True)
     start = np.zeros((1, 1), np.uint32)
-    return {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
+    found = {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
+    instructions = launch.sections["instructions"]
+    if len(instructions):
+        found["instructions"] = Rows(np.arange(len(instructions)), instructions)
+    return found
 
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,11 +17,12 @@ from sw.compiler.sram_compute.command_program import (
     CommandWorkload,
     listing,
     meaning,
+    meaning_of_launch,
     read,
 )
 from sw.compiler.sram_compute.compile import PASSES, compile
 from sw.golden.loops import GoldenLoops
-from sw.program.program import Program
+from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
@@ -31,6 +32,7 @@ from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
+from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.sources import file_workload, load_arrays
 from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
@@ -48,10 +50,18 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     options = OPTIONS
     schema = SRAM_SCHEMA
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("banks", "arrays", "bitlines"),
-        "flip_flops": ("banks", "arrays", "bitlines"),
-        "dsps": (),
-        "block_rams": ("memory_bytes", "banks", "arrays", "wordlines", "bitlines"),
+        "luts": ("banks", "arrays", "bitlines", "core_lanes"),
+        "flip_flops": ("banks", "arrays", "bitlines", "core_lanes"),
+        "dsps": ("core_lanes",),
+        "block_rams": (
+            "memory_bytes",
+            "banks",
+            "arrays",
+            "wordlines",
+            "bitlines",
+            "core_cache_bytes",
+            "core_instructions",
+        ),
     }
 
     build = staticmethod(build)
@@ -94,7 +104,11 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
 
     def dot(self, program: Program) -> str:
         found = meaning(program)
-        return super().dot(program) if found is None else found.dot
+        if found is None:
+            return super().dot(program)
+        if not found.dot:
+            raise WorkloadError(f"--dot: {program.workload} runs on the core: it has no graph")
+        return found.dot
 
     def inputs(
         self,
@@ -119,11 +133,21 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         bind_arrays(program.inputs, arrays)
         return arrays
 
+    def operands(self, launch: Launch, tensors: Tensors) -> Tensors:
+        """Checks the values for the core: no access of the nest is outside its arrays, which the
+        hardware does not notice. Raises ``WorkloadError``."""
+        found = meaning_of_launch(launch)
+        if found is not None and len(launch.sections["instructions"]):
+            _golden(found.nest).run(found.binding(found.nest, tensors))
+        return tensors
+
     def model(self, config: SramConfig, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
         """Raises ``StoppedError`` where the hardware stops."""
         system = System(config)
         memory, program = job.image["memory"], job.image["program"]
         system.memory[memory.numbers] = memory.words
+        if (instructions := job.image.get("instructions")) is not None:
+            system.instructions[instructions.numbers] = instructions.words
         run = system.run(int(program.words[0, 0]))
         rows = wanted(run.counters)
         found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
@@ -133,14 +157,14 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = GoldenLoops(nest.order).run(nest.binding(nest.order, tensors))
+        found = _golden(nest.order).run(nest.binding(nest.order, tensors))
         return {spec.name: found[spec.name] for spec in program.outputs}
 
     def reference(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = GoldenLoops(nest.nest).reference(nest.binding(nest.nest, tensors))
+        found = _golden(nest.nest).reference(nest.binding(nest.nest, tensors))
         return {spec.name: found[spec.name] for spec in program.outputs}
 
     def _of_model(self, program: Program, tensors: Tensors) -> dict[str, Array]:
@@ -151,6 +175,12 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             memory = self.model(config, job, partial(result_rows, launch)).memory
             found |= outputs(launch, found, memory)
         return {spec.name: found[spec.name] for spec in program.outputs}
+
+
+@lru_cache(maxsize=16)
+def _golden(nest: Nest) -> GoldenLoops:
+    """Compiled once in a process."""
+    return GoldenLoops(nest)
 
 
 def _is_nest(text: str) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.tmu.config import LINE_BYTES, LINE_WORDS, WORD_BYTES, TmuConfig
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import bases_of
 from sw.golden.loop_code import Placement
 from sw.program.program import Launch, Program, totals

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import EVENT_STEPS
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
 from sw.golden.loops import GoldenLoops

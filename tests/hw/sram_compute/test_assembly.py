@@ -56,7 +56,7 @@ def test_what_lines_say_is_what_they_were_made_of():
         (
             "jump",
             "jump: no such command; there are end, compute, move, fill, shift, broadcast, layout, "
-            "load, store, sync",
+            "load, store, sync, core",
         ),
         ("load row", "row: must be a field and its value, as n=8"),
         ("load row=1 row=2", "row: is given twice"),

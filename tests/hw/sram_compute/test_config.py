@@ -46,6 +46,14 @@ def test_lines_have_memory_for_whole_cycles(banks, bandwidth, cycles):
             "formats = ('float16', 'float16'): must be different ones of float32, float16, "
             "bfloat16, float8_e5m2, float8_e4m3",
         ),
+        ({"core_lanes": 17}, "core_lanes = 17: must be a whole number from 0 to 16"),
+        ({"core_lanes": 6}, "core_lanes = 6: must be one of 0, 2, 4, 8, 16"),
+        ({"core_instructions": 100}, "core_instructions = 100: must be a power of two"),
+        ({"core_loads": 0}, "core_loads = 0: must be a whole number from 1 to 32"),
+        (
+            {"core_lanes": 2, "memory_bytes": 1 << 14, "core_cache_bytes": 1 << 15},
+            "core_cache_bytes = 32768: must be at most memory_bytes = 16384",
+        ),
         ({"skip": 1}, "skip = 1: must be true or false"),
     ],
 )

@@ -56,6 +56,7 @@ def test_units():
         "LOAD": 1,
         "STORE": 1,
         "SYNC": 1,
+        "CORE": 1,
     }
 
 

@@ -15,6 +15,18 @@ CONFIGS = {
     "one bank": SramConfig(
         banks=1, arrays=2, wordlines=64, bitlines=64, memory_bytes=1 << 14, formats=()
     ),
+    "a core": SramConfig(
+        banks=1,
+        arrays=2,
+        wordlines=64,
+        bitlines=64,
+        memory_bytes=1 << 14,
+        formats=(),
+        core_lanes=2,
+        core_instructions=16,
+        core_cache_bytes=1 << 10,
+        core_loads=1,
+    ),
     "banks of one array": SramConfig(
         banks=4,
         arrays=1,

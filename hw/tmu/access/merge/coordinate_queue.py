@@ -8,8 +8,8 @@ from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.ram import TwoPortRam
-from hw.tmu.config import LINE_WORDS
 
 
 class CoordinateQueue(Instanced):

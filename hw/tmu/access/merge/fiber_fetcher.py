@@ -10,13 +10,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.arbiter import RoundRobin
 from hw.lib.instanced import Instanced
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.lowest_one import position
 from hw.lib.ram import TwoPortRam
 from hw.tmu.access.integer_alu import integer_alu
 from hw.tmu.access.merge.lane_contexts import FIBERS, PAIR
 from hw.tmu.access.run import run_layout
 from hw.tmu.access_isa import STREAM, UNIT, Source, StreamKind
-from hw.tmu.config import LINE_WORDS
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 

@@ -9,6 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access.merge.coordinate_queue import CoordinateQueue
 from hw.tmu.access.merge.fiber_fetcher import FiberFetcher
 from hw.tmu.access.merge.lane_contexts import LaneContexts
@@ -19,7 +20,6 @@ from hw.tmu.access.run import run_layout
 from hw.tmu.access.steps import SLOT_BITS, step_layout
 from hw.tmu.access.stream_store import write_signature
 from hw.tmu.access_isa import LAYER, STREAM, Mode
-from hw.tmu.config import LINE_WORDS
 
 _AHEAD = 4
 """Merged iterations that wait for their streams."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import Event
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.bags import weighted
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, row_of

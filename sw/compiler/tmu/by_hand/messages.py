@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import Event
-from hw.tmu.config import LINE_WORDS
 from sw.compiler.tmu.by_hand.bags import by_offsets
 from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of

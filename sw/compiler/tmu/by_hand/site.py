@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import LINE_WORDS, TmuConfig
+from hw.lib.lines.line_size import LINE_WORDS
+from hw.tmu.config import TmuConfig
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hw.lib.errors import WorkloadError
+from hw.lib.execute_assembly import assemble
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_assembly import assemble
+from sw.compiler.nests.execute.assemble import check_size
 from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
 from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
 from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
@@ -18,7 +19,6 @@ from sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
 from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
 from sw.compiler.tmu.by_hand.layers import Layers
 from sw.compiler.tmu.by_hand.site import Array, Site
-from sw.compiler.tmu.execute.assemble import check_size
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.sections import encode

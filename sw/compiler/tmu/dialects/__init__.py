@@ -1,1 +1,1 @@
-"""Dialects of the compiler's levels, beside MLIR's own."""
+"""Dialects of the access unit's level."""

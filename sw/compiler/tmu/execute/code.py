@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import Instruction
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction
+from sw.compiler.nests.execute.assemble import assemble
+from sw.compiler.nests.execute.linearize import linearize
+from sw.compiler.nests.execute.machine import Block
+from sw.compiler.nests.execute.simplify import simplify
+from sw.compiler.nests.execute.unroll import SHARES, unroll_counted
+from sw.compiler.nests.functions import function_of
 from sw.compiler.tmu.dialects.dlc import START
-from sw.compiler.tmu.execute.assemble import assemble
-from sw.compiler.tmu.execute.linearize import linearize
-from sw.compiler.tmu.execute.machine import Block
 from sw.compiler.tmu.execute.rotate import rotate_loops
-from sw.compiler.tmu.execute.select import select_cases
-from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.tmu.execute.select_cases import select_cases
 from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
-from sw.compiler.tmu.execute.unroll import SHARES, unroll_counted
-from sw.compiler.tmu.functions import function_of
 
 
 @dataclass(frozen=True)

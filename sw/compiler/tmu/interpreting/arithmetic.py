@@ -17,7 +17,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Operation
 
-from sw.compiler.tmu.dialects.slc import BlendOp
+from sw.compiler.nests.dialects.slc import BlendOp
 from sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 _COMPARISONS = {

@@ -7,8 +7,8 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 
+from sw.compiler.nests.dialects.slc import PopOp
 from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
-from sw.compiler.tmu.dialects.slc import PopOp
 from sw.compiler.tmu.interpreting.queues import Queues
 
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.interpreters.scf import ScfFunctions
 
+from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.tmu.dialects.dlc import AccessOp, CaseOp
-from sw.compiler.tmu.functions import arrays_of, function_of
 from sw.compiler.tmu.interpreting.access import AccessUnit
 from sw.compiler.tmu.interpreting.arithmetic import Arithmetic
 from sw.compiler.tmu.interpreting.execute import ExecuteUnit

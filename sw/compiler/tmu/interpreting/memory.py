@@ -21,7 +21,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from sw.compiler.tmu.dialects import flat
+from sw.compiler.nests.dialects import flat
 from sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 

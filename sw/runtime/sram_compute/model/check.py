@@ -8,7 +8,7 @@ from typing import Any
 from hw.lib.errors import ProgramError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
-from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.operations import MAX_WIDTH
 from hw.sram_compute.program import Command
 
@@ -17,7 +17,8 @@ class StoppedError(ProgramError):
     """The hardware stops, with this ``cause`` and ``detail``."""
 
     def __init__(self, cause: ErrorCause, detail: int) -> None:
-        super().__init__(f"stops with {cause.name} at unit {detail}")
+        where = "instruction" if cause in CORE_CAUSES.values() else "unit"
+        super().__init__(f"stops with {cause.name} at {where} {detail}")
         self.cause = cause
         self.detail = detail
 
@@ -27,6 +28,8 @@ def operand_is_bad(config: SramConfig, command: Command) -> bool:
     fields = command.fields
     if command.opcode in (Opcode.LAYOUT, Opcode.END, Opcode.SYNC):
         return False
+    if command.opcode == Opcode.CORE:
+        return bool(fields["first"] >= config.core_instructions)
     if command.opcode == Opcode.COMPUTE:
         return (
             fields["entry"] >= len(config.rom.words)

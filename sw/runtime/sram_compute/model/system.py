@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
-from hw.sram_compute.config import LINE_WORDS, SramConfig
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, UNITS, Opcode
-from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
+from sw.runtime.execute_model import execute
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
 from sw.runtime.sram_compute.model.array import ComputeArray
@@ -27,8 +30,27 @@ from sw.runtime.sram_compute.model.tiles import pattern
 
 LINE_UNITS = LINE_WORDS // UNIT_WORDS
 
-_SYNCED = (Opcode.COMPUTE, Opcode.MOVE, Opcode.FILL, Opcode.LOAD, Opcode.STORE, Opcode.END)
+_SYNCED = (
+    Opcode.COMPUTE,
+    Opcode.MOVE,
+    Opcode.FILL,
+    Opcode.LOAD,
+    Opcode.STORE,
+    Opcode.CORE,
+    Opcode.END,
+)
 """What needs a ``SYNC`` before it."""
+
+_UNTIMED = (
+    "commands",
+    "lines_loaded",
+    "lines_stored",
+    "core_instructions",
+    "bits_within_tiles",
+    "bits_between_tiles",
+    "bits_between_banks",
+)
+"""Counters that do not depend on when something happens."""
 
 
 class System:
@@ -36,11 +58,14 @@ class System:
 
     memory
         uint32 [lines, words of a line].
+    instructions
+        of the core: uint32 [instructions, words of one].
     """
 
     def __init__(self, config: SramConfig) -> None:
         self.config = config
         self.memory = np.zeros((config.memory_lines, LINE_WORDS), np.uint32)
+        self.instructions = np.zeros((config.core_instructions, INSTRUCTION_WORDS), np.uint32)
         self.arrays = ComputeArray(config.wordlines, config.tiles * config.bitlines)
         self.banks = [
             Bank(
@@ -73,7 +98,8 @@ class Run:
     """A run of a program.
 
     cycles, counters
-        once it ``is_over``: as the hardware counts.
+        once it ``is_over``: as the hardware counts. There is no model of the core's time: where it
+        has run, there are no ``cycles``, and no counters but those that do not depend on time.
     """
 
     def __init__(self, system: System, first_line: int) -> None:
@@ -93,6 +119,7 @@ class Run:
                 "commands",
                 "lines_loaded",
                 "lines_stored",
+                "core_instructions",
                 "bits_between_tiles",
                 "bits_between_banks",
             ),
@@ -102,7 +129,8 @@ class Run:
         for bank in system.banks:
             bank.begin()
         self.is_over = False
-        self.cycles = 0
+        self._is_timed = True
+        self.cycles: int | None = None
         self.counters: dict[str, int] = {}
 
     def step(self) -> None:
@@ -111,6 +139,8 @@ class Run:
         if self._place >= len(units):
             raise StoppedError(ErrorCause.ADDRESS, self._place)
         opcode = opcode_of(units[self._place])
+        if opcode == Opcode.CORE and not self._config.core_lanes:
+            opcode = None
         count = 1 if opcode is None else UNITS[opcode]
         if self._place + count > len(units):
             raise StoppedError(ErrorCause.ADDRESS, self._place)
@@ -172,6 +202,8 @@ class Run:
             idle = self._fetch.hold(cycle)
             self._transfer(opcode, fields, max(self._quiet(cycle), idle))
             self._fetch.release(self._cycle)
+        elif opcode == Opcode.CORE:
+            self._core(fields["first"])
         elif opcode == Opcode.SYNC:
             self._is_unsynced = False
             self._cycle = self._quiet(cycle) + 1
@@ -247,19 +279,37 @@ class Run:
         self._transfers.append((start + 1, end))
         self._cycle = end + 2
 
+    def _core(self, first: int) -> None:
+        """Addresses in a program are counted from its first instruction, around the end."""
+        system, lanes = self._system, self._config.core_lanes
+        self._is_timed = False
+        instructions = np.roll(system.instructions, -first, axis=0)
+        try:
+            done = execute.run(instructions, system.memory.reshape(-1), lanes)
+        except execute.FaultError as error:
+            raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
+        except execute.DeadlockError as error:
+            raise StoppedError(ErrorCause.DEADLOCK, self._place) from error
+        self._counts["core_instructions"] += done.instructions
+
     def _end(self, cycles: int) -> None:
         banks = self._system.banks
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]
         spent = cycle_counts(cycles, (self._exchanges + moves, programs, self._transfers))
         names = ("cycles_move", "cycles_compute", "cycles_transfer", "cycles_command")
-        self.cycles = cycles
-        self.counters = {
+        counters = {
             **dict(zip(names, spent, strict=True)),
             **self._counts,
             "command_lines": self._fetch.lines(cycles - 1),
             "bits_within_tiles": sum(bank.bits_moved for bank in banks),
         }
+        if self._is_timed:
+            self.cycles = cycles
+            without = ("cycles_core", "core_lines_read", "core_lines_written")
+            self.counters = counters | dict.fromkeys(without, 0)
+        else:
+            self.counters = {name: counters[name] for name in _UNTIMED}
         self.is_over = True
 
 

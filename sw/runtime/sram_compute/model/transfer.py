@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.sram_compute.config import LINE_BYTES, SramConfig
+from hw.lib.lines.line_size import LINE_BYTES
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import ErrorCause
 from sw.runtime.sram_compute.model.bank import Bank
 from sw.runtime.sram_compute.model.memory_times import Channel

@@ -1,1 +1,1 @@
-"""What TMU programs do, without time: the binaries, interpreted."""
+"""What TMU programs do, without time: the binaries, interpreted; see ``execute_model``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from hw.tmu.access_isa import (
     StreamKind,
 )
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests
 
 _WORD = 0xFFFF_FFFF
@@ -41,22 +42,6 @@ class BoundsError(GnarlError):
     def __init__(self, layer: int, lane: int, lower: int, upper: int) -> None:
         super().__init__(f"layer {layer}, unit {lane}: from {lower} to {upper}: must not decrease")
         self.place = layer, lane, 0
-
-
-@dataclass
-class Output:
-    """What an access program gives: tokens and words, in the order in which they are queued.
-
-    ``requests`` are the lines that it reads: of layers that step one unit, by layer, stream and
-    line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
-    They make no difference between outputs, and are those of a unit only in runs without a fault.
-    ``stuck``: the event at which it waits for ever, behind all that is queued, and why.
-    """
-
-    tokens: list[int] = field(default_factory=list)
-    words: list[int] = field(default_factory=list)
-    requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
-    stuck: str = field(default="", compare=False)
 
 
 class _Stuck(Exception):

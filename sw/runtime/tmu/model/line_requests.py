@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import Mode, Source
 from hw.tmu.access_program import Layer, Operand, Stream
-from hw.tmu.config import LINE_WORDS
 
 
 class LineRequests:

@@ -10,7 +10,8 @@ from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import ACCESS_SECTIONS
 from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.tmu.model import access, execute
+from sw.runtime.execute_model import execute
+from sw.runtime.tmu.model import access
 
 
 def run(config: TmuConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:

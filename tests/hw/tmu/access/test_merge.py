@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
-from hw.tmu.config import LINE_WORDS
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_machine import CONFIG, Memory, Result, run

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import LINE_BYTES, LINE_WORDS, SramConfig
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, lower

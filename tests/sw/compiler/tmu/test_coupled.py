@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.program.program import Program
@@ -209,7 +209,7 @@ def test_what_the_unit_lacks():
     with pytest.raises(WorkloadError) as caught:
         compile(workload, CONFIG, trace=Trace(), coupled=True)
     assert str(caught.value) == (
-        "file.py:7:16: arith.floordivsi in the execute unit: not supported by target tmu"
+        "file.py:7:16: arith.floordivsi: not supported by the execute unit"
     )
 
 

@@ -13,8 +13,8 @@ from filecheck.options import DumpInputKind, Options
 from filecheck.parser import Parser, pattern_for_opts
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.coupled.pipeline import SHARES, coupled_passes
-from sw.compiler.tmu.execute.simplify import simplify
+from sw.compiler.nests.coupled.pipeline import SHARES, coupled_passes
+from sw.compiler.nests.execute.simplify import simplify
 from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
 from sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
 from sw.compiler.tmu.text import from_text, to_text

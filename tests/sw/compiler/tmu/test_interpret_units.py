@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import InterpretationError
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import IMMEDIATE, EventStep, Layer, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
+from sw.compiler.nests.functions import function_of
 from sw.compiler.tmu.dialects.dlc import AccessOp, layer_op
-from sw.compiler.tmu.functions import function_of
 from sw.compiler.tmu.interpreting.interpret import interpret
 from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.text import from_text

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
+from sw.compiler.nests.coupled.merge_loops import merge_loops
 from sw.compiler.tmu.compile import LEVELS
-from sw.compiler.tmu.coupled.merge_loops import merge_loops
 from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.text import from_text
 from sw.workloads.loops.operations import sparse_matrices, sparse_vectors

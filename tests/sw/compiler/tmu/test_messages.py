@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.execute_isa import Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Opcode
+from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.functions import arrays_of, function_of
 from tests.support.tmu_messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.dialects.slc import ForOp
+from sw.compiler.nests.dialects.slc import ForOp
+from sw.compiler.nests.values import constant_of
 from sw.compiler.tmu.repeat_fibers import repeat_fibers
-from sw.compiler.tmu.values import constant_of
 from tests.support.tmu_messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
-from hw.tmu.execute_isa import Instruction, Opcode
 from sw.compiler.tmu.sections import access_of
 from sw.golden import loops
 from sw.workloads.loops.nest import Nest

@@ -80,7 +80,7 @@ def test_what_is_no_tensor_computation_is_refused(tmp_path: Path):
         workload = device.workload(str(path))
         assert isinstance(workload, LoopWorkload)
         with pytest.raises(WorkloadError) as caught:
-            device.compile(workload)
+            device.compile(workload, place="memory")
     assert str(caught.value) == (
         f"{path}:2:38: a is read here and written at {path}:2:30 by another iteration: its value "
         "is carried from one to the next"

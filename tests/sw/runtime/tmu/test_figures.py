@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.tmu.config import LINE_BYTES, WORD_BYTES, TmuConfig
+from hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
+from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.runtime.tmu.figures import bound

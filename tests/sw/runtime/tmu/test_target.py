@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import ProgramError, WorkloadError
+from hw.lib.execute_isa import Instruction, Opcode, Operand, Source
 from hw.tmu.access_isa import Event, EventKind, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep
-from hw.tmu.execute_isa import Instruction, Opcode, Operand, Source
 from hw.tmu.memory_map import ErrorCause
 from sw.compiler.tmu.sections import access_of
 from sw.program.program import Program

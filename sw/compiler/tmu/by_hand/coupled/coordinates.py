@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.tmu.config import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.coupled.look_ups import Bags, LookUps, largest_group
 from sw.compiler.tmu.by_hand.graphs import ROWS_AHEAD
 from sw.compiler.tmu.by_hand.site import Site

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.tmu.config import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Site, Vectors
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hw.tmu.config import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.knowledge_graphs import SUMS, pairs
 from sw.compiler.tmu.by_hand.site import Site

@@ -32,8 +32,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import LINE_WORDS
-from hw.tmu.execute_isa import VECTOR_REGISTERS
+from hw.lib.execute_isa import VECTOR_REGISTERS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.lib.errors import CapacityError
-from hw.tmu.config import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.merging import SIDES
 from sw.compiler.tmu.by_hand.site import Site
 

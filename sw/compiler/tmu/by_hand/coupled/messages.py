@@ -32,8 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from hw.tmu.config import LINE_WORDS
-from hw.tmu.execute_isa import VECTOR_REGISTERS
+from hw.lib.execute_isa import VECTOR_REGISTERS
+from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.tmu.by_hand.messages import MOST, SUMS
 from sw.compiler.tmu.by_hand.site import Site, row_of
 

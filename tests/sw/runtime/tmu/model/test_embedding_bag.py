@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.runtime.tmu.model import access, execute
+from sw.runtime.execute_model import execute
+from sw.runtime.tmu.model import access
 from tests.support.access_programs import Bags, embedding_bag
 from tests.support.embedding_execute import execute_side, sums, with_tokens
 

@@ -1,0 +1,1 @@
+"""Whole programs on an execute unit alone."""

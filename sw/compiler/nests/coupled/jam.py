@@ -1,0 +1,129 @@
+"""Sums of several iterations at a time, where one alone waits for its own additions."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.execute.unroll import split
+from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
+from sw.compiler.nests.values import integer
+
+TOGETHER = 2
+"""Sums: as many as hide the latency of an addition behind what else each element needs."""
+
+
+def jam(module: ModuleOp) -> ModuleOp:
+    """Of a loop around one that adds up in a variable, ``TOGETHER`` iterations become one: what
+    stands before the inner loop, for each; one inner loop for all; what stands behind, for each.
+
+    ``for i: a(i); for j: t += x(i, j); b(i)`` becomes ``for i by 4: a(i) … a(i + 3); for j: t0 +=
+    x(i, j) …; b(i) … b(i + 3)``, where a and x read neither what b writes nor a variable that an
+    iteration leaves to the next one. O(operations).
+    """
+    module = module.clone()
+    for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
+        inner = _inner(loop)
+        if inner is not None:
+            _jam(loop, inner)
+    return module
+
+
+def _inner(loop: scf.ForOp) -> scf.ForOp | None:
+    """The first loop of the body, if it is such a sum."""
+    operations = list(loop.body.block.ops)
+    inner = next((each for each in operations if each.regions), None)
+    if not isinstance(inner, scf.ForOp):
+        return None
+    if not any(isinstance(each, SetOp) for each in inner.body.block.ops):
+        return None
+    if any(each.regions for each in inner.body.block.ops):
+        return None
+    early = [*operations[: operations.index(inner)], inner, *inner.body.block.ops]
+    written = written_arrays(loop)
+    if any(isinstance(each, STORES) for each in early):
+        return None
+    if any(isinstance(each, LOADS) and array_of(each) in written for each in early):
+        return None
+    induction = loop.body.block.args[0]
+    if any(induction is bound for bound in inner.operands):
+        return None
+    inside = {result for each in operations for result in each.results} | {induction}
+    if not inside.isdisjoint(inner.operands[:2]) and not _are_constants(inner):
+        return None
+    return inner if _are_private(loop) else None
+
+
+def _are_constants(inner: scf.ForOp) -> bool:
+    return all(isinstance(each.owner, arith.ConstantOp) for each in inner.operands)
+
+
+def _are_private(loop: scf.ForOp) -> bool:
+    """Whether each variable is set in an iteration before that reads it, and used nowhere else."""
+    known: set[str] = set()
+    for each in loop.body.block.ops:
+        for operation in each.walk():
+            if isinstance(operation, GetOp) and operation.variable.data not in known:
+                return False
+        if isinstance(each, SetOp):
+            known.add(each.variable.data)
+        elif any(isinstance(one, SetOp) and one.variable.data not in known for one in each.walk()):
+            return False
+    function: Operation = loop
+    while (parent := function.parent_op()) is not None:
+        function = parent
+    inside = set(loop.walk())
+    return not any(
+        isinstance(each, GetOp | SetOp) and each.variable.data in known and each not in inside
+        for each in function.walk()
+    )
+
+
+def _jam(loop: scf.ForOp, inner: scf.ForOp) -> None:
+    main = split(loop, TOGETHER)
+    if main is None:
+        return
+    body = main.body.block
+    operations = [each for each in loop.body.block.ops if not isinstance(each, scf.YieldOp)]
+    place = operations.index(inner)
+    copies: list[dict[SSAValue, SSAValue]] = []
+    for number in range(TOGETHER):
+        induction = _later(body, body.args[0], number)
+        values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction}
+        copies.append(values)
+        for each in operations[:place]:
+            _copy(each, values, number, body)
+    around = Block(arg_types=[inner.body.block.args[0].type])
+    around.args[0].name_hint = inner.body.block.args[0].name_hint
+    for number, values in enumerate(copies):
+        values[inner.body.block.args[0]] = around.args[0]
+        for each in inner.body.block.ops:
+            if not isinstance(each, scf.YieldOp):
+                _copy(each, values, number, around)
+    around.add_op(scf.YieldOp())
+    bounds = [copies[0].get(each, each) for each in inner.operands[:3]]
+    body.add_op(scf.ForOp(bounds[0], bounds[1], bounds[2], [], around))
+    for number, values in enumerate(copies):
+        for each in operations[place + 1 :]:
+            _copy(each, values, number, body)
+    body.add_op(scf.YieldOp())
+
+
+def _later(block: Block, induction: SSAValue, number: int) -> SSAValue:
+    off = integer(number)
+    later = arith.AddiOp(induction, off.result)
+    block.add_ops([off, later])
+    return later.result
+
+
+def _copy(
+    operation: Operation, values: dict[SSAValue, SSAValue], number: int, block: Block
+) -> None:
+    """With variables of its own."""
+    made = operation.clone(values)
+    for each in made.walk():
+        if isinstance(each, GetOp | SetOp):
+            each.properties["variable"] = type(each.variable)(f"{each.variable.data}_{number}")
+    block.add_op(made)

@@ -1,0 +1,271 @@
+"""Keeps in registers what the iterations of a loop read and write at one place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    VectorType,
+    f32,
+    i32,
+)
+from xdsl.ir import Block, Operation, SSAValue
+
+from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.execute.affine import Affine, affine_of
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.operations import LOADS, STORES, stored_value
+from sw.compiler.nests.values import copy, is_defined_inside, source_of
+
+MOST_VECTORS = 16
+"""That are kept; other registers are for what is computed from them."""
+
+
+def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
+    """Loads and stores of an array in a loop's body whose places do not change become variables,
+    loaded before the loop and stored behind it, if the loop runs.
+
+    All accesses of the array in the loop must be such, at places that are equal or apart.
+    ``zeros``: arrays that are 0 before the run; what nothing has written yet begins as 0 instead of
+    being loaded. O(accesses^2).
+    """
+    module = module.clone()
+    arrays = arrays_of(function_of(module))
+    at_zero: set[SSAValue] = {array for array, name in arrays.items() if name in zeros}
+    count = 0
+    for loop in reversed([each for each in module.walk() if isinstance(each, scf.ForOp)]):
+        kept = _kept(loop)
+        if kept:
+            _keep(loop, kept, count, at_zero)
+            count += len(kept)
+    return module
+
+
+@dataclass
+class _Place:
+    """Words of an array, and what accesses them."""
+
+    array: SSAValue
+    indices: list[Affine]
+    mask: SSAValue | None
+    width: int
+    accesses: list[Operation] = field(default_factory=list)
+
+    def is_same(self, other: _Place) -> bool:
+        return self.indices == other.indices and (self.mask, self.width) == (
+            other.mask,
+            other.width,
+        )
+
+    def is_apart(self, other: _Place) -> bool:
+        """Whether they are sure to have no word in common."""
+        for place, (one, two) in enumerate(zip(self.indices, other.indices, strict=True)):
+            if one.terms != two.terms:
+                continue
+            off = two.constant - one.constant
+            is_last = place == len(self.indices) - 1
+            if off >= (self.width if is_last else 1) or -off >= (other.width if is_last else 1):
+                return True
+        return False
+
+
+def _kept(loop: scf.ForOp) -> list[_Place]:
+    """Places of arrays that the body writes, all of which can be kept."""
+    by_array: dict[SSAValue, list[_Place] | None] = {}
+    written = []
+    for operation in loop.body.walk():
+        if not isinstance(operation, (*LOADS, *STORES)):
+            continue
+        array, indices, mask, width = _parts(operation)
+        if isinstance(operation, STORES):
+            written.append(array)
+        is_direct = operation.parent_block() is loop.body.block
+        if not is_direct or not all(_is_outside(index, loop) for index in indices):
+            by_array[array] = None
+        places = by_array.setdefault(array, [])
+        if places is None:
+            continue
+        place = _Place(array, [affine_of(each) for each in indices], mask, width)
+        found = next((each for each in places if each.is_same(place)), None)
+        if found is None:
+            places.append(found := place)
+        found.accesses.append(operation)
+    kept: list[_Place] = []
+    for array, places in by_array.items():
+        if places is None or array not in written:
+            continue
+        pairs = [(one, two) for one in places for two in places if one is not two]
+        if all(one.is_apart(two) for one, two in pairs):
+            kept += places
+    return kept if sum(each.width > 1 for each in kept) <= MOST_VECTORS else []
+
+
+def _parts(
+    operation: Operation,
+) -> tuple[SSAValue, Sequence[SSAValue], SSAValue | None, int]:
+    """The array, indices, mask and words of an access."""
+    match operation:
+        case memref.LoadOp() | memref.StoreOp():
+            return operation.memref, operation.indices, None, 1
+        case vector.LoadOp():
+            return operation.base, operation.indices, None, _width(operation.result)
+        case vector.StoreOp():
+            return operation.base, operation.indices, None, _width(operation.vector)
+        case vector.MaskedLoadOp():
+            result = operation.result
+            return operation.base, operation.indices, operation.mask, _width(result)
+    assert isinstance(operation, vector.MaskedStoreOp)
+    value = operation.value_to_store
+    return operation.base, operation.indices, operation.mask, _width(value)
+
+
+def _width(value: SSAValue) -> int:
+    assert isinstance(value.type, VectorType)
+    return int(value.type.get_shape()[0])
+
+
+def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
+    return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
+
+
+def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]) -> None:
+    block = loop.parent_block()
+    assert block is not None
+    before: list[Operation] = []
+    behind: list[Operation] = []
+    for number, place in enumerate(kept, first):
+        name = f"kept_{number}"
+        access = place.accesses[0]
+        _, indices, mask, _ = _parts(access)
+        values: dict[SSAValue, SSAValue] = {}
+        made: list[Operation] = []
+        for value in (*indices, *([mask] if mask is not None else [])):
+            _compute(value, loop, values, made)
+        indices = [values.get(each, each) for each in indices]
+        mask = values.get(mask, mask) if mask is not None else None
+        load, get, store = _transfers(access, place.array, indices, mask, name)
+        if place.array in at_zero and _is_first(loop, place):
+            load = [arith.ConstantOp(_zero(store))]
+        is_stored = any(isinstance(each, STORES) for each in place.accesses)
+        before += [*made, *load, SetOp(name, load[-1].results[0])]
+        behind += [get, store] if is_stored else []
+        for each in place.accesses:
+            _replace(each, name)
+    chosen = arith.CmpiOp(loop.lb, loop.ub, "slt")
+    inside = Block()
+    test = scf.IfOp(chosen.result, [], [inside])
+    block.insert_ops_before([chosen, test], loop)
+    loop.detach()
+    inside.add_ops([*before, loop, *behind, scf.YieldOp()])
+
+
+def _is_first(loop: scf.ForOp, place: _Place) -> bool:
+    """Whether nothing has written the place before: all loops around count in indices of their own,
+    and other stores of the array stand behind the loop."""
+    counters = []
+    around: Operation | None = loop.parent_op()
+    while isinstance(around, scf.ForOp | scf.IfOp):
+        if isinstance(around, scf.ForOp):
+            counters.append(around.body.block.args[0])
+        around = around.parent_op()
+    if not isinstance(around, func.FuncOp):
+        return False
+    for counter in counters:
+        if not any(each == Affine(0, {counter: 1}) for each in place.indices):
+            return False
+    block = loop.parent_block()
+    for operation in around.walk():
+        if not isinstance(operation, STORES) or _parts(operation)[0] is not place.array:
+            continue
+        holder: Operation | None = operation
+        while holder is not None and holder.parent_block() is not block:
+            holder = holder.parent_op()
+        if holder is None or (holder is not loop and not _is_before(loop, holder)):
+            return False
+        indices = [affine_of(each) for each in _parts(operation)[1]]
+        for one, other in zip(indices, place.indices, strict=True):
+            if len(other.terms) == 1 and set(other.terms) <= set(counters) and one != other:
+                return False
+    return True
+
+
+def _is_before(one: Operation, other: Operation) -> bool:
+    behind = one.next_op
+    while behind is not None:
+        if behind is other:
+            return True
+        behind = behind.next_op
+    return False
+
+
+def _compute(
+    value: SSAValue, loop: scf.ForOp, values: dict[SSAValue, SSAValue], made: list[Operation]
+) -> None:
+    """Copies of what in the loop gives ``value``, for a place before it."""
+    owner = value.owner
+    if value in values or not isinstance(owner, Operation) or not _is_owned(owner, loop):
+        return
+    for operand in owner.operands:
+        _compute(operand, loop, values, made)
+    made.append(copy(owner, values))
+    values |= dict(zip(owner.results, made[-1].results, strict=True))
+
+
+def _is_owned(owner: Operation, loop: scf.ForOp) -> bool:
+    parent = owner.parent_op()
+    while parent is not None and parent is not loop:
+        parent = parent.parent_op()
+    return parent is loop
+
+
+def _transfers(
+    access: Operation,
+    array: SSAValue,
+    indices: Sequence[SSAValue],
+    mask: SSAValue | None,
+    name: str,
+) -> tuple[list[Operation], GetOp, Operation]:
+    """A load, a reading of the variable, and the store of that."""
+    type = (access.results[0] if access.results else stored_value(access)).type
+    get = GetOp(name, type)
+    if not isinstance(type, VectorType):
+        store: Operation = memref.StoreOp.get(get.value, array, indices)
+        return [memref.LoadOp.get(array, indices)], get, store
+    if mask is None:
+        store = vector.StoreOp(get.value, array, indices)
+        return [vector.LoadOp(array, indices, type)], get, store
+    store = vector.MaskedStoreOp(array, indices, mask, get.value)
+    zero = arith.ConstantOp(_zero(store))
+    load = vector.MaskedLoadOp(array, indices, mask, zero.result, type)
+    return [zero, load], get, store
+
+
+def _zero(
+    store: Operation,
+) -> DenseIntOrFPElementsAttr | FloatAttr[Float32Type] | IntegerAttr[IntegerType]:
+    """Of the type of what is stored."""
+    type = stored_value(store).type
+    if isinstance(type, VectorType):
+        return DenseIntOrFPElementsAttr.from_list(type, [0] * int(type.get_shape()[0]))
+    return FloatAttr(0.0, f32) if type == f32 else IntegerAttr(0, i32)
+
+
+def _replace(access: Operation, name: str) -> None:
+    block = access.parent_block()
+    assert block is not None
+    if isinstance(access, LOADS):
+        made: Operation = GetOp(name, access.results[0].type)
+        access.results[0].replace_all_uses_with(made.results[0])
+    else:
+        made = SetOp(name, stored_value(access))
+    block.insert_op_before(made, access)
+    access.detach()
+    access.erase()

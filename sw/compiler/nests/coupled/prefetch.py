@@ -1,0 +1,292 @@
+"""Brings into the cache what iterations to come will load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, VectorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from sw.compiler.nests.dialects.flat import FetchOp, PrefetchOp
+from sw.compiler.nests.execute.affine import affine_of
+from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
+from sw.compiler.nests.functions import arrays_of, function_of
+from sw.compiler.nests.operations import LOADS, written_arrays
+from sw.compiler.nests.unit import Unit
+from sw.compiler.nests.values import constant_of, integer, source_of
+
+ON_THE_WAY = 20
+"""Cycles that a line takes beside those of main memory, with others before it."""
+
+UNKNOWN_ITERATIONS = 8
+"""Taken for those of loops whose bounds are not constants."""
+
+MOST_AHEAD = 32
+
+
+def prefetch(module: ModuleOp, config: Unit, room: Mapping[str, int]) -> ModuleOp:
+    """Before a load whose place follows from a loop's induction variable, or from a word that was
+    loaded by it, the line of that many iterations later is fetched as memory's latency takes.
+
+    ``room``: words of memory behind the end of each array. Words that tell places are read ahead
+    of the loop's end, which must stay inside memory; what they then are does not matter, since
+    fetching has no effect outside memory. O(loads x depth).
+    """
+    module = module.clone()
+    arrays = arrays_of(function_of(module))
+    rooms: dict[SSAValue, int] = {array: room[name] for array, name in arrays.items()}
+    _Prefetching(module, config, rooms, written_arrays(module)).run()
+    return module
+
+
+class _Prefetching:
+    def __init__(
+        self,
+        module: ModuleOp,
+        config: Unit,
+        rooms: Mapping[SSAValue, int],
+        written: set[SSAValue],
+    ) -> None:
+        self._module = module
+        self._config = config
+        self._rooms = rooms
+        self._written = written
+        self._later: dict[tuple[SSAValue, scf.ForOp], SSAValue] = {}
+        self._tells: set[Operation] = set()
+        self._distances: dict[scf.ForOp, int] = {}
+
+    def run(self) -> None:
+        loads = [each for each in self._module.walk() if isinstance(each, LOADS)]
+        for load in loads:
+            if (found := self._told(load)) is not None:
+                self._fetch_told(load, *found)
+        for load in loads:
+            loop = self._counted(load)
+            if loop is not None and self._told(load) is None:
+                self._fetch_counted(load, loop)
+
+    def _told(self, load: Operation) -> tuple[memref.LoadOp, scf.ForOp] | None:
+        """The load of a word that tells the place, and the innermost loop that both change in."""
+        found: tuple[memref.LoadOp, scf.ForOp] | None = None
+        for index in _indices(load):
+            for value in affine_of(index).terms:
+                owner = value.owner
+                if not isinstance(owner, memref.LoadOp) or owner.memref in self._written:
+                    continue
+                loop = self._counted(owner)
+                if loop is not None and (found is None or _depth(loop) > _depth(found[1])):
+                    found = owner, loop
+        return found if found is not None and self._most(found[1]) > 0 else None
+
+    def _most(self, loop: scf.ForOp) -> int:
+        """Iterations that load what half of the cache holds."""
+        words = _words(loop.body.block, self._config.lanes)
+        return self._config.l1_bytes // WORD_BYTES // 2 // max(1, words)
+
+    @staticmethod
+    def _counted(load: Operation) -> scf.ForOp | None:
+        """The innermost loop whose induction variable is in the load's place."""
+        loops = []
+        for index in _indices(load):
+            for value, factor in affine_of(index).terms.items():
+                loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
+                if isinstance(loop, scf.ForOp) and factor > 0:
+                    loops.append(loop)
+        return max(loops, key=_depth, default=None)
+
+    def _fetch_told(self, load: Operation, tells: memref.LoadOp, loop: scf.ForOp) -> None:
+        distance = self._distance(loop)
+        later = self._later.get((tells.res, loop))
+        if later is None:
+            ahead = _ahead(tells, loop, distance)
+            if ahead > self._rooms[tells.memref]:
+                return
+            values = self._moved(tells, loop, distance, tells)
+            made = memref.LoadOp.get(tells.memref, values)
+            _insert(made, tells)
+            later = self._later[tells.res, loop] = made.res
+            self._tells.add(tells)
+        indices = [_with(index, {tells.res: later}, load) for index in _indices(load)]
+        _insert(FetchOp(_array(load), indices), load)
+
+    def _fetch_counted(self, load: Operation, loop: scf.ForOp) -> None:
+        distance = self._distance(loop)
+        if load in self._tells:  # what is read ahead, too
+            distance = 2 * distance + LINE_WORDS
+        place = _outermost(load, loop)
+        _insert(FetchOp(_array(load), self._moved(load, loop, distance, place)), place)
+
+    @staticmethod
+    def _moved(
+        load: Operation, loop: scf.ForOp, distance: int, before: Operation
+    ) -> list[SSAValue]:
+        """The load's indices so many iterations later."""
+        step = constant_of(loop.step)
+        assert step is not None
+        induction = loop.body.block.args[0]
+        off = integer(distance * step)
+        later = arith.AddiOp(induction, off.result)
+        _insert(off, before)
+        _insert(later, before)
+        return [_with(index, {induction: later.result}, before) for index in _indices(load)]
+
+    def _distance(self, loop: scf.ForOp) -> int:
+        """Iterations."""
+        if loop not in self._distances:
+            cycles = max(1, _cycles(loop.body.block))
+            wanted = -(-(self._config.latency + ON_THE_WAY) // cycles)
+            if 2 * wanted > MOST_ITERATIONS:  # so that an iteration has what the next one needs
+                wanted = max(1, wanted // MOST_ITERATIONS) * MOST_ITERATIONS
+            self._distances[loop] = max(1, min(wanted, self._most(loop), MOST_AHEAD))
+        return self._distances[loop]
+
+
+def _outermost(load: Operation, loop: scf.ForOp) -> Operation:
+    """The load, or the outermost loop around it, inside of ``loop``, that has it at one place."""
+    place: Operation = load
+    values = {value for index in _indices(load) for value in affine_of(index).terms}
+    while (around := place.parent_op()) is not None and around is not loop:
+        inside = {result for each in around.walk() for result in each.results}
+        inside |= {
+            argument
+            for each in around.walk()
+            for region in each.regions
+            for block in region.blocks
+            for argument in block.args
+        }
+        if not inside.isdisjoint(values):
+            return load
+        place = around
+    return place
+
+
+def _indices(load: Operation) -> Sequence[SSAValue]:
+    assert isinstance(load, LOADS)
+    return load.indices
+
+
+def _array(load: Operation) -> SSAValue:
+    return load.memref if isinstance(load, memref.LoadOp) else load.operands[0]
+
+
+def _depth(operation: Operation) -> int:
+    depth, parent = 0, operation.parent_op()
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent_op()
+    return depth
+
+
+def _ahead(load: memref.LoadOp, loop: scf.ForOp, distance: int) -> int:
+    """Words that a load some iterations later is further on."""
+    assert isinstance(load.memref.type, MemRefType)
+    step = constant_of(loop.step)
+    assert step is not None
+    stride, found = 1, 0
+    shape = load.memref.type.get_shape()
+    for index, size in reversed(list(zip(load.indices, shape, strict=True))):
+        found += affine_of(index).terms.get(loop.body.block.args[0], 0) * stride
+        stride *= size
+    return found * step * distance
+
+
+def _insert(operation: Operation, before: Operation) -> None:
+    block = before.parent_block()
+    assert block is not None
+    block.insert_op_before(operation, before)
+
+
+def _with(index: SSAValue, values: Mapping[SSAValue, SSAValue], before: Operation) -> SSAValue:
+    """The index with other values in the place of some."""
+    affine = affine_of(index)
+    total: SSAValue | None = None
+    for value, factor in affine.terms.items():
+        term = values.get(source_of(value), value)
+        if factor != 1:
+            number = integer(factor)
+            product = arith.MuliOp(term, number.result)
+            _insert(number, before)
+            _insert(product, before)
+            term = product.result
+        if total is not None:
+            plus = arith.AddiOp(total, term)
+            _insert(plus, before)
+            term = plus.result
+        total = term
+    if affine.constant or total is None:
+        number = integer(affine.constant)
+        _insert(number, before)
+        if total is None:
+            total = number.result
+        else:
+            plus = arith.AddiOp(total, number.result)
+            _insert(plus, before)
+            total = plus.result
+    made = arith.IndexCastOp(total, IndexType())
+    _insert(made, before)
+    return made.result
+
+
+def _cycles(block: Block) -> int:
+    """About how many an iteration takes where nothing waits for memory."""
+    found = 0
+    for operation in block.ops:
+        for region in operation.regions:
+            for inner in region.blocks:
+                found += _iterations(operation) * _cycles(inner)
+    return found + cost(each for each in block.ops if not each.regions)
+
+
+def _words(block: Block, lanes: int) -> int:
+    """That an iteration loads."""
+    found = 0
+    for operation in block.ops:
+        for region in operation.regions:
+            for inner in region.blocks:
+                found += _iterations(operation) * _words(inner, lanes)
+        if isinstance(operation, LOADS):
+            found += lanes if isinstance(operation.results[0].type, VectorType) else 1
+    return found
+
+
+def _iterations(operation: Operation) -> int:
+    if not isinstance(operation, scf.ForOp):
+        return 1
+    lower, upper, step = (constant_of(each) for each in operation.operands[:3])
+    if lower is None or upper is None or step is None:
+        return UNKNOWN_ITERATIONS
+    return len(range(lower, upper, step))
+
+
+def join_prefetches(module: ModuleOp) -> ModuleOp:
+    """Of fetches in a block from one address on, those remain that name a line more each; an
+    address that is not known to begin a line is taken as if it did. O(operations)."""
+    module = module.clone()
+    for block in [
+        block for each in module.walk() for region in each.regions for block in region.blocks
+    ]:
+        groups: dict[tuple[object, ...], list[PrefetchOp]] = {}
+        for operation in block.ops:
+            if isinstance(operation, PrefetchOp):
+                key = operation.array.data, operation.address
+                groups.setdefault(key, []).append(operation)
+        for (_, address), group in groups.items():
+            begins = address is None or _begins_line(address)
+            lines: set[int] = set()
+            last: int | None = None
+            for each in sorted(group, key=lambda one: one.place[1]):
+                offset = each.place[1]
+                if begins and offset // LINE_WORDS not in lines:
+                    lines.add(offset // LINE_WORDS)
+                elif not begins and (last is None or offset - last >= LINE_WORDS):
+                    last = offset
+                else:
+                    each.detach()
+                    each.erase()
+    return module
+
+
+def _begins_line(address: object) -> bool:
+    assert isinstance(address, SSAValue)
+    return all(factor % LINE_WORDS == 0 for factor in affine_of(address).terms.values())

@@ -1,0 +1,1 @@
+"""Instructions of the execute unit: selection, order, registers."""

@@ -1,0 +1,212 @@
+"""Instructions for operations on registers."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import VectorType, i1
+from xdsl.ir import Operation, SSAValue
+
+from hw.lib.execute_isa import Opcode
+from sw.compiler.nests.dialects.slc import BlendOp
+from sw.compiler.nests.execute.copies import copy
+from sw.compiler.nests.execute.machine import Register, Step, Value
+from sw.compiler.nests.execute.words import kind_of, refuse
+
+_BINARY: dict[type[Operation], Opcode] = {
+    arith.AddiOp: Opcode.ADD,
+    arith.SubiOp: Opcode.SUB,
+    arith.MuliOp: Opcode.MUL,
+    arith.AndIOp: Opcode.AND,
+    arith.OrIOp: Opcode.OR,
+    arith.XOrIOp: Opcode.XOR,
+    arith.ShLIOp: Opcode.SHIFT_LEFT,
+    arith.ShRSIOp: Opcode.SHIFT_RIGHT,
+    arith.MinSIOp: Opcode.MIN,
+    arith.MaxSIOp: Opcode.MAX,
+    arith.AddfOp: Opcode.FADD,
+    arith.SubfOp: Opcode.FSUB,
+    arith.MulfOp: Opcode.FMUL,
+    arith.DivfOp: Opcode.FDIV,
+    arith.MinimumfOp: Opcode.FMIN,
+    arith.MaximumfOp: Opcode.FMAX,
+}
+_UNARY: dict[type[Operation], Opcode] = {
+    math.AbsFOp: Opcode.FABS,
+    math.SqrtOp: Opcode.FSQRT,
+    arith.SIToFPOp: Opcode.TO_FLOAT,
+}
+_INTEGER_ORDERS = ("eq", "ne", "slt", "sle", "sgt", "sge")
+_FLOAT_ORDERS = {1: "oeq", 2: "ogt", 3: "oge", 4: "olt", 5: "ole", 13: "une"}
+
+_FLOAT_COMPARISONS = {
+    "oeq": (Opcode.FEQUAL, False),
+    "olt": (Opcode.FLESS, False),
+    "ogt": (Opcode.FLESS, True),
+    "ole": (Opcode.FLESS_EQUAL, False),
+    "oge": (Opcode.FLESS_EQUAL, True),
+}
+"""Of each order that is one, its opcode, and whether operands change places."""
+
+_BRANCHES_UNLESS = {
+    "eq": (Opcode.BRANCH_NE, False),
+    "ne": (Opcode.BRANCH_EQ, False),
+    "slt": (Opcode.BRANCH_GE, False),
+    "sge": (Opcode.BRANCH_LT, False),
+    "sgt": (Opcode.BRANCH_GE, True),
+    "sle": (Opcode.BRANCH_LT, True),
+}
+"""Of each order, the branch for its contrary, and whether operands change places."""
+
+
+class Computing:
+    """Arithmetic, comparisons and choices. ``values``: where each value is."""
+
+    def __init__(self) -> None:
+        self.values: dict[SSAValue, Value] = {}
+        self._place = ""
+        self._number = 0
+        self._masks: dict[Value, Register] = {}
+
+    def emit(self, step: Step) -> None:
+        raise NotImplementedError
+
+    def new(self, kind: str) -> Register:
+        self._number += 1
+        return Register(kind, self._number)
+
+    def register_of(self, value: Value, kind: str) -> Register:
+        if isinstance(value, Register):
+            return value
+        made = self.new(kind)
+        self.emit(copy(made, value))
+        return made
+
+    def compute(self, operation: Operation) -> None:
+        """Raises ``WorkloadError`` for operations that the unit lacks."""
+        kind = type(operation)
+        if len(operation.results) != 1:
+            refuse(self._place, operation.name)
+        result = operation.results[0]
+        is_vector = isinstance(result.type, VectorType)
+        operands = [self.values[each] for each in operation.operands]
+        match operation:
+            case arith.CmpiOp() | arith.CmpfOp():
+                self.values[result] = self._order(operation)
+                return
+            case arith.SelectOp():
+                self.values[result] = self._select(operation, is_vector)
+                return
+            case BlendOp():
+                mask, *values = operands
+                assert isinstance(mask, Register)
+                a, b = self._one_number(values)
+                self._result(result, Step(Opcode.SELECT, True, a=a, b=b, mask=mask))
+                return
+            case vector.ExtractOp():
+                lane = int(operation.static_position.get_values()[0])
+                self._result(result, Step(Opcode.EXTRACT, True, a=operands[0], immediate=lane))
+                return
+            case vector.ReductionOp():
+                is_sum = operation.kind.data == vector.CombiningKindFlag.ADD
+                if not is_sum or operation.acc is not None:
+                    refuse(self._place, f"{operation.name} other than add")
+                self._result(result, Step(Opcode.REDUCE_ADD, True, a=operands[0]))
+                return
+            case vector.CreateMaskOp():
+                self._result(result, Step(Opcode.FIRST_LANES, a=operands[0]))
+                return
+            case arith.NegfOp():
+                self._result(result, Step(Opcode.XOR, is_vector, a=operands[0], b=1 << 31))
+                return
+            case arith.ExtUIOp() if operation.input.type == i1:
+                self.values[result] = operands[0]
+                return
+            case arith.TruncIOp() if result.type == i1:
+                self._result(result, Step(Opcode.AND, a=operands[0], b=1))
+                return
+        if kind in _UNARY:
+            self._result(result, Step(_UNARY[kind], is_vector, a=operands[0]))
+        elif kind in _BINARY and kind_of(result.type) != "m":
+            a, b = self._one_number(operands)
+            self._result(result, Step(_BINARY[kind], is_vector, a=a, b=b))
+        else:
+            refuse(self._place, operation.name)
+
+    def _result(self, result: SSAValue, step: Step) -> None:
+        step.dst = self.new(kind_of(result.type))
+        self.emit(step)
+        self.values[result] = step.dst
+
+    def _one_number(self, operands: list[Value]) -> list[Value]:
+        """An instruction has one immediate; 0 needs none."""
+        numbers = {each for each in operands if isinstance(each, int) and each}
+        if len(numbers) < 2:
+            return operands
+        kept = numbers.pop()
+        return [
+            each if isinstance(each, Register) or each in (0, kept) else self.register_of(each, "s")
+            for each in operands
+        ]
+
+    def _order(self, operation: arith.CmpiOp | arith.CmpfOp) -> Register:
+        """1 or 0."""
+        name = _order_of(operation)
+        operands = self._one_number([self.values[each] for each in operation.operands])
+        a, b = operands
+        if name in _FLOAT_COMPARISONS or name == "une":
+            opcode, swaps = _FLOAT_COMPARISONS["oeq" if name == "une" else name]
+            found = self._scalar(opcode, *((b, a) if swaps else (a, b)))
+            return self._scalar(Opcode.XOR, found, 1) if name == "une" else found
+        if name in ("eq", "ne"):
+            made = self.new("s")
+            a, b = (0, 1) if name == "eq" else (1, 0)
+            self.emit(
+                Step(Opcode.SELECT, dst=made, a=a, b=b, c=self._scalar(Opcode.XOR, *operands))
+            )
+            return made
+        a, b = (b, a) if name in ("sgt", "sle") else (a, b)
+        found = self._scalar(Opcode.LESS, a, b)
+        return self._scalar(Opcode.XOR, found, 1) if name in ("sle", "sge") else found
+
+    def _scalar(self, opcode: Opcode, a: Value, b: Value) -> Register:
+        made = self.new("s")
+        self.emit(Step(opcode, dst=made, a=a, b=b))
+        return made
+
+    def _select(self, operation: arith.SelectOp, is_vector: bool) -> Register:
+        condition = self.values[operation.cond]
+        a, b = self._one_number([self.values[operation.lhs], self.values[operation.rhs]])
+        made = self.new(kind_of(operation.result.type))
+        if not is_vector:
+            chosen = self.register_of(condition, "s")
+            self.emit(Step(Opcode.SELECT, dst=made, a=a, b=b, c=chosen))
+            return made
+        mask = self._all_or_none(condition)
+        self.emit(Step(Opcode.SELECT, True, made, a, b, mask=mask))
+        return made
+
+    def _all_or_none(self, condition: Value) -> Register:
+        """A mask of all lanes or none; the same one until another block begins."""
+        if condition not in self._masks:
+            mask = self._masks[condition] = self.new("m")
+            self.emit(Step(Opcode.LANES, dst=mask, a=self._scalar(Opcode.SUB, 0, condition)))
+        return self._masks[condition]
+
+    def opposite(self, condition: SSAValue) -> tuple[Opcode, Value, Value]:
+        """The branch, with its operands, that is taken if ``condition`` is false."""
+        owner = condition.owner
+        if isinstance(owner, arith.CmpiOp) and owner.lhs.type != i1:
+            opcode, swaps = _BRANCHES_UNLESS[_order_of(owner)]
+            a, b = (self._compared(self.values[each]) for each in owner.operands)
+            return (opcode, b, a) if swaps else (opcode, a, b)
+        return Opcode.BRANCH_EQ, self._compared(self.values[condition]), 0
+
+    def _compared(self, value: Value) -> Value:
+        return self.register_of(value, "s") if isinstance(value, int) and value else value
+
+
+def _order_of(operation: arith.CmpiOp | arith.CmpfOp) -> str:
+    number = operation.predicate.value.data
+    if isinstance(operation, arith.CmpfOp):
+        return _FLOAT_ORDERS[number]
+    return _INTEGER_ORDERS[number]

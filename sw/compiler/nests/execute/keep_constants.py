@@ -1,0 +1,55 @@
+"""Registers that have the same number in all cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hw.lib.execute_isa import Opcode
+from sw.compiler.nests.execute.machine import Block, Register, Step
+
+
+def keep_constants(blocks: Sequence[Block]) -> bool:
+    """What cases put into a register again and again, a number or a mask of so many lanes, the
+    first block puts there once; equal ones share a register. In place; whether anything was kept.
+
+    Left alone: programs without tokens; and how often loops run, from which their iterations' order
+    is found. O(steps).
+    """
+    first, *cases = blocks
+    if not first.steps or first.steps[-1].opcode != Opcode.JUMP_TOKEN:
+        return False
+    everything = [step for block in blocks for step in block.steps]
+    writers: dict[Register, int] = {}
+    for step in everything:
+        if step.dst is not None:
+            writers[step.dst] = writers.get(step.dst, 0) + 1
+    counts = {each for step in everything if step.opcode == Opcode.LOOP for each in step.reads}
+    kept: dict[tuple[Opcode, int], Register] = {}
+    for step in first.steps:
+        key = _number(step)
+        if key is not None and step.dst is not None and writers[step.dst] == 1:
+            kept.setdefault(key, step.dst)
+    known = len(kept)
+    names: dict[Register, Register] = {}
+    for block in cases:
+        left = []
+        for step in block.steps:
+            key = _number(step)
+            if key is None or step.dst is None or step.dst in counts or writers[step.dst] > 1:
+                left.append(step)
+                continue
+            names[step.dst] = kept.setdefault(key, step.dst)
+        block.steps = left
+    for block in cases:
+        for step in block.steps:
+            for old in set(step.reads) & set(names):
+                step.renamed(old, names[old])
+    first.steps[-1:-1] = [Step(opcode, dst=kept[opcode, a], a=a) for opcode, a in [*kept][known:]]
+    return bool(names)
+
+
+def _number(step: Step) -> tuple[Opcode, int] | None:
+    """What a step puts into a register, if that is a number or a mask of known lanes."""
+    if not isinstance(step.a, int) or step.b != 0 or step.vector:
+        return None
+    return (step.opcode, step.a) if step.opcode in (Opcode.ADD, Opcode.FIRST_LANES) else None

@@ -1,0 +1,125 @@
+"""The order of a block's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from hw.lib.execute_isa import CONTROL, Opcode
+from sw.compiler.nests.execute.latency import latency
+from sw.compiler.nests.execute.machine import Place, Register, Step
+from sw.compiler.nests.execute.result_bus import bus_cycles, first_free
+
+
+def schedule(
+    steps: Sequence[Step],
+    window: int,
+    *,
+    is_free: bool = False,
+    earlier: Mapping[Register, tuple[int, Step]] = MappingProxyType({}),
+) -> list[Step]:
+    """A block's steps in another order: a step that would wait for its operands lets those behind
+    it go before that need not; none overtakes more than ``window`` others, which bounds the
+    registers that are in use. Otherwise the order stays: accesses of memory that iterations make
+    are spread evenly, and what is taken from the data queue is taken in its order. Without
+    ``is_free``, a step waits for the result bus, too, as it would in the hardware. ``earlier``:
+    when, before the first step, which step has written what the steps find in registers.
+
+    O(steps x window), and pairs of accesses of an array. Source: list scheduling, Muchnick,
+    "Advanced Compiler Design and Implementation", section 17.1.2.
+    """
+    before = _dependences(steps)
+    after: list[list[tuple[int, int]]] = [[] for _ in steps]
+    for number, needed in enumerate(before):
+        for other, wait in needed.items():
+            after[other].append((number, wait))
+    missing = [len(needed) for needed in before]
+    earliest = _found_waits(steps, earlier)
+    is_done = [False] * len(steps)
+    found: list[Step] = []
+    taken: set[int] = set()
+    first, cycle = 0, 0
+    while first < len(steps):
+        ready = [
+            number
+            for number in range(first, min(first + window, len(steps)))
+            if not is_done[number] and missing[number] == 0
+        ]
+        issues = {
+            each: first_free(steps[each], max(earliest[each], cycle), taken) for each in ready
+        }
+        number = min(ready, key=lambda each: (issues[each], each))
+        cycle = issues[number]
+        if not is_free:
+            taken.update(cycle + each for each in bus_cycles(steps[number]))
+        found.append(steps[number])
+        is_done[number] = True
+        for other, wait in after[number]:
+            missing[other] -= 1
+            earliest[other] = max(earliest[other], cycle + wait)
+        cycle += 1
+        while first < len(steps) and is_done[first]:
+            first += 1
+    return found
+
+
+def _found_waits(steps: Sequence[Step], earlier: Mapping[Register, tuple[int, Step]]) -> list[int]:
+    """For each step, the cycle in which what it finds in registers is there."""
+    written: set[Register | None] = set()
+    found = []
+    for step in steps:
+        makers = [earlier[each] for each in step.reads if each in earlier and each not in written]
+        found.append(max((time + latency(maker, step) for time, maker in makers), default=0))
+        written.add(step.dst)
+    return [max(0, each) for each in found]
+
+
+def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
+    """For each step, those that must come before it, and by how many cycles."""
+    before: list[dict[int, int]] = []
+    writer: dict[Register, int] = {}
+    readers: dict[Register, list[int]] = {}
+    accesses: dict[str, list[int]] = {}
+    last_change: dict[Register, int] = {}
+    last_take: int | None = None
+    for number, step in enumerate(steps):
+        needed: dict[int, int] = {}
+        for register in step.reads:
+            if register in writer:
+                needed[writer[register]] = latency(steps[writer[register]], step)
+            readers.setdefault(register, []).append(number)
+        if step.dst is not None:
+            for reader in readers.get(step.dst, []):
+                if reader != number:
+                    needed.setdefault(reader, 0)
+            if step.dst in writer:
+                needed.setdefault(writer[step.dst], 1)
+            writer[step.dst] = last_change[step.dst] = number
+            readers[step.dst] = [number] if step.dst in step.reads else []
+        if step.takes:
+            if last_take is not None:
+                needed.setdefault(last_take, 1)
+            last_take = number
+        if step.place is not None and step.opcode != Opcode.PREFETCH:
+            touched = accesses.setdefault(step.place.array, [])
+            for other in touched:
+                both_read = step.opcode == steps[other].opcode == Opcode.LOAD
+                if not both_read and _may_meet(steps[other], step, last_change, other):
+                    needed.setdefault(other, 1)
+            touched.append(number)
+        if step.opcode in CONTROL:
+            for other in range(number):
+                needed.setdefault(other, 0)
+        before.append(needed)
+    return before
+
+
+def _may_meet(one: Step, other: Step, last_change: dict[Register, int], number: int) -> bool:
+    """Whether an access and a later one may touch the same word."""
+    left, right = one.place, other.place
+    assert isinstance(left, Place) and isinstance(right, Place)
+    if left.base != right.base:
+        return True
+    if left.base is not None and last_change.get(left.base, -1) >= number:
+        return True
+    return left.offset < right.offset + right.width and right.offset < left.offset + left.width

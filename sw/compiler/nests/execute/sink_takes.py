@@ -1,0 +1,65 @@
+"""What both ways behind a branch take from the data queue, each takes itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sw.compiler.nests.execute.machine import BRANCHES, Block, Register, Step
+
+
+def sink_takes(blocks: Sequence[Block]) -> None:
+    """Before a branch, what it does not need is not taken from the data queue, nor what needs that
+    computed, but behind it, in either way: into the instruction that uses it, which may be another
+    one in each.
+
+    In place. Left alone: ways that are reached from elsewhere, too. O(steps^2).
+    """
+    reached = Counter(number for block in blocks for number in set(block.following))
+    for block in blocks:
+        ways = set(block.following)
+        if not block.steps or block.steps[-1].opcode not in BRANCHES:
+            continue
+        if len(ways) != 2 or any(reached[number] != 1 or number == 0 for number in ways):
+            continue
+        sunk = _sunk(block.steps)
+        moved = [step for step, sinks in zip(block.steps, sunk, strict=True) if sinks]
+        block.steps = [step for step, sinks in zip(block.steps, sunk, strict=True) if not sinks]
+        for number in ways:
+            blocks[number].steps[:0] = [replace(step) for step in moved]
+
+
+def _sunk(steps: Sequence[Step]) -> list[bool]:
+    """Which steps nothing that stays needs: takes behind the last one that stays, and what needs
+    them."""
+    found = _of_takes(steps)
+    needed: set[Register] = set()
+    written: set[Register] = set()
+    has_taken = False
+    for number in reversed(range(len(steps))):
+        step = steps[number]
+        found[number] &= (
+            step.dst is not None
+            and step.place is None
+            and step.dst not in needed | written
+            and written.isdisjoint(step.reads)
+            and not (step.takes and has_taken)
+        )
+        if not found[number]:
+            has_taken |= step.takes
+            needed |= set(step.reads)
+            if step.dst is not None:
+                written.add(step.dst)
+    return found
+
+
+def _of_takes(steps: Sequence[Step]) -> list[bool]:
+    """Which steps take something, or need one that does."""
+    made: set[Register | None] = set()
+    found = []
+    for step in steps:
+        found.append(step.takes or not made.isdisjoint(step.reads))
+        if found[-1]:
+            made.add(step.dst)
+    return found

@@ -1,0 +1,43 @@
+"""Locals of the nest that iterations leave to others, as variables of the execute unit."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation
+
+from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.scf import PLACE
+
+
+def to_variables(module: ModuleOp) -> ModuleOp:
+    """Loads and stores of ``memref.alloca`` without dimensions become ``slc.get`` and ``slc.set``.
+
+    O(operations).
+    """
+    module = module.clone()
+    for number, local in enumerate(
+        [each for each in module.walk() if isinstance(each, memref.AllocaOp)]
+    ):
+        name = f"{local.memref.name_hint or 'local'}_{number}"
+        assert isinstance(local.memref.type, MemRefType)
+        for use in list(local.memref.uses):
+            operation = use.operation
+            block = operation.parent_block()
+            assert block is not None
+            made: Operation
+            if isinstance(operation, memref.LoadOp):
+                made = GetOp(name, local.memref.type.element_type)
+                block.insert_op_before(made, operation)
+                operation.res.replace_all_uses_with(made.results[0])
+            else:
+                assert isinstance(operation, memref.StoreOp)
+                made = SetOp(name, operation.value)
+                block.insert_op_before(made, operation)
+            if PLACE in operation.attributes:
+                made.attributes[PLACE] = operation.attributes[PLACE]
+            operation.detach()
+            operation.erase()
+        local.detach()
+        local.erase()
+    return module

@@ -1,0 +1,83 @@
+"""Whole nests as programs of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import Instruction
+from hw.lib.lines.line_size import LINE_WORDS
+from hw.sram_compute.config import SramConfig
+from sw.compiler.nests.coupled.pipeline import couple
+from sw.compiler.nests.execute.assemble import ProgramWordsError
+from sw.compiler.nests.lane_sums import summed_loops
+from sw.compiler.nests.scf import to_scf
+from sw.workloads.loops.binding import Binding
+from sw.workloads.loops.lane_sums import sum_by_lanes
+from sw.workloads.loops.nest import Nest
+
+
+class _Core(NamedTuple):
+    """A ``sw.compiler.nests.unit.Unit``."""
+
+    lanes: int
+    program_words: int
+    l1_bytes: int
+    latency: int
+    memory_words: int
+
+
+@dataclass(frozen=True)
+class CoreCode:
+    """order
+    the nest with the additions in the program's order.
+    """
+
+    instructions: list[Instruction]
+    order: Nest
+
+
+def core_code(
+    nest: Nest,
+    binding: Binding,
+    config: SramConfig,
+    *,
+    zeros: Collection[str],
+    lines: Mapping[str, int],
+    before: int,
+    reassociate: bool,
+) -> CoreCode:
+    """A program for the sizes and scalars of ``binding``.
+
+    ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
+    whose rows begin with lines; ``before``: instructions of other programs in the core's memory;
+    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
+    line that the core cannot run, and ``CapacityError``.
+    """
+    core = _Core(
+        config.core_lanes,
+        max(0, config.core_instructions - before),
+        config.core_cache_bytes,
+        config.latency + config.line_cycles,
+        config.memory_words,
+    )
+    shapes = {
+        name: (*array.shape[:-1], -(-array.shape[-1] // LINE_WORDS) * LINE_WORDS)
+        for name, array in binding.arrays.items()
+        if array.ndim > 1
+    }
+    scalars = {name: value.item() for name, value in binding.scalars.items()}
+    module = to_scf(nest, binding.sizes, shapes, scalars)
+    bases = {name: line * LINE_WORDS for name, line in lines.items()}
+    try:
+        made, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
+    except ProgramWordsError as error:
+        raise CapacityError(
+            f"core_instructions = {config.core_instructions}: must be at least "
+            f"{before + error.needed}"
+        ) from None
+    loops = summed_loops(made["vectorize"])
+    order = sum_by_lanes(nest, binding.sizes, loops, config.core_lanes)
+    return CoreCode(instructions, order)

@@ -1,0 +1,74 @@
+"""Which statements of a nest run in memory, and which on the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
+from sw.compiler.sram_compute.tdfg.statements import nodes
+from sw.workloads.loops.nest import Assign, Nest, Statement, Variable
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbouring statements of a nest's body, which run in one place.
+
+    nest
+        the nest with these alone.
+    steps
+        what memory does, or would if it did not refuse.
+    refusal
+        why memory does not, "file:line:column: …"; ``None`` where it does.
+    """
+
+    nest: Nest
+    steps: tuple[Step, ...]
+    refusal: str | None = None
+
+
+def on_core(nest: Nest, refusal: str) -> Part:
+    return Part(nest, (), refusal)
+
+
+def placed(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
+    """Parts in order, of which neighbours run in different places: what memory computes there, all
+    else on the core. O(statements x depth)."""
+    parts = []
+    for statement in nest.body:
+        part = replace(nest, body=(statement,))
+        steps = plan(part, reassociate=reassociate, streams=False)
+        refused = refusals(steps)
+        parts.append(Part(part, steps, refused[0].reason if refused else None))
+    found = tuple(
+        _joined(list(group)) for _, group in groupby(parts, lambda part: part.refusal is None)
+    )
+    if len(found) > 1 and _share_locals(found):
+        reason = next(part.refusal for part in found if part.refusal is not None)
+        return (on_core(nest, reason),)
+    return found
+
+
+def _joined(parts: list[Part]) -> Part:
+    body = tuple(each for part in parts for each in part.nest.body)
+    steps = tuple(step for part in parts for step in part.steps)
+    return Part(replace(parts[0].nest, body=body), steps, parts[0].refusal)
+
+
+def _share_locals(parts: Iterable[Part]) -> bool:
+    """Whether a part may read what another one has assigned."""
+    names = [_locals(part.nest.body) for part in parts]
+    return any(
+        assigned & mentioned
+        for number, (assigned, _) in enumerate(names)
+        for other, (_, mentioned) in enumerate(names)
+        if other != number
+    )
+
+
+def _locals(body: tuple[Statement, ...]) -> tuple[set[str], set[str]]:
+    """Names that are assigned, and all that are mentioned."""
+    found = [*nodes(body)]
+    assigned = {each.name for each in found if isinstance(each, Assign)}
+    return assigned, assigned | {each.name for each in found if isinstance(each, Variable)}

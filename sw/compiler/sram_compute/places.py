@@ -1,0 +1,6 @@
+"""Where loop nests run."""
+
+from __future__ import annotations
+
+PLACES = ("auto", "memory", "core")
+"""``auto``: each statement of the nest's body in memory if that takes it, else on the core."""

@@ -1,0 +1,1 @@
+"""What programs of the execute unit do, without time: the binaries, interpreted."""

@@ -1,0 +1,173 @@
+"""The execute unit: an interpreter of its instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.lib.errors import GnarlError
+from hw.lib.execute_isa import Fault, Opcode
+from sw.runtime.execute_model.execute_decode import decode
+from sw.runtime.execute_model.execute_loop import (
+    FAULTED,
+    NO_TOKEN,
+    NO_WORDS,
+    OPCODE,
+    PREFETCH,
+    READ,
+    STOPPED,
+    TAKES,
+    USES,
+    WIDTH,
+    WRITE,
+    Ending,
+    follow,
+)
+from sw.runtime.execute_model.output import Output
+
+__all__ = [
+    "PREFETCH",
+    "READ",
+    "WRITE",
+    "DeadlockError",
+    "ExecuteError",
+    "ExecuteRun",
+    "FaultError",
+    "run",
+]
+
+MOST_INSTRUCTIONS = 1 << 27
+"""A run of more is taken for one without end."""
+
+
+@dataclass(frozen=True)
+class ExecuteRun:
+    """What a run did.
+
+    executed
+        int64 [instructions]: how often each instruction was done.
+    words, tokens
+        taken from the queues.
+    lines, uses
+        int64 and uint8 [n]: in the order of the program, each line of memory that a ``LOAD``,
+        ``STORE`` or ``PREFETCH`` needs, once for the instruction, and whether ``READ``, ``WRITE``
+        or ``PREFETCH``. Lines without a lane of the mask are none; nor are those outside memory.
+    control, memory, vector, scalar
+        instructions done, by kind, which make up ``instructions``: ``HALT`` to ``LOOP``;
+        ``LOAD`` to ``PREFETCH``; of the others those that work on all lanes, and those on scalars.
+    loads, stores, prefetches
+        of these, by opcode.
+    """
+
+    executed: npt.NDArray[np.int64]
+    words: int
+    tokens: int
+    lines: npt.NDArray[np.int64]
+    uses: npt.NDArray[np.uint8]
+    control: int
+    memory: int
+    vector: int
+    scalar: int
+    loads: int
+    stores: int
+    prefetches: int
+
+    @cached_property
+    def instructions(self) -> int:
+        """Instructions done, with ``HALT``."""
+        return int(self.executed.sum())
+
+
+class ExecuteError(GnarlError):
+    """A run that does not end as it must, at instruction ``pc``; ``run`` is what it did before."""
+
+    def __init__(self, pc: int, problem: str, run: ExecuteRun) -> None:
+        self.pc = pc
+        self.run = run
+        super().__init__(f"instruction {pc}: {problem}")
+
+
+class FaultError(ExecuteError):
+    """The unit ends the run with ``fault``."""
+
+    def __init__(self, pc: int, fault: Fault, run: ExecuteRun) -> None:
+        self.fault = fault
+        super().__init__(pc, f"fault {fault.name}", run)
+
+
+class DeadlockError(ExecuteError):
+    """The unit waits for ever for words or for a token, or the access unit does at an event."""
+
+
+def run(
+    instructions: npt.NDArray[np.uint32],
+    memory: npt.NDArray[np.uint32],
+    lanes: int,
+    queued: Output | None = None,
+    limit: int = MOST_INSTRUCTIONS,
+) -> ExecuteRun:
+    """Runs ``instructions`` (uint32 [instructions, 3], ``Instruction.words`` of each, lowest word
+    first) on ``memory`` (uint32 [words], writable, contiguous), which they write.
+
+    ``instructions`` are all that the program's memory holds: 0, which is ``HALT``, has to be given
+    where a larger memory matters. ``lanes``: words of a vector, a power of two from 2 to 16.
+    ``queued``: all that the access unit gives; nothing for programs without one. Scalar
+    registers are 0 at the start, vectors undefined.
+
+    Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
+    ``DeadlockError`` where it takes what is never queued, and where the access unit is stuck;
+    ``ExecuteError`` where it leaves words or tokens at ``HALT``, and after ``limit`` instructions.
+    """
+    given = Output() if queued is None else queued
+    table = decode(instructions, lanes)
+    words, tokens = np.array(given.words, np.uint32), np.array(given.tokens, np.int64)
+    executed = np.zeros(len(instructions), np.int64)
+    ending = follow(table, memory, words, tokens, lanes, limit, executed)
+    done = _run_of(ending, table, executed)
+    left_words, left_tokens = len(words) - done.words, len(tokens) - done.tokens
+    pc = ending.pc
+    if ending.why == FAULTED:
+        raise FaultError(pc, Fault(ending.fault), done)
+    if ending.why == STOPPED:
+        raise ExecuteError(pc, f"not at HALT after {limit} instructions", done)
+    if given.stuck:
+        raise DeadlockError(pc, f"deadlock: {given.stuck}", done)
+    if ending.why == NO_TOKEN:
+        raise DeadlockError(pc, f"deadlock: no token, after {done.tokens} of them", done)
+    if ending.why == NO_WORDS:
+        taken = f"{table[pc, TAKES]} of {left_words} words, after {done.words}"
+        raise DeadlockError(pc, f"deadlock: takes {taken}", done)
+    if left_words or left_tokens:
+        left = f"{left_words} words and {left_tokens} tokens"
+        raise ExecuteError(pc, f"HALT leaves {left} in the queues", done)
+    return done
+
+
+def _run_of(
+    ending: Ending, table: npt.NDArray[np.int64], executed: npt.NDArray[np.int64]
+) -> ExecuteRun:
+    used = ending.used[: ending.filled]
+    opcode = table[:, OPCODE]
+    is_control, is_memory = opcode <= Opcode.LOOP, opcode >= Opcode.LOAD
+    is_vector = table[:, WIDTH] > 1
+
+    def count(which: npt.NDArray[np.bool_]) -> int:
+        return int(executed[which].sum())
+
+    return ExecuteRun(
+        executed,
+        ending.words,
+        ending.tokens,
+        used // USES,
+        (used % USES).astype(np.uint8),
+        control=count(is_control),
+        memory=count(is_memory),
+        vector=count(~is_control & ~is_memory & is_vector),
+        scalar=count(~is_control & ~is_memory & ~is_vector),
+        loads=count(opcode == Opcode.LOAD),
+        stores=count(opcode == Opcode.STORE),
+        prefetches=count(opcode == Opcode.PREFETCH),
+    )

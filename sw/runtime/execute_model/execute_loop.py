@@ -1,0 +1,413 @@
+"""The execute unit's instructions one after the other, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from hw.lib.execute_isa import (
+    ALL_LANES,
+    LOOP_DEPTH,
+    MASK_REGISTERS,
+    SCALAR_REGISTERS,
+    VECTOR_REGISTERS,
+    Fault,
+    Opcode,
+)
+from hw.lib.formats import FLOAT_FORMATS
+from hw.lib.lines.line_size import LINE_WORDS
+
+VECTORS = 0
+"""Rows of registers: first vectors, then scalars; 0; the immediate; what is dequeued; results, and
+half of a reduction's operands."""
+SCALARS = VECTORS + VECTOR_REGISTERS
+ZERO = SCALARS + SCALAR_REGISTERS
+IMMEDIATE, TAKEN, RESULT, HALF = range(ZERO + 1, ZERO + 5)
+ROWS = HALF + 1
+
+MASKS = ROWS
+"""Results for mask register m go to row ``MASKS`` + m."""
+
+UNDEFINED = 0xDEAD_BEEF
+"""What vector registers hold before they are written: in RTL, what an earlier run has left."""
+
+NOWHERE = -1
+
+(
+    OPCODE,
+    FAULT,
+    WIDTH,
+    TAKES,
+    DST,
+    MASK,
+    A,
+    B,
+    C,
+    INCREMENTED,
+    INCREMENT,
+    OFFSET,
+) = range(12)
+"""Columns of the table: the fault that its bits alone tell; the lanes it works on; the words it
+takes from the queue; the row of its result, or ``NOWHERE``; its mask register; the rows of its
+operands; the row of the register that it increments, or ``NOWHERE``, and by how much; its
+immediate, unsigned."""
+
+HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED = range(5)
+"""Why a run ends: at ``HALT``; with a fault; for want of words or of a token; at its limit."""
+
+READ, WRITE, PREFETCH = range(3)
+"""What is done to a line."""
+
+USES = 3
+
+_FIRST, _LAST, _LEFT = range(3)
+"""Of a loop that runs: first and last instruction, iterations left."""
+
+_WORD = 0xFFFF_FFFF
+_NAN = FLOAT_FORMATS["float32"].canonical_nan
+_PLUS_INFINITY = FLOAT_FORMATS["float32"].infinity
+_SIGN = 1 << 31
+_MINUS_INFINITY = _SIGN | _PLUS_INFINITY
+_SHIFTS = 31
+
+# Plain numbers for compiled code, which knows no Amaranth enumerations.
+_NONE, _CONTROL, _ADDRESS = Fault.NONE.value, Fault.CONTROL.value, Fault.ADDRESS.value
+_HALT, _JUMP, _JUMP_TOKEN = Opcode.HALT.value, Opcode.JUMP.value, Opcode.JUMP_TOKEN.value
+_BRANCH_EQ, _BRANCH_NE = Opcode.BRANCH_EQ.value, Opcode.BRANCH_NE.value
+_BRANCH_LT, _BRANCH_GE = Opcode.BRANCH_LT.value, Opcode.BRANCH_GE.value
+_LOOP, _SELECT, _EXTRACT = Opcode.LOOP.value, Opcode.SELECT.value, Opcode.EXTRACT.value
+_FIRST_LANES, _LANES = Opcode.FIRST_LANES.value, Opcode.LANES.value
+_LOAD, _STORE, _PREFETCH = Opcode.LOAD.value, Opcode.STORE.value, Opcode.PREFETCH.value
+_ADD, _SUB, _MUL = Opcode.ADD.value, Opcode.SUB.value, Opcode.MUL.value
+_AND, _OR, _XOR = Opcode.AND.value, Opcode.OR.value, Opcode.XOR.value
+_SHIFT_LEFT, _SHIFT_RIGHT = Opcode.SHIFT_LEFT.value, Opcode.SHIFT_RIGHT.value
+_MIN, _MAX, _LESS = Opcode.MIN.value, Opcode.MAX.value, Opcode.LESS.value
+_TO_FLOAT = Opcode.TO_FLOAT.value
+_FADD, _FSUB, _FMUL = Opcode.FADD.value, Opcode.FSUB.value, Opcode.FMUL.value
+_FMUL_ADD, _FDIV, _FSQRT = Opcode.FMUL_ADD.value, Opcode.FDIV.value, Opcode.FSQRT.value
+_FMIN, _FMAX, _FABS = Opcode.FMIN.value, Opcode.FMAX.value, Opcode.FABS.value
+_FLESS, _FLESS_EQUAL = Opcode.FLESS.value, Opcode.FLESS_EQUAL.value
+_FEQUAL = Opcode.FEQUAL.value
+_REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
+
+
+class Ending(NamedTuple):
+    """Why and where a run ended, and how many words and tokens it had taken.
+
+    ``used``, int64, up to ``filled``: each line that it needed, times ``USES``, plus the use.
+    """
+
+    why: int
+    pc: int
+    fault: int
+    words: int
+    tokens: int
+    used: np.ndarray
+    filled: int
+
+
+@njit(cache=True, nogil=True)
+def follow(
+    table: np.ndarray,
+    memory: np.ndarray,
+    words: np.ndarray,
+    tokens: np.ndarray,
+    lanes: int,
+    limit: int,
+    executed: np.ndarray,
+) -> Ending:
+    """Runs instructions until ``HALT``, or until one that cannot be done, and has no effect then.
+
+    Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done.
+    """
+    rows = np.zeros((ROWS, lanes), np.uint32)
+    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
+    masks = np.zeros(MASK_REGISTERS, np.int64)
+    masks[ALL_LANES] = (1 << lanes) - 1
+    loops = np.zeros((LOOP_DEPTH, 3), np.int64)  # that run, the innermost last
+    used, filled = np.empty(1024, np.int64), 0
+    depth, pc, word, token, done = 0, 0, 0, 0, 0
+    while True:
+        fault = _fault_of_place(table, pc, loops, depth)
+        if fault != _NONE:
+            return Ending(FAULTED, pc, fault, word, token, used, filled)
+        if done == limit:
+            return Ending(STOPPED, pc, _NONE, word, token, used, filled)
+        fields = table[pc]
+        opcode, target, following = fields[OPCODE], fields[OFFSET], pc + 1
+        if word + fields[TAKES] > len(words):
+            return Ending(NO_WORDS, pc, _NONE, word, token, used, filled)
+        for lane in range(lanes):
+            rows[IMMEDIATE, lane] = target
+            if fields[TAKES]:
+                rows[TAKEN, lane] = words[word + lane if fields[TAKES] > 1 else word]
+
+        if opcode == _JUMP_TOKEN:
+            if token == len(tokens):
+                return Ending(NO_TOKEN, pc, _NONE, word, token, used, filled)
+            following = tokens[token]
+            if following >= len(table):
+                return Ending(FAULTED, pc, _CONTROL, word, token, used, filled)
+            token += 1
+        elif opcode == _LOOP:
+            iterations = np.int32(rows[fields[A], 0])
+            if iterations < 1:
+                following = target
+            else:
+                loops[depth, _FIRST], loops[depth, _LAST] = following, target - 1
+                loops[depth, _LEFT] = iterations
+                depth += 1
+        elif opcode < _LOOP:
+            if _jumps(opcode, rows[fields[A], 0], rows[fields[B], 0]):
+                following = target
+        elif opcode >= _LOAD:
+            mask = masks[fields[MASK]]
+            address = (np.int64(rows[fields[A], 0]) + target) & _WORD
+            is_inside = _is_inside(address, fields[WIDTH], mask, len(memory))
+            if not is_inside and opcode != _PREFETCH:
+                return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
+            if is_inside:
+                if filled + lanes > len(used):
+                    used = _grown(used)
+                filled = _use_lines(opcode, address, fields[WIDTH], mask, used, filled)
+            _access(fields, address, mask, memory, rows)
+        else:
+            _compute(fields, lanes, masks[fields[MASK]], rows)
+        _write_result(fields[DST], lanes, rows, masks)
+
+        executed[pc] += 1
+        done += 1
+        word += fields[TAKES]
+        if opcode == _HALT:
+            return Ending(HALTED, pc, _NONE, word, token, used, filled)
+        if opcode < _LOOP:
+            while depth > 0 and not _has(loops[depth - 1], following):
+                depth -= 1
+        elif opcode > _LOOP and depth > 0 and pc == loops[depth - 1, _LAST]:
+            loops[depth - 1, _LEFT] -= 1
+            if loops[depth - 1, _LEFT] > 0:
+                following = loops[depth - 1, _FIRST]
+            else:
+                depth -= 1
+        pc = following
+
+
+@njit(cache=True, nogil=True)
+def _fault_of_place(table: np.ndarray, pc: int, loops: np.ndarray, depth: int) -> int:
+    """The fault that an instruction's bits tell, and where it lies."""
+    if pc >= len(table):
+        return _CONTROL
+    opcode, target = table[pc, OPCODE], table[pc, OFFSET]
+    last = loops[depth - 1, _LAST] if depth > 0 else len(table)
+    is_misplaced = False
+    if opcode == _LOOP:
+        is_misplaced = depth == LOOP_DEPTH or target < pc + 2 or target > last
+    elif _JUMP <= opcode <= _BRANCH_GE:
+        is_misplaced = pc == last
+    if table[pc, FAULT] == _NONE and is_misplaced:
+        return _CONTROL
+    return table[pc, FAULT]
+
+
+@njit(cache=True, nogil=True)
+def _jumps(opcode: int, a: int, b: int) -> np.bool_ | bool:
+    left, right = np.int32(a), np.int32(b)
+    if opcode == _BRANCH_EQ:
+        return left == right
+    if opcode == _BRANCH_NE:
+        return left != right
+    if opcode == _BRANCH_LT:
+        return left < right
+    if opcode == _BRANCH_GE:
+        return left >= right
+    return opcode == _JUMP
+
+
+@njit(cache=True, nogil=True)
+def _has(loop: np.ndarray, pc: int) -> bool:
+    return loop[_FIRST] <= pc <= loop[_LAST]
+
+
+@njit(cache=True, nogil=True)
+def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
+    """Whether the words of all lanes of ``mask`` are in a memory of ``size`` words."""
+    for lane in range(width):
+        if mask >> lane & 1 and address + lane >= size:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _use_lines(
+    opcode: int, address: int, width: int, mask: int, used: np.ndarray, filled: int
+) -> int:
+    """Notes the lines that an access needs, each once; how many there are then."""
+    before = -1
+    for lane in range(width):
+        line = (address + lane) // LINE_WORDS
+        if mask >> lane & 1 and line != before:
+            used[filled] = line * USES + (opcode - _LOAD)
+            filled += 1
+            before = line
+    return filled
+
+
+@njit(cache=True, nogil=True)
+def _grown(used: np.ndarray) -> np.ndarray:
+    longer = np.empty(2 * len(used), np.int64)
+    for place in range(len(used)):
+        longer[place] = used[place]
+    return longer
+
+
+@njit(cache=True, nogil=True)
+def _access(
+    fields: np.ndarray, address: int, mask: int, memory: np.ndarray, rows: np.ndarray
+) -> None:
+    for lane in range(fields[WIDTH]):
+        is_used = mask >> lane & 1
+        if fields[OPCODE] == _LOAD:
+            rows[RESULT, lane] = memory[address + lane] if is_used else 0
+        elif fields[OPCODE] == _STORE and is_used:
+            memory[address + lane] = rows[fields[C], lane]
+    if fields[INCREMENTED] != NOWHERE:
+        increased = rows[fields[INCREMENTED], 0] + fields[INCREMENT]
+        for lane in range(rows.shape[1]):
+            rows[fields[INCREMENTED], lane] = increased
+
+
+@njit(cache=True, nogil=True)
+def _compute(fields: np.ndarray, lanes: int, mask: int, rows: np.ndarray) -> None:
+    """All but control and memory."""
+    opcode, width = fields[OPCODE], fields[WIDTH]
+    a, b, c = fields[A], fields[B], fields[C]
+    if opcode <= _TO_FLOAT:
+        _compute_integers(opcode, width, rows, a, b)
+    elif opcode <= _FEQUAL:
+        _compute_floats(opcode, width, rows, a, b, c)
+    elif opcode > _SELECT and opcode != _EXTRACT:
+        _reduce(opcode, lanes, mask, rows, a)
+    else:
+        for lane in range(lanes):
+            if opcode == _FIRST_LANES:
+                rows[RESULT, lane] = lane < np.int32(rows[a, 0])
+            elif opcode == _LANES:
+                rows[RESULT, lane] = rows[a, 0] >> np.uint32(lane) & np.uint32(1)
+            elif opcode == _EXTRACT:
+                rows[RESULT, lane] = rows[a, fields[OFFSET] % lanes]
+            else:
+                takes_a = mask >> lane & 1 if width > 1 else rows[c, 0] != 0
+                rows[RESULT, lane] = rows[a if takes_a else b, lane]
+
+
+@njit(cache=True, nogil=True)
+def _write_result(dst: int, lanes: int, rows: np.ndarray, masks: np.ndarray) -> None:
+    if dst == NOWHERE:
+        return
+    if dst >= MASKS:
+        masks[dst - MASKS] = 0
+    for lane in range(lanes):
+        if dst >= MASKS:
+            masks[dst - MASKS] |= np.int64(rows[RESULT, lane]) << lane
+        elif dst >= SCALARS:
+            rows[dst, lane] = rows[RESULT, 0]
+        else:
+            rows[dst, lane] = rows[RESULT, lane]
+
+
+@njit(cache=True, nogil=True)
+def _compute_integers(opcode: int, width: int, rows: np.ndarray, a: int, b: int) -> None:
+    """``ADD`` to ``TO_FLOAT`` of rows a and b into ``RESULT``, in the first ``width`` lanes."""
+    for lane in range(width):
+        left, right = np.int64(np.int32(rows[a, lane])), np.int64(np.int32(rows[b, lane]))
+        result = left
+        if opcode == _ADD:
+            result = left + right
+        elif opcode == _SUB:
+            result = left - right
+        elif opcode == _MUL:
+            result = left * right
+        elif opcode == _AND:
+            result = left & right
+        elif opcode == _OR:
+            result = left | right
+        elif opcode == _XOR:
+            result = left ^ right
+        elif opcode == _SHIFT_LEFT:
+            result = left << (right & _SHIFTS)
+        elif opcode == _SHIFT_RIGHT:
+            result = left >> (right & _SHIFTS)
+        elif opcode == _MIN:
+            result = min(left, right)
+        elif opcode == _MAX:
+            result = max(left, right)
+        elif opcode == _LESS:
+            result = np.int64(left < right)
+        if opcode == _TO_FLOAT:
+            rows.view(np.float32)[RESULT, lane] = left
+        else:
+            rows[RESULT, lane] = result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _compute_floats(opcode: int, width: int, rows: np.ndarray, a: int, b: int, c: int) -> None:
+    """``FADD`` to ``FEQUAL`` of rows a, b and c into ``RESULT``, in the first ``width`` lanes."""
+    numbers = rows.view(np.float32)
+    for lane in range(width):
+        left, right = numbers[a, lane], numbers[b, lane]
+        if opcode == _FABS:
+            rows[RESULT, lane] = rows[a, lane] & (_SIGN - 1)
+            continue
+        if opcode == _FLESS:
+            rows[RESULT, lane] = left < right
+            continue
+        if opcode == _FLESS_EQUAL:
+            rows[RESULT, lane] = left <= right
+            continue
+        if opcode == _FEQUAL:
+            rows[RESULT, lane] = left == right
+            continue
+        if opcode == _FADD:
+            numbers[RESULT, lane] = left + right
+        elif opcode == _FSUB:
+            numbers[RESULT, lane] = left - right
+        elif opcode == _FMUL:
+            numbers[RESULT, lane] = left * right
+        elif opcode == _FMUL_ADD:
+            # Each is rounded to float32: compiled without leave to fuse them.
+            product = np.float32(left * right)
+            numbers[RESULT, lane] = product + numbers[c, lane]
+        elif opcode == _FDIV:
+            numbers[RESULT, lane] = left / right
+        elif opcode == _FSQRT:
+            numbers[RESULT, lane] = np.sqrt(left)
+        elif left == right:  # the same bits, or zeros, whose signs decide
+            both, either = rows[a, lane] & rows[b, lane], rows[a, lane] | rows[b, lane]
+            rows[RESULT, lane] = both if opcode == _FMAX else either
+        else:
+            takes_left = left > right if opcode == _FMAX else left < right
+            numbers[RESULT, lane] = left if takes_left else right
+            if left != left:
+                numbers[RESULT, lane] = left
+        if numbers[RESULT, lane] != numbers[RESULT, lane]:
+            rows[RESULT, lane] = _NAN
+
+
+@njit(cache=True, nogil=True)
+def _reduce(opcode: int, lanes: int, mask: int, rows: np.ndarray, a: int) -> None:
+    """``REDUCE_ADD``, ``REDUCE_MAX`` or ``REDUCE_MIN`` of row a into lane 0 of ``RESULT``."""
+    operation, neutral = _FADD, 0
+    if opcode == _REDUCE_MAX:
+        operation, neutral = _FMAX, _MINUS_INFINITY
+    elif opcode == _REDUCE_MIN:
+        operation, neutral = _FMIN, _PLUS_INFINITY
+    for lane in range(lanes):
+        rows[RESULT, lane] = rows[a, lane] if mask >> lane & 1 else neutral
+    half = lanes // 2
+    while half:
+        for lane in range(half):
+            rows[HALF, lane] = rows[RESULT, half + lane]
+        _compute_floats(operation, half, rows, RESULT, HALF, RESULT)
+        half //= 2

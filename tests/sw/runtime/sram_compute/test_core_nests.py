@@ -1,0 +1,337 @@
+"""Nests that memory does not compute run on the core, those that it does on either."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.sram_compute.config import SramConfig
+from sw.compiler.passes import Trace
+from sw.compiler.sram_compute.compile import compile
+from sw.compiler.sram_compute.placement import placed
+from sw.golden.loops import GoldenLoops
+from sw.program.program import Program
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.runtime.sram_compute.target import TARGET
+from sw.workloads.loops.sources import file_workload
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.commands import gnarl
+
+pytest.importorskip("egglog")
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
+SMALL = ("banks=1", "arrays=2", "formats=[]")
+"""What makes of ``sram_b2`` one that is soon built."""
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+def spmv(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {
+        "offsets": np.array([0, 3, 3, 10, 17, 20], np.int32),
+        "indices": chance.integers(0, 11, 20, np.int32),
+        "values": chance.standard_normal(20, np.float32),
+        "x": chance.standard_normal(11, np.float32),
+    }
+
+
+def gather(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {
+        "index": chance.integers(0, 9, 6, np.int32),
+        "features": chance.standard_normal((9, 5), np.float32),
+        "weights": chance.standard_normal((5, 21), np.float32),
+    }
+
+
+def recurrence(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {"a": chance.standard_normal((3, 20), np.float32), "factor": np.float32(-0.75)}
+
+
+def strided(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {"a": chance.integers(-(1 << 31), 1 << 31, 33, np.int64).astype(np.int32)}
+
+
+def dots(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {name: chance.standard_normal((4, 37), np.float32) for name in "ab"}
+
+
+def both(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    return {"a": chance.integers(-(1 << 31), 1 << 31, 50, np.int64).astype(np.int32)}
+
+
+Values = Callable[[np.random.Generator], dict[str, np.ndarray]]
+
+NESTS: dict[str, tuple[Values, str]] = {
+    "spmv": (
+        spmv,
+        "void spmv(int n, int m, int k, int offsets[n + 1], int indices[m], float values[m],\n"
+        "          float x[k], float y[n]) {\n"
+        "  for (int i = 0; i < n; i++)\n"
+        "    for (int j = offsets[i]; j < offsets[i + 1]; j++)\n"
+        "      y[i] += values[j] * x[indices[j]];\n"
+        "}\n",
+    ),
+    "gather": (
+        gather,
+        "void gather(int p, int t, int n, int m, int index[p], float features[t][n],\n"
+        "            float weights[n][m], float out[p][m]) {\n"
+        "  for (int q = 0; q < p; q++)\n"
+        "    for (int o = 0; o < m; o++)\n"
+        "      for (int i = 0; i < n; i++)\n"
+        "        out[q][o] += features[index[q]][i] * weights[i][o];\n"
+        "}\n",
+    ),
+    "recurrence": (
+        recurrence,
+        "void recurrence(int n, int m, float a[n][m], float factor) {\n"
+        "  for (int i = 0; i < n; i++)\n"
+        "    for (int j = 1; j < m; j++)\n"
+        "      a[i][j] += factor * a[i][j - 1];\n"
+        "}\n",
+    ),
+    "strided": (
+        strided,
+        "void strided(int n, int a[n], int b[2 * n]) {\n"
+        "  for (int i = 0; i < n; i++)\n"
+        "    b[2 * i + 1] = a[i] < 0 ? -a[i] : 3 * a[i];\n"
+        "}\n",
+    ),
+    "dots": (
+        dots,
+        "void dots(int n, int m, float a[n][m], float b[n][m], float c[n]) {\n"
+        "  for (int i = 0; i < n; i++) {\n"
+        "    float total = 0.0f;\n"
+        "    for (int j = 0; j < m; j++)\n"
+        "      total += a[i][j] * b[i][j];\n"
+        "    c[i] = total;\n"
+        "  }\n"
+        "}\n",
+    ),
+    "both": (
+        both,
+        "void both(int n, int a[n], int b[n], int c[n]) {\n"
+        "  for (int i = 0; i < n; i++)\n"
+        "    b[i] = a[i] + a[i];\n"
+        "  for (int i = 1; i < n; i++)\n"
+        "    b[i] += b[i - 1];\n"
+        "  for (int i = 1; i < n; i++)\n"
+        "    c[i] = b[i] - b[i - 1];\n"
+        "}\n",
+    ),
+}
+
+ALL = pytest.mark.parametrize("name", NESTS)
+
+MIXED = """
+void mixed(int n, float a[n], float b[n], float c[n], float sums[2], float scale) {
+  for (int i = 0; i < n; i++)
+    b[i] = a[i] * scale;
+  for (int i = 0; i < n; i++)
+    sums[0] += b[i];
+  for (int i = 1; i < n; i++)
+    b[i] = b[i] - scale * b[i - 1];
+  for (int i = 1; i < n; i++)
+    c[i] += b[i] + b[i - 1];
+  for (int i = 0; i < n; i++)
+    sums[1] += c[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Device]:
+    with Device("sram_b2", "model") as device:
+        yield device
+
+
+def workload(name: str, folder: Path) -> LoopWorkload:
+    values, text = NESTS[name]
+    path = folder / f"{name}.c"
+    path.write_text(text)
+    found = file_workload(str(path), {})
+    return LoopWorkload(found.name, found.nest, values(np.random.default_rng(5)))
+
+
+def run(device: Device, given: LoopWorkload, **options: Any) -> Any:
+    program = device.compile(given, **options)
+    return device.run(program, {spec.name: given.inputs[spec.name] for spec in program.inputs})
+
+
+@ALL
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_results_are_those_of_the_compiled_order(
+    model: Device, tmp_path: Path, name: str, reassociate: bool
+):
+    given = workload(name, tmp_path)
+    result = run(model, given, place="core", reassociate=reassociate)
+    assert model.verify(result).bit_exact
+    assert result.cycles is None
+    assert result.counters["core_instructions"] > 0
+    if not reassociate:
+        for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
+            assert result.outputs[array].tobytes() == wanted.tobytes()
+
+
+@ALL
+def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
+    """Where the nest runs, nobody says: all but ``dots`` are none of memory's, or not as a
+    whole."""
+    given = workload(name, tmp_path)
+    place = "core" if name == "dots" else "auto"
+    with Device(load_configuration("sram_b2", SMALL), "model") as model:
+        expected = run(model, given, place=place).counters
+    tensors: list[str] = []
+    for array, value in given.inputs.items():
+        np.save(tmp_path / f"{array}.npy", value)
+        tensors += ["--tensor", f"{array}={tmp_path / array}.npy"]
+    small = [word for each in SMALL for word in ("--set", each)]
+    path = str(tmp_path / f"{name}.c")
+    found = gnarl("run", "sram_b2", *small, path, *tensors, "--place", place, "--json")
+    assert found.exit_code == 0, found.stderr
+    report = json.loads(found.stdout)
+    counters = report["counters"]
+    assert report["bit_exact"]
+    assert report["backend"] == "rtl"
+    assert {counter: counters[counter] for counter in expected} == expected
+    assert (counters["cycles_compute"] > 0) == (name == "both")
+    spent = [count for counter, count in counters.items() if counter.startswith("cycles_")]
+    assert sum(spent) == report["cycles"]
+    assert counters["cycles_core"] > counters["core_instructions"]
+
+
+def test_both_places_give_the_same(model: Device):
+    given = model.workload(str(EXAMPLES / "vec_add.c"))
+    results = [run(model, given, place=place) for place in ("memory", "core", "auto")]
+    assert results[0].outputs["c"].tobytes() == results[1].outputs["c"].tobytes()
+    assert results[0].counters["core_instructions"] == 0 < results[1].counters["core_instructions"]
+    assert results[2].cycles == results[0].cycles
+
+
+def mixed(folder: Path) -> LoopWorkload:
+    path = folder / "mixed.c"
+    path.write_text(MIXED)
+    nest, chance = file_workload(str(path), {}).nest, np.random.default_rng(6)
+    values = {name: chance.standard_normal(40, np.float32) for name in "ac"}
+    return LoopWorkload("mixed", nest, {**values, "scale": np.float32(1.25)})
+
+
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_statements_run_where_they_can(tmp_path: Path, reassociate: bool):
+    """Memory takes up what the core has written, and the reverse."""
+    given = mixed(tmp_path)
+    with Device(load_configuration("sram_b2", ["wordlines=256"]), "model") as device:
+        result = run(device, given, reassociate=reassociate)
+        assert device.verify(result).bit_exact
+        commands = [line.split()[0] for line in TARGET.listing(result.program)]
+        dot = TARGET.dot(result.program)
+    core = commands.index("core")
+    assert "compute" in commands[:core]
+    assert "compute" in commands[core:]
+    assert commands.count("core") == (1 if reassociate else 2)
+    assert dot.startswith("digraph {\n")
+    if not reassociate:
+        for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
+            assert result.outputs[array].tobytes() == wanted.tobytes()
+
+
+def test_locals_keep_statements_together(tmp_path: Path):
+    path = tmp_path / "local.c"
+    path.write_text(
+        "void local(int n, int a[n], int b[n], int c[n]) {\n int last = 0;\n"
+        " for (int i = 0; i < n; i++) b[i] = a[i] + last;\n"
+        " for (int i = 1; i < n; i++) { last = c[i - 1]; c[i] += last; }\n}\n"
+    )
+    parts = placed(file_workload(str(path), {}).nest, reassociate=True)
+    assert [part.refusal is None for part in parts] == [False]
+
+
+def test_a_saved_program_has_its_instructions(model: Device, tmp_path: Path):
+    given, path = workload("gather", tmp_path), tmp_path / "gather.npz"
+    model.compile(given).save(path)
+    program = Program.load(path, lambda target: TARGET.schema)
+    assert model.verify(model.run(program, given.inputs)).bit_exact
+    listing = list(TARGET.listing(program))
+    assert listing[:2] == ["core", "end"]
+    assert listing[-1] == "#     halt"
+    with pytest.raises(WorkloadError, match="runs on the core: it has no graph$"):
+        TARGET.dot(program)
+
+
+def test_damaged_instructions_are_refused(model: Device, tmp_path: Path):
+    (launch,) = model.compile(workload("strided", tmp_path)).launches
+    for damage, text in (
+        (lambda words: words[:, :2], "section 'instructions' is [{}, 2]: must be at most"),
+        (lambda words: words | 0x3F, "section 'instructions', 0: 63 is not a valid Opcode"),
+    ):
+        sections = dict(launch.sections)
+        sections["instructions"] = damage(sections["instructions"])
+        damaged = Program.of_one_launch(
+            SramConfig.from_dict(launch.config),
+            "x",
+            launch.inputs,
+            launch.outputs,
+            statistics={},
+            schema=TARGET.schema,
+            sections=sections,
+        )
+        with pytest.raises(ProgramError) as caught:
+            damaged.check()
+        assert str(caught.value).startswith(text.format(len(sections["instructions"])))
+
+
+def test_indices_outside_of_arrays_are_refused(model: Device, tmp_path: Path):
+    given = workload("gather", tmp_path)
+    program = model.compile(given)
+    with pytest.raises(WorkloadError, match=r"gather\.c.*|features"):
+        model.run(program, {**given.inputs, "index": np.full(6, 9, np.int32)})
+
+
+@pytest.mark.parametrize(
+    "fields, options, kind, text",
+    [
+        (
+            {"core_lanes": 0},
+            {"place": "core"},
+            WorkloadError,
+            "--place core: core_lanes = 0: the configuration has no core",
+        ),
+        (
+            {},
+            {"place": "near"},
+            WorkloadError,
+            "--place near: not supported: must be one of auto, memory, core",
+        ),
+        (
+            {"core_instructions": 16},
+            {"place": "core"},
+            CapacityError,
+            "core_instructions = 16: must be at least 32",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, fields, options, kind, text):
+    config = replace(load_configuration("sram_b2").config, **fields)
+    with pytest.raises(kind) as caught:
+        compile(workload("gather", tmp_path), config, trace=Trace(), **options)
+    assert str(caught.value) == text
+
+
+def test_what_neither_runs_is_refused(model: Device, tmp_path: Path):
+    path = tmp_path / "scan.c"
+    path.write_text(
+        "void f(int n, int8_t a[n]) {\n for (int i = 1; i < n; i++) a[i] = a[i - 1];\n}"
+    )
+    with pytest.raises(WorkloadError) as caught:
+        model.compile(model.workload(str(path)))
+    memory, core = str(caught.value).split("; on the core: ")
+    assert memory.startswith(f"{path}:2:")
+    assert core == f"{path}:1:22: a: int8: not supported by the execute unit"
