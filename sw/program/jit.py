@@ -38,7 +38,7 @@ _IMPORT = re.compile(
 
 def compiled(function: Function) -> Function:
     """For functions that create arrays."""
-    return _kept(function)
+    return _kept(function, _nrt=True)
 
 
 def in_place(function: Function) -> Function:
@@ -49,7 +49,7 @@ def in_place(function: Function) -> Function:
 
 def compiled_inner(function: Function) -> Function:
     """As ``compiled``, for functions that only compiled ones call: quicker to compile."""
-    return _inner(function)
+    return _inner(function, _nrt=True)
 
 
 def inner(function: Function) -> Function:
