@@ -2,7 +2,8 @@
 
 A function's machine code is kept with a digest of its module's source and of those of all modules
 that it imports, directly or not: functions and constants of these may be compiled into it. Numba by
-itself looks at the function's own file alone.
+itself looks at the function's own file alone. Sources that change while a process runs may not be
+those that it has read: it keeps nothing of them.
 
 With ``NUMBA_DISABLE_JIT=1`` they stay Python's, for its debugger, and where compiling takes longer.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -25,7 +27,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _DIGEST = hashlib.sha256().digest_size
 
-_ROOT = Path(__file__).parents[2]
+_BEGAN = time.time()
+
+_ROOT = Path(__file__).resolve().parents[2]
 """The folder of the packages ``hw`` and ``sw``."""
 
 _IMPORT = re.compile(
@@ -110,29 +114,35 @@ class _CheckedFile(IndexDataCacheFile):
         if hashlib.sha256(octets).digest() != digest:
             warnings.warn(f"{path}: damaged cache entry: made again", stacklevel=2)
             return None
-        # Only of this version of numba are its types those of today.
         stamp = self._stamp()
-        return pickle.loads(octets[len(stamp) :]) if octets.startswith(stamp) else None
+        return pickle.loads(octets[len(stamp) :]) if stamp and octets.startswith(stamp) else None
 
     def _write(self, path: str, content: Any) -> None:
-        octets = self._stamp() + self._dump(content)
+        stamp = self._stamp()
+        if not stamp:
+            return
+        octets = stamp + self._dump(content)
         with self._open_for_write(path) as file:
             file.write(hashlib.sha256(octets).digest() + octets)
 
     def _stamp(self) -> bytes:
-        return self._version.encode() + sources_digest(self._source)
+        """What a file must begin with: only of this version of numba are its types those of today.
+        Empty: nothing is kept."""
+        digest = _sources_digest(self._source)
+        return digest and self._version.encode() + digest
 
 
 @cache
-def sources_digest(source: Path) -> bytes:
-    """Of a module's file and those of all modules of this project that it imports."""
+def _sources_digest(source: Path) -> bytes:
+    """Of a module's file and those of all modules of this project that it imports; empty if they
+    have changed since the process began."""
     found, new = {source}, [source]
     while new:
         imported = _imported(new.pop()) - found
         found |= imported
         new += imported
-    names = sorted((path.relative_to(_ROOT).as_posix(), path) for path in found)
-    return hashlib.sha256(b"".join(name.encode() + _digest(path) for name, path in names)).digest()
+    digest = hashlib.sha256(b"".join(map(_digest, sorted(found)))).digest()
+    return b"" if any(path.stat().st_ctime > _BEGAN for path in found) else digest
 
 
 @cache
@@ -142,7 +152,7 @@ def _digest(source: Path) -> bytes:
 
 @cache
 def _imported(source: Path) -> set[Path]:
-    text = re.sub(r"#.*", "", source.read_text())
+    text = re.sub(r"#.*", "", source.read_text(encoding="utf-8"))
     return {file for name, members in _IMPORT.findall(text) for file in _files(name, members)}
 
 

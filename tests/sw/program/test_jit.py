@@ -38,16 +38,23 @@ from sw.outer import twice
 print(twice(1), sum(twice.stats.cache_hits.values()))
 """
 
+EDIT = """
+from pathlib import Path
+import sw.outer
+source = Path("sw/inner.py")
+source.write_text(source.read_text().replace("x + STEP", "x + 2 * STEP"))
+"""
+
 
 def run(folder: Path, **environment: str) -> str:
     """What a process prints: the result, and how many functions came from files."""
-    return process(folder, **environment).stdout
+    return process(folder, MAIN, **environment).stdout
 
 
-def process(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def process(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     known = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     return subprocess.run(
-        [sys.executable, "-c", MAIN],
+        [sys.executable, "-c", code],
         cwd=folder,
         env=known | environment,
         capture_output=True,
@@ -80,7 +87,7 @@ def test_a_function_is_compiled_again_when_what_is_compiled_into_it_has_changed(
     os.utime(project / "sw/inner.py")
     os.utime(project / "sw/outer.py")
     assert run(project, **environment) == "21 1\n"
-    (project / "sw/inner.py").write_text(INNER.replace("x + STEP", "x + 2 * STEP"))
+    assert process(project, EDIT + MAIN, **environment).stdout == "21 0\n"
     assert run(project, **environment) == "41 0\n"
     (project / "hw/numbers.py").write_text("STEP = 100\n")
     assert run(project, **environment) == "401 0\n"
@@ -104,7 +111,7 @@ def test_damaged_machine_code_is_made_again(
     assert run(project) == "21 0\n"
     (path,) = (project / "sw/__pycache__").glob(f"outer.twice*.{ending}")
     path.write_bytes(damage(path.read_bytes()))
-    done = process(project)
+    done = process(project, MAIN)
     assert done.stdout == "21 0\n"
     assert f"UserWarning: {path}: damaged cache entry: made again\n" in done.stderr
     assert run(project) == "21 1\n"
