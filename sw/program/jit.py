@@ -16,6 +16,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -122,7 +123,8 @@ class _CheckedFile(IndexDataCacheFile):
         if not stamp:
             return
         octets = stamp + self._dump(content)
-        with self._open_for_write(path) as file:
+        # What a full disk does not keep is compiled again.
+        with suppress(OSError), self._open_for_write(path) as file:
             file.write(hashlib.sha256(octets).digest() + octets)
 
     def _stamp(self) -> bytes:
