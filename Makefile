@@ -76,6 +76,6 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --target $(VENV)/nvrtc-oldest 'nvidia-cuda-nvrtc==$(OLDEST_NVRTC)' \
 	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
-	@echo 'compiling the compiler (once, about a minute)'
+	@echo 'compiling the compilers (once, about two minutes)'
 	@$(BIN)/python -m sw.runtime.warm_up
 	@touch $@

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sw.program.jit import compiled
 
 
 class Group(NamedTuple):
@@ -58,7 +59,7 @@ class Levels:
             yield Group(kind, first, last, self._offsets[first : last + 1])
 
 
-@njit(cache=True)
+@compiled
 def _levels(offsets: np.ndarray, operands: np.ndarray) -> np.ndarray:
     level = np.zeros(len(offsets) - 1, np.int64)
     for node in range(len(level)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sw.program.jit import compiled
 
 
 def lru_hits(
@@ -30,7 +31,7 @@ def lru_hits(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hits(
     lines: np.ndarray, sets: int, ways: int, cached: np.ndarray, temporal: np.ndarray
 ) -> np.ndarray:

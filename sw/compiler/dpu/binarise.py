@@ -9,8 +9,8 @@ import numpy as np
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import PeOp
-from sw.compiler.dpu.jit import compiled, in_place, inner, stage
 from sw.compiler.dpu.simplify import needed_nodes, use_counts
+from sw.program.jit import compiled, in_place, inner, stage
 from sw.workloads.dag.dag import Dag, Op
 
 # Plain numbers for compiled code.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.jit import compiled
+from sw.program.jit import compiled
 from sw.workloads.dag.dag import Dag
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.jit import in_place
+from sw.program.jit import in_place
 
 
 @in_place

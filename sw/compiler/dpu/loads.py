@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sw.compiler.dpu.cone import LEAF, is_first
-from sw.compiler.dpu.jit import inner, stage
 from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, State, write
+from sw.program.jit import inner, stage
 
 
 @stage

@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.dpu.config import DpuConfig
 from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.jit import compiled
+from sw.program.jit import compiled
 
 
 def users(binary: BinaryDag) -> tuple[np.ndarray, np.ndarray]:

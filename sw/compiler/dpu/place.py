@@ -16,9 +16,9 @@ from sw.compiler.dpu.cone import (
     neighbours,
     position,
 )
-from sw.compiler.dpu.jit import in_place, stage
 from sw.compiler.dpu.loads import load_inputs
 from sw.compiler.dpu.state import NONE, SPARE_REGISTERS, State, hold, let_go, write
+from sw.program.jit import in_place, stage
 
 PLACED, PORT_TAKEN, SAME_BANK, NO_LOAD, NO_LANES, NO_REGISTER = range(6)
 

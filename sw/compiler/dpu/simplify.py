@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.jit import compiled
+from sw.program.jit import compiled
 from sw.workloads.dag.dag import Dag, Op
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.jit import inner, stage
 from sw.compiler.dpu.state import (
     MEMORY_RELOAD,
     MEMORY_STORE,
@@ -21,6 +20,7 @@ from sw.compiler.dpu.state import (
     let_go,
     write,
 )
+from sw.program.jit import inner, stage
 
 
 @stage

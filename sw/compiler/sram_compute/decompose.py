@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sw.program.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def decompose(first: np.ndarray, last: np.ndarray, tile: np.ndarray) -> np.ndarray:
     """The parts of [first, last), int64 [dimensions] each, none of which is empty: int64 [parts,
     dimensions, 2] of bounds.

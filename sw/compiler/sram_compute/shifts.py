@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sw.compiler.sram_compute.decompose import decompose
+from sw.program.jit import compiled
 
 
 class Shifts(NamedTuple):
@@ -28,7 +28,7 @@ class Shifts(NamedTuple):
     within: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shifts(
     first: np.ndarray,
     last: np.ndarray,

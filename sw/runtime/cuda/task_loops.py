@@ -7,12 +7,12 @@ intermediate results leave the caches.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sw.program.jit import compiled
 from sw.runtime.cuda.task_arrays import BLOCK, END, FRACTION, MAXIMUM_GRID, PLACES
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count(counts: np.ndarray, batch: int, values: np.ndarray, blocks: np.ndarray) -> int:
     """Blocks of each feature, and all of them together. O(features)."""
     grid = 0
@@ -25,7 +25,7 @@ def count(counts: np.ndarray, batch: int, values: np.ndarray, blocks: np.ndarray
     return grid
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def contiguous(blocks: np.ndarray, tasks: np.ndarray) -> None:
     """O(grid)."""
     at = 0
@@ -35,7 +35,7 @@ def contiguous(blocks: np.ndarray, tasks: np.ndarray) -> None:
         at += blocks[feature]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def interleaved(blocks: np.ndarray, costs: np.ndarray, tasks: np.ndarray) -> None:
     """Sorts by place, by counting. O(grid + features)."""
     highest = costs.max()

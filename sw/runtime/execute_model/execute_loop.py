@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.lib.execute_isa import (
     ALL_LANES,
@@ -18,6 +17,7 @@ from hw.lib.execute_isa import (
 )
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.lines.line_size import LINE_WORDS
+from sw.program.jit import compiled, compiled_inner, inner, inner_floats
 
 VECTORS = 0
 """Rows of registers: first vectors, then scalars; 0; the immediate; what is dequeued; results, and
@@ -108,7 +108,7 @@ class Ending(NamedTuple):
     filled: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def follow(
     table: np.ndarray,
     memory: np.ndarray,
@@ -194,7 +194,7 @@ def follow(
         pc = following
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fault_of_place(table: np.ndarray, pc: int, loops: np.ndarray, depth: int) -> int:
     """The fault that an instruction's bits tell, and where it lies."""
     if pc >= len(table):
@@ -211,7 +211,7 @@ def _fault_of_place(table: np.ndarray, pc: int, loops: np.ndarray, depth: int) -
     return table[pc, FAULT]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _jumps(opcode: int, a: int, b: int) -> np.bool_ | bool:
     left, right = np.int32(a), np.int32(b)
     if opcode == _BRANCH_EQ:
@@ -225,12 +225,12 @@ def _jumps(opcode: int, a: int, b: int) -> np.bool_ | bool:
     return opcode == _JUMP
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _has(loop: np.ndarray, pc: int) -> bool:
     return loop[_FIRST] <= pc <= loop[_LAST]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
     """Whether the words of all lanes of ``mask`` are in a memory of ``size`` words."""
     for lane in range(width):
@@ -239,7 +239,7 @@ def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _use_lines(
     opcode: int, address: int, width: int, mask: int, used: np.ndarray, filled: int
 ) -> int:
@@ -254,7 +254,7 @@ def _use_lines(
     return filled
 
 
-@njit(cache=True, nogil=True)
+@compiled_inner
 def _grown(used: np.ndarray) -> np.ndarray:
     longer = np.empty(2 * len(used), np.int64)
     for place in range(len(used)):
@@ -262,7 +262,7 @@ def _grown(used: np.ndarray) -> np.ndarray:
     return longer
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _access(
     fields: np.ndarray, address: int, mask: int, memory: np.ndarray, rows: np.ndarray
 ) -> None:
@@ -278,7 +278,7 @@ def _access(
             rows[fields[INCREMENTED], lane] = increased
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _compute(fields: np.ndarray, lanes: int, mask: int, rows: np.ndarray) -> None:
     """All but control and memory."""
     opcode, width = fields[OPCODE], fields[WIDTH]
@@ -302,7 +302,7 @@ def _compute(fields: np.ndarray, lanes: int, mask: int, rows: np.ndarray) -> Non
                 rows[RESULT, lane] = rows[a if takes_a else b, lane]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _write_result(dst: int, lanes: int, rows: np.ndarray, masks: np.ndarray) -> None:
     if dst == NOWHERE:
         return
@@ -317,7 +317,7 @@ def _write_result(dst: int, lanes: int, rows: np.ndarray, masks: np.ndarray) -> 
             rows[dst, lane] = rows[RESULT, lane]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _compute_integers(opcode: int, width: int, rows: np.ndarray, a: int, b: int) -> None:
     """``ADD`` to ``TO_FLOAT`` of rows a and b into ``RESULT``, in the first ``width`` lanes."""
     for lane in range(width):
@@ -351,7 +351,7 @@ def _compute_integers(opcode: int, width: int, rows: np.ndarray, a: int, b: int)
             rows[RESULT, lane] = result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner_floats
 def _compute_floats(opcode: int, width: int, rows: np.ndarray, a: int, b: int, c: int) -> None:
     """``FADD`` to ``FEQUAL`` of rows a, b and c into ``RESULT``, in the first ``width`` lanes."""
     numbers = rows.view(np.float32)
@@ -395,7 +395,7 @@ def _compute_floats(opcode: int, width: int, rows: np.ndarray, a: int, b: int, c
             rows[RESULT, lane] = _NAN
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reduce(opcode: int, lanes: int, mask: int, rows: np.ndarray, a: int) -> None:
     """``REDUCE_ADD``, ``REDUCE_MAX`` or ``REDUCE_MIN`` of row a into lane 0 of ``RESULT``."""
     operation, neutral = _FADD, 0

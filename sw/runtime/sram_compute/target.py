@@ -22,6 +22,7 @@ from sw.compiler.sram_compute.command_program import (
 )
 from sw.compiler.sram_compute.compile import PASSES, compile
 from sw.golden.loops import GoldenLoops
+from sw.program.atomic import write_text
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
@@ -32,12 +33,21 @@ from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
+from sw.runtime.target import Example
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.sources import file_workload, load_arrays
 from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
 
 _NESTS = (".py", ".c")
+
+_EXAMPLE = """/* The mean of neighbours. */
+
+void smooth(int n, const float a[n], float b[n]) {
+    for (int i = 1; i < n - 1; i++)
+        b[i] = (a[i - 1] + a[i + 1]) * 0.5f;
+}
+"""
 
 
 class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]):
@@ -70,6 +80,12 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)
     figures = staticmethod(figures)
+
+    def examples(self, folder: Path) -> list[Example]:
+        """A nest in C."""
+        path = folder / "smooth.c"
+        write_text(path, _EXAMPLE)
+        return [Example(path.stem, str(path))]
 
     def source(self, text: str, tensors: Mapping[str, str]) -> Any:
         return (text, dict(tensors)) if _is_nest(text) else super().source(text, {})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from sw.program.jit import compiled
 
 
 def numbering(offsets: np.ndarray, operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +21,7 @@ def numbering(offsets: np.ndarray, operands: np.ndarray) -> tuple[np.ndarray, np
     return _depth_first(offsets, operands)
 
 
-@numba.njit(cache=True)
+@compiled
 def _depth_first(offsets: np.ndarray, operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = len(offsets) - 1
     order = np.empty(size, np.int64)

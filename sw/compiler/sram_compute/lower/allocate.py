@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.isa import Opcode
 from sw.compiler.sram_compute.lower.commands import append, append_movement, column
-from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.lower.movement import WITHIN
+from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.rows import (
     BANK,
     STORE,
@@ -39,6 +38,7 @@ from sw.compiler.sram_compute.lower.steps import (
     VALUES,
     Steps,
 )
+from sw.program.jit import compiled, compiled_inner
 
 _COMPUTE, _END = Opcode.COMPUTE.value, Opcode.END.value
 
@@ -61,7 +61,7 @@ class Allocated(NamedTuple):
     rows: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def allocate(
     calculations: Records,
     tiles: Records,
@@ -114,7 +114,7 @@ def allocate(
     return Allocated(DONE, bank.free_line - free_line, bank.returns, 0)
 
 
-@inner
+@compiled_inner
 def _reads(step: Record, read: np.ndarray) -> int:
     """Puts the values that must have been made before in ``read``, each once; gives how many."""
     count = 0
@@ -128,7 +128,7 @@ def _reads(step: Record, read: np.ndarray) -> int:
     return count
 
 
-@inner
+@compiled_inner
 def _needed(values: Records, steps: Records) -> np.ndarray:
     """Of each step whether something reads its result."""
     used = np.zeros(len(values), np.bool_)
@@ -143,7 +143,7 @@ def _needed(values: Records, steps: Records) -> np.ndarray:
     return needed
 
 
-@inner
+@compiled_inner
 def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
     """Steps that read each value; where they are, ``values`` says, none of which is in rows."""
     read = np.empty(4, np.int64)
@@ -174,7 +174,7 @@ def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
     return uses
 
 
-@inner
+@compiled_inner
 def _allocate(
     calculations: Records,
     moved: Records,
@@ -227,7 +227,7 @@ def _allocate(
     return 0
 
 
-@inner
+@compiled_inner
 def _replace(state: State, step: Record) -> bool:
     """Gives the result an operand's rows, if there is one that is not needed any more."""
     result = state.values[step.result]
@@ -243,7 +243,7 @@ def _replace(state: State, step: Record) -> bool:
     return False
 
 
-@inner
+@compiled_inner
 def _emit(
     calculations: Records,
     moved: Records,
@@ -277,7 +277,7 @@ def _emit(
         transfer(state, STORE, step.detail, values[step.a])
 
 
-@inner
+@compiled_inner
 def _row_of(state: State, value: int, result: int) -> int:
     """Of an operand, whose rows the result may have taken over."""
     if value < 0:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.compiled import Records, inner
+from sw.compiler.sram_compute.lower.records import Records
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, at, number
+from sw.program.jit import compiled_inner
 
 AFFINE = np.dtype([("constant", np.int64), ("first", np.int64), ("end", np.int64)])
 """A number, and its terms, from ``first`` up to ``end``."""
@@ -85,7 +86,7 @@ class BoundsBuilder:
         )
 
 
-@inner
+@compiled_inner
 def value_of(bounds: Bounds, affine: int, names: np.ndarray) -> int:
     """Of an affine number; ``names``: int64 [names], their values."""
     number = bounds.affines[affine]
@@ -95,7 +96,7 @@ def value_of(bounds: Bounds, affine: int, names: np.ndarray) -> int:
     return found
 
 
-@inner
+@compiled_inner
 def cells_of(bounds: Bounds, box: int, names: np.ndarray, cells: np.ndarray) -> bool:
     """Puts first and, without, last cell of each dimension in ``cells``, int64 [dimensions, 2];
     gives whether there are any."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 from hw.sram_compute.program import numbers
-from sw.compiler.sram_compute.lower.compiled import Record, inner
+from sw.compiler.sram_compute.lower.records import Record
+from sw.program.jit import compiled, compiled_inner
 
 
 def column(opcode: Opcode, name: str) -> int:
@@ -83,7 +83,7 @@ def tally(config: SramConfig) -> np.ndarray:
     return found
 
 
-@inner
+@compiled_inner
 def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     """The number of one more command, all of whose fields are 0, in ``rows``: int64 [n, columns].
     Rows on their way between tiles arrive before it, if it is no ``LAYOUT``. Source: Infinity
@@ -96,7 +96,7 @@ def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     return _append(rows, tally, opcode, cycles)
 
 
-@inner
+@compiled_inner
 def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     number = tally.commands
     for at in range(COLUMNS):
@@ -107,7 +107,7 @@ def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     return int(number)
 
 
-@inner
+@compiled_inner
 def append_movement(
     rows: np.ndarray, tally: Record, movement: np.ndarray, a: int, d: int, n: int
 ) -> None:
@@ -133,7 +133,7 @@ def append_movement(
     rows[number, _A], rows[number, _D], rows[number, _N] = a, d, n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
     """Of rows of commands; ``units``: as ``Encoding`` has them."""
     found = 0
@@ -142,7 +142,7 @@ def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) -> np.ndarray:
     """uint32 [units, words of a unit] of rows of commands, with all arrays by ``first_line`` lines
     further on. ``ValueError`` for a number that does not fit."""

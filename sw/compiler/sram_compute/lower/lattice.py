@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numba import njit
 
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import LINE_BYTES, SramConfig
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
+from sw.program.jit import compiled
 from sw.workloads.loops.scalar_type import ScalarType
 
 Shape = tuple[int, ...]
@@ -84,7 +84,7 @@ def tiling_of(types: Sequence[ScalarType], shapes: Sequence[Shape], config: Sram
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best_tile(tiles: np.ndarray, shape: np.ndarray) -> int:
     """Of int64 [tiles, dimensions]."""
     best, least, least_ratio = -1, 0, 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.commands import COLUMNS, column
-from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
+from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.shifts import shifts
+from sw.program.jit import compiled, compiled_inner
 
 _MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
 _DISTANCE, _BITLINES, _TILES = (
@@ -30,7 +30,7 @@ _MOST = 2 * 3**DIMENSIONS
 """Rows of one move: two for each part."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
     """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
     + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
@@ -55,7 +55,7 @@ def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
     return count
 
 
-@inner
+@compiled_inner
 def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     """As algorithms 1 and 2 have it."""
     dimension = moved.dimension
@@ -78,7 +78,7 @@ def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     return count
 
 
-@inner
+@compiled_inner
 def _broadcast(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     """First to the first bitlines of each tile that has some cells, then within tiles, by powers
     of two."""
@@ -123,14 +123,14 @@ def _broadcast(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> in
     return count
 
 
-@inner
+@compiled_inner
 def everywhere(row: np.ndarray, tiles: Record) -> None:
     """All bitlines of all tiles of the lattice, for ``FILL``."""
     _pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
     _pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
 
 
-@inner
+@compiled_inner
 def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
     """Puts start, strides and counts in a row, from column ``place`` on: a level for each
     dimension, none for one place alone."""
@@ -142,7 +142,7 @@ def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.nda
         row[place + 1 + DIMENSIONS + level] = extent - 1
 
 
-@inner
+@compiled_inner
 def _all(extents: Records) -> np.ndarray:
     """Intervals from 0 on."""
     found = np.zeros((DIMENSIONS, 2), np.int64)
@@ -151,7 +151,7 @@ def _all(extents: Records) -> np.ndarray:
     return found
 
 
-@inner
+@compiled_inner
 def _row(rows: np.ndarray, number: int, opcode: int) -> np.ndarray:
     row = rows[number]
     for at in range(COLUMNS + 1):

@@ -13,8 +13,9 @@ import numpy as np
 from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, column
-from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
 from sw.compiler.sram_compute.lower.movement import everywhere
+from sw.compiler.sram_compute.lower.records import Record, Records
+from sw.program.jit import compiled_inner
 
 _NEVER = 1 << 60
 
@@ -77,7 +78,7 @@ class State(NamedTuple):
     tiles: Record
 
 
-@inner
+@compiled_inner
 def enter(state: State, number: int, row: int) -> None:
     """A value has the rows from ``row`` on, and keeps them until it is unlocked."""
     value, bank = state.values[number], state.bank
@@ -87,7 +88,7 @@ def enter(state: State, number: int, row: int) -> None:
     bank.placed_count += 1
 
 
-@inner
+@compiled_inner
 def leave(state: State, number: int) -> None:
     """A value has no rows any more, whether they are free or another's."""
     bank = state.bank
@@ -98,7 +99,7 @@ def leave(state: State, number: int) -> None:
             bank.placed[place] = bank.placed[bank.placed_count]
 
 
-@inner
+@compiled_inner
 def release(state: State, number: int) -> None:
     """A value's rows are free."""
     value = state.values[number]
@@ -107,7 +108,7 @@ def release(state: State, number: int) -> None:
     leave(state, number)
 
 
-@inner
+@compiled_inner
 def give_rows(state: State, number: int) -> bool:
     """To a value; gives whether there are some."""
     rows = state.values[number].rows
@@ -117,7 +118,7 @@ def give_rows(state: State, number: int) -> bool:
     return row >= 0
 
 
-@inner
+@compiled_inner
 def take(state: State, length: int, from_above: int) -> int:
     """The first of free rows, or of the last such, which are made where there are none; -1 where
     they cannot be."""
@@ -143,7 +144,7 @@ def take(state: State, length: int, from_above: int) -> int:
         release(state, number)
 
 
-@inner
+@compiled_inner
 def _needed_last(state: State) -> int:
     """The value in rows that may leave them, of several one that memory has; -1: none."""
     found, latest, found_clean, found_since = -1, 0, False, 0
@@ -163,7 +164,7 @@ def _needed_last(state: State) -> int:
     return found
 
 
-@inner
+@compiled_inner
 def _spill(state: State, number: int) -> None:
     """Gives a value room in memory for all of the lattice."""
     value, bank = state.values[number], state.bank
@@ -186,7 +187,7 @@ def _spill(state: State, number: int) -> None:
     state.owners[slot] = number
 
 
-@inner
+@compiled_inner
 def forget_copy(state: State, value: Record) -> None:
     """Gives its slot of memory to others."""
     if value.slot >= 0:
@@ -194,7 +195,7 @@ def forget_copy(state: State, value: Record) -> None:
         value.slot = -1
 
 
-@inner
+@compiled_inner
 def bring(state: State, value: Record) -> None:
     """To the rows that it has been given."""
     if value.constant >= 0:
@@ -205,7 +206,7 @@ def bring(state: State, value: Record) -> None:
     state.bank.returns += value.is_known
 
 
-@inner
+@compiled_inner
 def transfer(state: State, opcode: int, number: int, value: Record) -> None:
     """Of a value, from or to what is stored under a number."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
@@ -231,7 +232,7 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
 
 
-@inner
+@compiled_inner
 def fill(state: State, value: Record, bits: int) -> None:
     """All bitlines have ``bits``."""
     at = append(state.rows, state.tally, _FILL, value.rows + 1)
@@ -240,6 +241,6 @@ def fill(state: State, value: Record, bits: int) -> None:
     everywhere(row, state.tiles)
 
 
-@inner
+@compiled_inner
 def _row_lines(stored: Record) -> int:
     return -(-(stored.shape[0] << stored.element) // LINE_BYTES)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.compiled import Records
+from sw.compiler.sram_compute.lower.records import Records
 
 CALCULATE, MOVE, FILL, KEEP = range(4)
 """What a step does: compute; bring some cells of ``a`` to ``result``, whose others stay as they

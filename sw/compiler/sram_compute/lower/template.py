@@ -15,7 +15,7 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.operations import MAX_WIDTH, Operation
 from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
-from sw.compiler.sram_compute.lower.compiled import Records
+from sw.compiler.sram_compute.lower.records import Records
 from sw.compiler.sram_compute.lower.schedule import Schedule
 from sw.compiler.sram_compute.lower.select import (
     Calculate,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.lower import steps
 from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
-from sw.compiler.sram_compute.lower.compiled import Record, Records, inner
+from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
 from sw.compiler.sram_compute.lower.template import (
     AGAIN,
@@ -25,6 +24,7 @@ from sw.compiler.sram_compute.lower.template import (
     TENSOR,
     Template,
 )
+from sw.program.jit import compiled, compiled_inner
 
 DONE, FULL, OUTSIDE, SEVERAL = range(4)
 """How it ends: well; without room; where an access leaves its array; where several cells are to be
@@ -56,7 +56,7 @@ class _Region(NamedTuple):
     found: Steps
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unroll(
     template: Template,
     names: np.ndarray,
@@ -110,7 +110,7 @@ def unroll(
     return Ended(DONE, 0, 0, 0)
 
 
-@inner
+@compiled_inner
 def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray:
     """A value for each: those that are alike, one."""
     made = np.empty(len(bits), np.int64)
@@ -125,7 +125,7 @@ def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray
     return made
 
 
-@inner
+@compiled_inner
 def _region(region: _Region, number: int, shapes: np.ndarray) -> Ended:
     template, names, found = region.template, region.names, region.found
     first, end = template.parts[number], template.parts[number + 1]
@@ -161,7 +161,7 @@ def _region(region: _Region, number: int, shapes: np.ndarray) -> Ended:
     return ended
 
 
-@inner
+@compiled_inner
 def _is_full(found: Steps) -> bool:
     """Whether there may be too little room for one more node, or output."""
     return (
@@ -171,7 +171,7 @@ def _is_full(found: Steps) -> bool:
     )
 
 
-@inner
+@compiled_inner
 def _checked(
     template: Template, first: int, end: int, names: np.ndarray, shapes: np.ndarray
 ) -> Ended:
@@ -188,7 +188,7 @@ def _checked(
     return Ended(DONE, 0, 0, 0)
 
 
-@inner
+@compiled_inner
 def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
     template, names, found = region.template, region.names, region.found
     node = template.nodes[number]
@@ -223,7 +223,7 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
     return Ended(DONE, 0, 0, 0)
 
 
-@inner
+@compiled_inner
 def _moved(
     found: Steps, operand: int, is_broadcast: int, dimension: int, by: int, cells: np.ndarray
 ) -> int:
@@ -233,7 +233,7 @@ def _moved(
     return result
 
 
-@inner
+@compiled_inner
 def _move(
     found: Steps,
     result: int,
@@ -254,7 +254,7 @@ def _move(
     step.is_partial = is_partial
 
 
-@inner
+@compiled_inner
 def _computed(
     template: Template,
     found: Steps,
@@ -274,7 +274,7 @@ def _computed(
     return result
 
 
-@inner
+@compiled_inner
 def _copied(template: Template, found: Steps, operand: int) -> int:
     value = found.values[operand]
     if value.constant >= 0:
@@ -285,7 +285,7 @@ def _copied(template: Template, found: Steps, operand: int) -> int:
     return _computed(template, found, named, named + 1, value.rows, (operand, -1, -1))
 
 
-@inner
+@compiled_inner
 def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> int:
     """By halves; what has no partner is combined with what changes nothing."""
     found, dimension = region.found, node.dimension
@@ -308,7 +308,7 @@ def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> 
     return total
 
 
-@inner
+@compiled_inner
 def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: np.ndarray) -> None:
     template, current, found = region.template, region.current, region.found
     is_whole = True
@@ -325,7 +325,7 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     _move(found, result, value, 1, 0, 0, 0, cells)
 
 
-@inner
+@compiled_inner
 def _is_shared(current: np.ndarray, array: int, value: int) -> bool:
     """Whether another array has this value, too."""
     for other in range(len(current)):
@@ -334,7 +334,7 @@ def _is_shared(current: np.ndarray, array: int, value: int) -> bool:
     return False
 
 
-@inner
+@compiled_inner
 def _value(found: Steps, rows: int, constant: int, array: int) -> int:
     number = found.counts[VALUES]
     found.counts[VALUES] += 1
@@ -343,7 +343,7 @@ def _value(found: Steps, rows: int, constant: int, array: int) -> int:
     return number
 
 
-@inner
+@compiled_inner
 def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> Record:
     step = found.steps[found.counts[STEPS]]
     found.counts[STEPS] += 1

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, ErrorCause, Opcode, PeOp
 from hw.dpu.topology import pe_list, pe_number, writers
+from sw.program.jit import compiled
 from sw.runtime.dpu.model.fetch import Fault, Fetched
 
 ZERO = 0
@@ -128,7 +128,7 @@ def _wiring(config: DpuConfig) -> _Wiring:
     return _Wiring(left, left + 1, node, latency, config.load_latency)
 
 
-@njit(cache=True)
+@compiled
 def _follow(
     cycles: int,
     registers: int,

@@ -1,0 +1,173 @@
+"""How loops are compiled by numba: to files that later runs load, and without Python's lock.
+
+A function's machine code is kept with a digest of its module's source and of those of all modules
+that it imports, directly or not: functions and constants of these may be compiled into it. Numba by
+itself looks at the function's own file alone. Sources that change while a process runs may not be
+those that it has read: it keeps nothing of them.
+
+With ``NUMBA_DISABLE_JIT=1`` they stay Python's, for its debugger, and where compiling takes longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_DIGEST = hashlib.sha256().digest_size
+
+_BEGAN = time.time()
+
+_ROOT = Path(__file__).resolve().parents[2]
+"""The folder of the packages ``hw`` and ``sw``."""
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from|import)[ \t]+((?:hw|sw)(?:\.\w+)*)"
+    r"(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n]*))?",
+    re.MULTILINE,
+)
+"""A module or package, and the names that are imported from it, which may be modules."""
+
+
+def compiled(function: Function) -> Function:
+    """For functions that create arrays."""
+    return _kept(function, _nrt=True)
+
+
+def in_place(function: Function) -> Function:
+    """For functions that create none: without numba's reference counts, which cost more than the
+    work of small functions."""
+    return _kept(function, _nrt=False)
+
+
+def compiled_inner(function: Function) -> Function:
+    """As ``compiled``, for functions that only compiled ones call: quicker to compile."""
+    return _inner(function, _nrt=True)
+
+
+def inner(function: Function) -> Function:
+    """As ``in_place``, for functions that only compiled ones call: quicker to compile."""
+    return _inner(function, _nrt=False)
+
+
+def inner_floats(function: Function) -> Function:
+    """As ``inner``, with division by zero as in IEEE 754 instead of ``ZeroDivisionError``."""
+    return _inner(function, _nrt=False, error_model="numpy")
+
+
+def stage(function: Function) -> Function:
+    """For parts of one compiled function: numba reads them as if they were written there."""
+    return _kept(function, inline="always")
+
+
+def _inner(function: Function, **options: Any) -> Function:
+    return _kept(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
+def _kept(function: Function, **options: Any) -> Function:
+    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+    if dispatcher is function:  # numba is turned off: NUMBA_DISABLE_JIT
+        return function
+    kept: Any = dispatcher._cache
+    source = Path(function.__code__.co_filename).resolve()
+    kept._cache_file = _CheckedFile(source, kept.cache_path, kept._impl.filename_base)
+    return cast(Function, dispatcher)
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """The index and the machine code of one function, which begin with digests: numba would run
+    what is damaged. Such a file is one that is missing, and so is one of other sources."""
+
+    def __init__(self, source: Path, folder: str, name: str) -> None:
+        super().__init__(folder, f"{name}.checked", None)
+        self._source = source
+
+    def _load_index(self) -> dict[Any, str]:
+        return self._read(self._index_path) or {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, overloads)
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, octets = content[:_DIGEST], content[_DIGEST:]
+        if hashlib.sha256(octets).digest() != digest:
+            warnings.warn(f"{path}: damaged cache entry: made again", stacklevel=2)
+            return None
+        stamp = self._stamp()
+        return pickle.loads(octets[len(stamp) :]) if stamp and octets.startswith(stamp) else None
+
+    def _write(self, path: str, content: Any) -> None:
+        stamp = self._stamp()
+        if not stamp:
+            return
+        octets = stamp + self._dump(content)
+        # What a full disk does not keep is compiled again.
+        with suppress(OSError), self._open_for_write(path) as file:
+            file.write(hashlib.sha256(octets).digest() + octets)
+
+    def _stamp(self) -> bytes:
+        """What a file must begin with: only of this version of numba are its types those of today.
+        Empty: nothing is kept."""
+        digest = _sources_digest(self._source)
+        return digest and self._version.encode() + digest
+
+
+@cache
+def _sources_digest(source: Path) -> bytes:
+    """Of a module's file and those of all modules of this project that it imports; empty if they
+    have changed since the process began."""
+    found, new = {source}, [source]
+    while new:
+        imported = _imported(new.pop()) - found
+        found |= imported
+        new += imported
+    digest = hashlib.sha256(b"".join(map(_digest, sorted(found)))).digest()
+    return b"" if any(path.stat().st_ctime > _BEGAN for path in found) else digest
+
+
+@cache
+def _digest(source: Path) -> bytes:
+    return hashlib.sha256(source.read_bytes()).digest()
+
+
+@cache
+def _imported(source: Path) -> set[Path]:
+    text = re.sub(r"#.*", "", source.read_text(encoding="utf-8"))
+    return {file for name, members in _IMPORT.findall(text) for file in _files(name, members)}
+
+
+def _files(name: str, members: str) -> Iterator[Path]:
+    """Of a module and the packages that it is in, or of a package and modules among ``members``."""
+    yield from _module(name)
+    if _ROOT.joinpath(*name.split(".")).is_dir():
+        for member in re.findall(r"\w+", members):
+            yield from _module(f"{name}.{member}")
+
+
+@cache
+def _module(name: str) -> tuple[Path, ...]:
+    place = _ROOT.joinpath(*name.split("."))
+    packages = (each / "__init__.py" for each in (place, *place.parents[: name.count(".")]))
+    return tuple(filter(Path.is_file, (place.with_suffix(".py"), *packages)))
