@@ -117,7 +117,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
 def compiled(device: Device, job: Job) -> tuple[Program, dict[str, Array]]:
     """A job's program, and its inputs."""
     given = workload(job.workload, job.sizes, job.seed)
-    program = device.compile(given, seed=job.seed, optimise=job.graphs == AFTER)
+    program = device.compile(given, seed=job.seed, optimise=job.graphs == AFTER, place="memory")
     return program, {spec.name: given.inputs[spec.name] for spec in program.inputs}
 
 

@@ -155,7 +155,8 @@ def verdict(found: Sequence[Record]) -> str:
     return (
         f"{config} built in {build['build_cpu_s']:.0f} CPU s, limit {LIMIT_BUILD_S:g} "
         f"{mark(build['build_cpu_s'] <= LIMIT_BUILD_S)}; in {build['build_s']:.0f} s on the clock "
-        f"(Verilog {build['verilog_s']:.0f} s, simulator {build['simulator_s']:.0f} s)\n"
+        f"{mark(build['build_s'] <= LIMIT_BUILD_S)} (Verilog "
+        f"{build['verilog_s']:.0f} s, simulator {build['simulator_s']:.0f} s)\n"
         f"slowest of {len(speeds)} workloads: {slowest:,.0f} cycles a CPU s, at least "
         f"{LIMIT_CYCLES_A_SECOND:,} {mark(slowest >= LIMIT_CYCLES_A_SECOND)}"
     )

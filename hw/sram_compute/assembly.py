@@ -64,6 +64,8 @@ def command_of(config: SramConfig, line: str) -> Command:
         else:
             fields[name] = _numbers(name, value)
     if operation is not None:
+        if "entry" in fields:
+            raise WorkloadError("entry: is given twice")
         fields["entry"] = _entry(config, operation, fields.get("n", 0))
     for name, value in fields.items():
         _check_form(opcode, name, value)

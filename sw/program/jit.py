@@ -109,7 +109,7 @@ class _CheckedFile(IndexDataCacheFile):
     def _read(self, path: str) -> Any:
         try:
             content = Path(path).read_bytes()
-        except FileNotFoundError:
+        except OSError:
             return None
         digest, octets = content[:_DIGEST], content[_DIGEST:]
         if hashlib.sha256(octets).digest() != digest:

@@ -28,7 +28,7 @@ from hw.lib.execute_listing import listing as execute_listing
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.assembly import command_of, line_of
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS
+from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute.meaning import Meaning, meaning_of
@@ -102,6 +102,11 @@ def compile(
             commands.append(command_of(config, line))
         except WorkloadError as error:
             raise WorkloadError(f"{workload.name}:{number}: {error}") from None
+        if commands[-1].opcode == Opcode.CORE:
+            raise WorkloadError(
+                f"{workload.name}:{number}: core: not supported in a file of commands, which "
+                "has no instructions"
+            )
     trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
     units = assemble(commands)
     trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})

@@ -15,10 +15,10 @@ from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import CommandWorkload, line_count, program_of
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import Lowered, lower
+from sw.compiler.sram_compute.lower.lower import Lowered, OutsideError, lower
 from sw.compiler.sram_compute.meaning import Meaning
 from sw.compiler.sram_compute.on_core import core_code
-from sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from sw.compiler.sram_compute.optimise.saturate import egglog_bindings, optimise_plan
 from sw.compiler.sram_compute.placement import Part, on_core, placed
 from sw.compiler.sram_compute.places import PLACES
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
@@ -106,10 +106,14 @@ def _lowered(
     """What banks turn out not to do, or have no room for, goes to the core where that is open."""
     if part.refusal is not None:
         return part, None
+    if optimise:
+        egglog_bindings()
     try:
         if not optimise:
             return part, lower(part.nest, part.steps, binding, config)
         steps, lowered = _fastest(part.nest, part.steps, binding, config, reassociate)
+    except OutsideError:
+        raise
     except (WorkloadError, CapacityError) as refusal:
         if not is_core_open:
             raise

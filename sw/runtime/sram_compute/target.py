@@ -1,4 +1,4 @@
-"""In-SRAM computing as a target of loop nests, in Python or C, of commands, and of devices."""
+"""In-SRAM computing as a target of loop nests, in Python or C, and of commands."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             return source
         text, tensors = source if isinstance(source, tuple) else (source, {})
         if not isinstance(text, str | Path):
-            raise WorkloadError(f"{quoted(text)}: must be the path of a file of commands")
+            raise WorkloadError(
+                f"{quoted(text)}: must be the path of a loop nest (.py or .c) or of a file of "
+                "commands"
+            )
         if not _is_nest(str(text)):
             return read(Path(text))
         found = file_workload(str(text), tensors)

@@ -60,6 +60,7 @@ def test_what_lines_say_is_what_they_were_made_of():
         ),
         ("load row", "row: must be a field and its value, as n=8"),
         ("load row=1 row=2", "row: is given twice"),
+        ("compute entry=7 move n=8", "entry: is given twice"),
         ("load a=1", "a: load has no such field"),
         ("load opcode=1", "opcode: load has no such field"),
         ("load row=x", "row=x: must be whole numbers"),

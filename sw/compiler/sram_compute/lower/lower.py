@@ -110,6 +110,10 @@ class _Found(NamedTuple):
     returns: int
 
 
+class OutsideError(WorkloadError):
+    """Iterations leave an array, wherever they run."""
+
+
 class Lowerer:
     """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2."""
 
@@ -239,15 +243,15 @@ class Lowerer:
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:
-                raise WorkloadError(self._problem(prepared, ended, given.sizes))
+                raise self._problem(prepared, ended, given.sizes)
             self._steps *= 2
 
-    def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> str:
+    def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> WorkloadError:
         if ended.how == unrolling.SEVERAL:
-            return f"copies of {ended.place} cells are not supported"
+            return WorkloadError(f"copies of {ended.place} cells are not supported")
         array = prepared.template.accesses[ended.number]["array"]
         dimension = len(sizes.shapes[array]) - 1 - ended.dimension
-        return (
+        return OutsideError(
             f"{prepared.places[ended.number]}: {list(self._nest.arrays)[array]}: index "
             f"{ended.place} in dimension {dimension}: must be at least 0 and less than "
             f"{sizes.shapes[array][dimension]}"

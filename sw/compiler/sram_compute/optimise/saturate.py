@@ -114,19 +114,25 @@ def optimise_plan(
     return all_of(steps)
 
 
+def egglog_bindings() -> Any:
+    """Raises ``WorkloadError`` where egglog is not installed."""
+    try:
+        from egglog import bindings
+    except ImportError:
+        raise WorkloadError(
+            "egglog is not installed: must be, to optimise tensor dataflow graphs: "
+            "pip install gnarl[sram]"
+        ) from None
+    return bindings
+
+
 class Saturation:
     """An e-graph that grows."""
 
     def __init__(
         self, encoding: Encoding, reassociate: bool, rules: Iterable[Rule] = RULES
     ) -> None:
-        try:
-            from egglog import bindings
-        except ImportError:
-            raise WorkloadError(
-                "egglog is not installed: must be, to optimise tensor dataflow graphs: "
-                "pip install gnarl[sram]"
-            ) from None
+        bindings = egglog_bindings()
         self._encoding = encoding
         self._egraph: Any = bindings.EGraph()
         terms = encoding.commands()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.errors import ProgramError
 from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
@@ -178,7 +179,13 @@ class Run:
         opcode, fields = command.opcode, dict(command.fields)
         if opcode == Opcode.COMPUTE:
             bases = dict(zip(Base, fields["bases"], strict=True))
-            self._compute(self._system.program(fields["entry"]), fields["n"], bases, cycle)
+            try:
+                program = self._system.program(fields["entry"])
+            except KeyError:
+                raise ProgramError(
+                    f"unit {self._place}: entry = {fields['entry']}: no operation begins there"
+                ) from None
+            self._compute(program, fields["n"], bases, cycle)
         elif opcode in (Opcode.MOVE, Opcode.FILL):
             self._move(
                 Move(
@@ -290,6 +297,11 @@ class Run:
             raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
         except execute.DeadlockError as error:
             raise StoppedError(ErrorCause.DEADLOCK, self._place) from error
+        except execute.ExecuteError as error:
+            raise ProgramError(
+                f"unit {self._place}: core: not at HALT after {execute.MOST_INSTRUCTIONS} "
+                "instructions"
+            ) from error
         self._counts["core_instructions"] += done.instructions
 
     def _end(self, cycles: int) -> None:

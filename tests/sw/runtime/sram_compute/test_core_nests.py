@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -291,8 +292,25 @@ def test_damaged_instructions_are_refused(model: Device, tmp_path: Path):
 def test_indices_outside_of_arrays_are_refused(model: Device, tmp_path: Path):
     given = workload("gather", tmp_path)
     program = model.compile(given)
-    with pytest.raises(WorkloadError, match=r"gather\.c.*|features"):
+    with pytest.raises(WorkloadError, match="features: index 9 in dimension 0"):
         model.run(program, {**given.inputs, "index": np.full(6, 9, np.int32)})
+
+
+def test_iterations_outside_of_arrays_do_not_go_to_the_core(model: Device, tmp_path: Path):
+    path = tmp_path / "next.c"
+    path.write_text(
+        "void f(int n, float a[n], float b[n]) {\n for (int i = 0; i < n; i++) b[i] = a[i + 1];\n}"
+    )
+    with pytest.raises(WorkloadError, match=r"next\.c:2:\d+: a: index 16 in dimension 0"):
+        model.compile(model.workload(str(path)))
+
+
+def test_without_egglog_nothing_goes_to_the_core_unsaid(
+    model: Device, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "egglog", None)
+    with pytest.raises(WorkloadError, match=r"^egglog is not installed: .* gnarl\[sram\]$"):
+        model.compile(model.workload(str(EXAMPLES / "vec_add.c")))
 
 
 @pytest.mark.parametrize(

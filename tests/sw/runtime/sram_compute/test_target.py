@@ -82,6 +82,18 @@ def test_programs_that_stop_say_why(tmp_path):
             device.run(program, {})
 
 
+def test_what_no_operation_begins_at_has_no_meaning(tmp_path):
+    with Device("sram_b2", "model") as device:
+        rom = device.configuration.config.rom
+        begins = {entry for places in rom.entries.values() for entry in places.values()}
+        entry = min({*range(len(rom.words))} - begins)
+        program = device.compile(
+            written(tmp_path, f"compute entry={entry} n=8 bases=0,32,64,0,0", "end")
+        )
+        with pytest.raises(ProgramError, match=f"unit 0: entry = {entry}: no operation begins"):
+            device.run(program, {})
+
+
 @pytest.mark.parametrize(
     "lines, kind, text",
     [
@@ -91,6 +103,11 @@ def test_programs_that_stop_say_why(tmp_path):
             WorkloadError,
             ":1: input: must be a name, one of int8, uint8, int16, uint16, int32, uint32, float16, "
             "bfloat16, float32, its sizes and line=, as a float32 64,16 line=64",
+        ),
+        (
+            ["end", "core first=0"],
+            WorkloadError,
+            ":2: core: not supported in a file of commands, which has no instructions",
         ),
         (
             ["input a int8 4 line=0", "end"],
