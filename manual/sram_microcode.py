@@ -178,7 +178,7 @@ def _integers() -> str:
         "## Integers\n\nOf n = 1 to 32 bits, n being a parameter of the command. Signed, where "
         "there is an `_unsigned` one beside it. Cycles are the same for all data. A shift by a "
         "constant is a move and what is shifted in, a constant is `clear` and `set` of runs of its "
-        "bits (`hw/sram_compute/commands.py`): n cycles.\n\n" + "\n".join(rows)
+        "bits: n cycles.\n\n" + "\n".join(rows)
     )
 
 

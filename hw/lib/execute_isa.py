@@ -125,6 +125,23 @@ class Opcode(IntEnum, metaclass=EnumType, shape=6):
     PREFETCH = 50
 
 
+INTEGERS = (
+    Opcode.ADD,
+    Opcode.SUB,
+    Opcode.AND,
+    Opcode.OR,
+    Opcode.XOR,
+    Opcode.SHIFT_LEFT,
+    Opcode.SHIFT_RIGHT,
+    Opcode.MIN,
+    Opcode.MAX,
+    Opcode.LESS,
+    Opcode.FABS,
+    Opcode.SELECT,
+)
+"""Of which the lanes' integer units have the results."""
+
+
 CONTROL = (
     Opcode.HALT,
     Opcode.JUMP,

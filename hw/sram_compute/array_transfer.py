@@ -12,9 +12,9 @@ from hw.lib.lines.line_port import LinePort
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.bank import WORD_BITS
 from hw.sram_compute.config import LINE_BITS
+from hw.sram_compute.isa import WIDTH_BITS
 from hw.sram_compute.layout_walker import ENTRY, LayoutWalker
 from hw.sram_compute.line_elements import MOST_ELEMENTS, high_bits, low_bits, shifted_in
-from hw.sram_compute.sequencer import WIDTH_BITS
 
 
 def tile_word_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:

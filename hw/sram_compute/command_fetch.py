@@ -11,9 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.lines.line_port import LinePort
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import MOST_UNITS, UNIT_BITS
-
-LINE_UNITS = LINE_BITS // UNIT_BITS
+from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS
 
 
 class CommandFetch(wiring.Component):

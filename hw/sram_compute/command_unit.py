@@ -15,7 +15,7 @@ from hw.sram_compute.bank_command import bank_command_layout
 from hw.sram_compute.command_decoder import CommandDecoder, decoded_layout
 from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.exchange import exchange_layout
-from hw.sram_compute.isa import MOST_UNITS, UNIT_BITS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS, Opcode
 from hw.sram_compute.layout_walker import ENTRY
 from hw.sram_compute.memory_map import ErrorCause
 
@@ -83,7 +83,7 @@ class CommandUnit(wiring.Component):
         super().__init__(
             {
                 "units": In(MOST_UNITS * UNIT_BITS),
-                "available": In(4),
+                "available": In(range(2 * LINE_UNITS + 1)),
                 "ends": In(1),
                 "take": Out(range(MOST_UNITS + 1)),
                 "place": In(32),

@@ -12,9 +12,9 @@ from hw.lib.count_ones import count_ones
 from hw.lib.cut_points import named
 from hw.lib.lowest_one import lowest_one, position
 from hw.sram_compute.bit_packer import PackPlan
+from hw.sram_compute.isa import WIDTH_BITS
 from hw.sram_compute.pattern import PatternExpander, pattern_layout
 from hw.sram_compute.row_network import row_step_layout
-from hw.sram_compute.sequencer import WIDTH_BITS
 from hw.sram_compute.shifting_array import rotated
 
 

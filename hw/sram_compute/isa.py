@@ -19,6 +19,7 @@ from amaranth.hdl import Shape, unsigned
 from amaranth.lib import data
 
 from hw.lib.enum import EnumType, IntEnum
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.pattern import LEVELS
 
@@ -27,11 +28,17 @@ UNIT_WORDS = 4
 
 UNIT_BITS = 32 * UNIT_WORDS
 
+LINE_UNITS = LINE_WORDS // UNIT_WORDS
+"""Units of a line of memory."""
+
+WIDTH_BITS = 6
+"""Of n: operands have at most 32 bits."""
+
 DIMENSIONS = 3
 """Of arrays in memory."""
 
 _ROW = unsigned(9)
-_WIDTH = unsigned(6)
+_WIDTH = unsigned(WIDTH_BITS)
 _BITLINE = unsigned(9)
 _TILE = unsigned(14)
 _LINE = unsigned(20)

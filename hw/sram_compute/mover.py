@@ -9,12 +9,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sram_compute.compute_array import operation_layout, read_layout
+from hw.sram_compute.isa import WIDTH_BITS
 from hw.sram_compute.microcode.tables import table
 
 MERGE = table(lambda a, b, c, p: a if p else b)
 """Inward bits where the mask has them, and what the row held elsewhere."""
-
-WIDTH_BITS = 6
 
 VALUE_BITS = 32
 

@@ -12,7 +12,6 @@ import numpy as np
 from hw.lib.encoding import pack
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 
-_OPCODE_BITS = 4
 _UNIT_OCTETS = 4 * UNIT_WORDS
 
 
@@ -86,7 +85,7 @@ def assemble(commands: Iterable[Command]) -> np.ndarray:
 
 def opcode_of(unit: np.ndarray) -> Opcode | None:
     """Of the command whose first unit this is; ``None`` if there is none such."""
-    number = int(unit[0]) & (1 << _OPCODE_BITS) - 1
+    number = int(unit[0]) & (1 << Opcode.as_shape().width) - 1
     return Opcode(number) if number in COMMANDS else None
 
 

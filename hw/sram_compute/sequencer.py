@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.select import selected
 from hw.sram_compute.compute_array import operation_layout, read_layout
+from hw.sram_compute.isa import WIDTH_BITS
 from hw.sram_compute.microcode.tables import (
     KEEP_CARRY,
     KEEP_PREDICATE,
@@ -19,9 +20,6 @@ from hw.sram_compute.microcode.tables import (
     START_PREDICATE,
 )
 from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
-
-WIDTH_BITS = 6
-"""Of n: operands have at most 32 bits."""
 
 COUNT_BITS = 10
 """Of counts, trips and rows, on the way to what they are modulo the wordlines."""

@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.enum import EnumType, IntEnum
-from hw.lib.execute_isa import CONTROL, INSTRUCTION, Fault, Opcode, Source
+from hw.lib.execute_isa import CONTROL, INSTRUCTION, INTEGERS, Fault, Opcode, Source
 from hw.lib.operation import Operation
 
 
@@ -107,20 +107,6 @@ _MASKS = (Opcode.FIRST_LANES, Opcode.LANES)
 _COMPARISONS = (Opcode.FLESS, Opcode.FLESS_EQUAL, Opcode.FEQUAL)
 _ACROSS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN, Opcode.EXTRACT)
 _MEMORY = (Opcode.LOAD, Opcode.STORE, Opcode.PREFETCH)
-_INTEGERS = (
-    Opcode.ADD,
-    Opcode.SUB,
-    Opcode.AND,
-    Opcode.OR,
-    Opcode.XOR,
-    Opcode.SHIFT_LEFT,
-    Opcode.SHIFT_RIGHT,
-    Opcode.MIN,
-    Opcode.MAX,
-    Opcode.LESS,
-    Opcode.FABS,
-    Opcode.SELECT,
-)
 _PATHS = {
     Path.ADD: (Opcode.FADD, Opcode.FSUB, Opcode.FMIN, Opcode.FMAX),
     Path.MULTIPLY: (Opcode.FMUL,),
@@ -161,7 +147,7 @@ class Decoder(wiring.Component):
                 "comparison": _COMPARISONS,
                 "across": _ACROSS,
                 "memory": _MEMORY,
-                "integer": _INTEGERS,
+                "integer": INTEGERS,
                 "steering": (Opcode.HALT, Opcode.LOOP, *BRANCHES),
             }.items()
         }

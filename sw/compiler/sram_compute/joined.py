@@ -8,18 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered
-
-_LINE_UNITS = LINE_WORDS // UNIT_WORDS
 
 
 def lines_of_commands(parts: Sequence[Lowered | None]) -> int:
     """That the joined program takes. ``None``: a part on the core, which has a ``CORE``."""
     units = sum(1 if part is None else len(part.units) - 1 for part in parts) + 1
-    return -(-units // _LINE_UNITS)
+    return -(-units // LINE_UNITS)
 
 
 def joined(

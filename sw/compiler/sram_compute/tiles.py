@@ -45,30 +45,6 @@ class Tiling:
         """Tiles from a tile to the next one in each dimension."""
         return _strides(self.grid)
 
-    @property
-    def _padded(self) -> list[int]:
-        pairs = zip(self.grid[::-1], self.tile[::-1], strict=True)
-        return [count * extent for count, extent in pairs]
-
-    def spread(self, values: np.ndarray, fill: int = 0) -> np.ndarray:
-        """An array's elements, dimension 0 last, by tile and bitline; ``fill`` where there is
-        none."""
-        padded = np.full(self._padded, fill)
-        padded[tuple(slice(size) for size in self.shape[::-1])] = values
-        pairs = zip(self.grid[::-1], self.tile[::-1], strict=True)
-        split = padded.reshape([each for pair in pairs for each in pair])
-        rank = len(self.shape)
-        order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]
-        return split.transpose(order).reshape(self.tiles, self.bitlines)
-
-    def gather(self, spread: np.ndarray) -> np.ndarray:
-        """Inverse of ``spread``."""
-        rank = len(self.shape)
-        split = spread.reshape([*self.grid[::-1], *self.tile[::-1]])
-        order = [each for place in range(rank) for each in (place, rank + place)]
-        padded = split.transpose(order).reshape(self._padded)
-        return padded[tuple(slice(size) for size in self.shape[::-1])]
-
 
 def _strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(sizes[:place]) for place in range(len(sizes)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Operation, SSAValue
@@ -58,7 +60,7 @@ _BRANCHES_UNLESS = {
 """Of each order, the branch for its contrary, and whether operands change places."""
 
 
-class Computing:
+class Computing(ABC):
     """Arithmetic, comparisons and choices. ``values``: where each value is."""
 
     def __init__(self) -> None:
@@ -67,8 +69,9 @@ class Computing:
         self._number = 0
         self._masks: dict[Value, Register] = {}
 
+    @abstractmethod
     def emit(self, step: Step) -> None:
-        raise NotImplementedError
+        """Puts it behind those before."""
 
     def new(self, kind: str) -> Register:
         self._number += 1

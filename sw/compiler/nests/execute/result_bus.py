@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hw.lib.execute_isa import FLOAT_STAGES, Opcode
+from hw.lib.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
 from sw.compiler.nests.execute.machine import Step
 
 LEVELS = 3
@@ -29,21 +29,6 @@ _FLOATS = (
     Opcode.MUL,
 )
 _REDUCTIONS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN)
-_VECTORS = (
-    Opcode.ADD,
-    Opcode.SUB,
-    Opcode.AND,
-    Opcode.OR,
-    Opcode.XOR,
-    Opcode.SHIFT_LEFT,
-    Opcode.SHIFT_RIGHT,
-    Opcode.MIN,
-    Opcode.MAX,
-    Opcode.LESS,
-    Opcode.FABS,
-    Opcode.SELECT,
-)
-"""Of vectors; their scalar results have a way of their own."""
 
 
 def bus_cycles(step: Step) -> tuple[int, ...]:
@@ -56,7 +41,8 @@ def bus_cycles(step: Step) -> tuple[int, ...]:
         return (_OPERANDS + FLOAT_STAGES,)
     if opcode == Opcode.FMUL_ADD:
         return (_OPERANDS + 2 * FLOAT_STAGES,)
-    if opcode == Opcode.EXTRACT or (step.vector and opcode in _VECTORS):
+    # Scalar results of these have a way of their own.
+    if opcode == Opcode.EXTRACT or (step.vector and opcode in INTEGERS):
         return (_INTEGER,)
     return ()
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import LINE_WORDS, SramConfig
-from hw.sram_compute.isa import UNIT_WORDS
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
 from sw.compiler.sram_compute.lower import unroll as unrolling
 from sw.compiler.sram_compute.lower.allocate import allocate
@@ -33,8 +33,6 @@ from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tiles import Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
-
-_LINE_UNITS = LINE_WORDS // UNIT_WORDS
 
 _REMEMBERED = 64
 """Sizes for which commands are kept."""
@@ -172,7 +170,7 @@ class Lowerer:
                 break
         assert best is not None
         count = unit_count(best.rows, ENCODING.units)
-        offset = -(-count // _LINE_UNITS)
+        offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
             raise CapacityError(
                 f"{count} units of commands and {best.lines} lines of arrays need "

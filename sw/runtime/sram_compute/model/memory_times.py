@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.sram_compute.command_fetch import LINE_UNITS
 from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import LINE_UNITS
 
 
 class Channel:

@@ -12,7 +12,7 @@ from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, UNITS, Opcode
 from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
@@ -28,8 +28,6 @@ from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
 from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
 from sw.runtime.sram_compute.model.tiles import pattern
-
-LINE_UNITS = LINE_WORDS // UNIT_WORDS
 
 _SYNCED = (
     Opcode.COMPUTE,

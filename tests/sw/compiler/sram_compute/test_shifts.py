@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sw.compiler.sram_compute.decompose import decompose
 from sw.compiler.sram_compute.shifts import Shifts, shifts
 from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
+from tests.support.spread_tiles import gather, spread
 
 
 @st.composite
@@ -82,8 +83,8 @@ def test_moves_are_those_of_numpy(tensor, data):
     size = tiling.shape[dimension]
     distance = data.draw(st.integers(-size, size))
     values = np.arange(np.prod(tiling.shape)).reshape(tiling.shape[::-1])
-    spread = tiling.spread(values)
-    assert (tiling.gather(spread) == values).all()
+    elements = spread(tiling, values)
+    assert (gather(tiling, elements) == values).all()
 
     expected = np.full_like(values, -1)
     for place in np.ndindex(values.shape):
@@ -93,8 +94,8 @@ def test_moves_are_those_of_numpy(tensor, data):
             if 0 <= coordinates[dimension] < size:
                 expected[tuple(coordinates[::-1])] = values[place]
     commands = shifts_of(first, last, tiling, dimension, distance)
-    found = performed(commands, tiling, dimension, spread)
-    assert (tiling.gather(found) == expected).all()
+    found = performed(commands, tiling, dimension, elements)
+    assert (gather(tiling, found) == expected).all()
 
 
 def test_a_move_by_whole_tiles_is_one_command():

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sram_compute.commands import Command, constant, shift_left, shift_right
 from sw.runtime.sram_compute.model.array import ComputeArray
+from tests.support.integer_sequences import Command, constant, shift_left, shift_right
 
 A, D, ROWS = 40, 100, 200
 
