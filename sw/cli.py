@@ -26,6 +26,7 @@ from sw.cli_options import (
     overrides_option,
     own_options,
     seed_option,
+    sizes_option,
     tensors_option,
     values_option,
 )
@@ -138,6 +139,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @configuration_argument
 @click.argument("workload", required=False)
 @tensors_option
+@sizes_option
 @output_option("-o", "--output", help="The program file to write.")
 @output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
 @folder_option(
@@ -157,6 +159,7 @@ def compile_(
     config: str,
     workload: str | None,
     tensors: dict[str, str],
+    sizes: dict[str, int],
     output: Path | None,
     dot: Path | None,
     dump: Path | None,
@@ -212,7 +215,8 @@ def compile_(
     )
     device = Device(configuration, stages=ConsoleStages(stderr()))
     try:
-        program = device.compile(target.source(source, tensors), seed=seed, trace=trace, **options)
+        found = target.sized_source(target.source(source, tensors), sizes)
+        program = device.compile(found, seed=seed, trace=trace, **options)
     except StoppedError:
         return
     if stop_after is not None:  # a pass that this workload does not need
@@ -252,6 +256,7 @@ def disasm(program: Path) -> None:
 @configuration_argument
 @click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
 @tensors_option
+@sizes_option
 @overrides_option
 @click.option(
     "--backend",
@@ -293,6 +298,7 @@ def run(
     config: str,
     workload: str | None,
     tensors: dict[str, str],
+    sizes: dict[str, int],
     overrides: tuple[str, ...],
     backend: str | None,
     port: str | None,
@@ -350,6 +356,7 @@ def run(
         backend=backend,
         values=values,
         tensors=tensors,
+        sizes=sizes,
         seed=seed,
         options=own_options(target, "run", own),
         waves=waves,

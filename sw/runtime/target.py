@@ -132,6 +132,12 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
             raise WorkloadError(f"{text}: {'not a' if Path(text).exists() else 'no such'} file")
         return Path(text)
 
+    def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
+        """What ``source`` gave, with the command line's ``--size NAME=NUMBER``. Raises
+        ``WorkloadError`` for sizes that are not supported, by default all."""
+        self._refuse(sizes)
+        return source
+
     @abstractmethod
     def workload(self, source: Any, seed: int = 0) -> WorkloadT:
         """The workload in a file, or from what else the target's users have, or as it is.
@@ -204,6 +210,24 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
                 f"{program.workload}: a program has no input values: --values FILE gives them"
             )
         return source.inputs
+
+    def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
+        """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.
+        Raises ``WorkloadError`` for sizes that the program does not leave open, by default all."""
+        self._refuse(sizes)
+        return inputs
+
+    def _refuse(self, sizes: Mapping[str, int]) -> None:
+        for name in sizes:
+            raise WorkloadError(f"--size {name}: not supported by target {self.name}")
+
+    def lowered(self, program: Program, inputs: Any, config: ConfigT, stages: Stages) -> Program:
+        """What runs on ``config`` for such inputs, as ``bind`` takes them: of a program that leaves
+        that to a run, by default of none, the one for the inputs' shapes.
+
+        Raises ``WorkloadError``, ``CapacityError``.
+        """
+        return program
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """The program's input tensors, from any form that the target's users have.
