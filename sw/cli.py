@@ -181,6 +181,8 @@ def compile_(
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
+
+    Example: gnarl compile sram_b4 examples/vec_add.c -o vec_add.npz
     """
     from sw.runtime.device import Device
 
@@ -242,12 +244,41 @@ def passes(config: str) -> None:
 
 @main.command()
 @click.argument("program", type=input_file)
-def disasm(program: Path) -> None:
+@click.option(
+    "--config",
+    metavar="CONFIG",
+    help="Lower a program for any sizes (sram) as this configuration runs it.",
+)
+@overrides_option
+@tensors_option
+@sizes_option
+def disasm(
+    program: Path,
+    config: str | None,
+    overrides: tuple[str, ...],
+    tensors: dict[str, str],
+    sizes: dict[str, int],
+) -> None:
     """Print the instructions of a program file, or its CUDA source.
 
+    A program of a loop nest for in-SRAM computing has no sizes and no commands yet: without
+    --config, its nest and tensor dataflow graphs are printed, else the commands for the sizes of
+    --tensor and --size, 16 where these do not say.
+
     Example: gnarl disasm circuit.npz
+
+    Example: gnarl disasm vec_add.npz --config sram_b4 --size n=64
     """
-    found = load_program(program)
+    for option, given in (("--set", overrides), ("--tensor", tensors), ("--size", sizes)):
+        if given and config is None:
+            raise click.UsageError(f"{option} needs --config CONFIG.")
+    if config is None:
+        found = load_program(program)
+    else:
+        configuration = load_configuration(config, overrides)
+        found = configuration.target.at_sizes(
+            load_program(program, configuration), configuration.config, tensors, sizes
+        )
     for line in TARGETS[found.target].listing(found):
         click.echo(line)
 
@@ -327,6 +358,10 @@ def run(
     --tensor c=c.tns -o x.npz
 
     Example: gnarl run tmu_l8 embedding_bag:rm1 --opt 3
+
+    Example: gnarl run sram_b4 examples/vec_add.c --size n=64
+
+    Example: gnarl run sram_b4_512 vec_add.npz --tensor a=a.npy --tensor b=b.npy
 
     Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
 

@@ -182,6 +182,20 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
         raise WorkloadError(f"--dot: not supported by target {self.name}")
 
+    def at_sizes(
+        self,
+        program: Program,
+        config: ConfigT,
+        tensors: Mapping[str, str],
+        sizes: Mapping[str, int],
+    ) -> Program:
+        """What of a program's file runs on ``config`` for arrays of such files and sizes, to be
+        listed. Raises ``WorkloadError``, by default for any, and ``CapacityError``."""
+        for name in tensors:
+            raise WorkloadError(f"--tensor {name}: not supported by target {self.name}")
+        self._refuse(sizes)
+        return program
+
     def listing(self, program: Program) -> Iterator[str]:
         """The program's instructions, a line each."""
         raise WorkloadError(f"{program.workload}: a listing is not supported by target {self.name}")

@@ -95,11 +95,12 @@ def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
     plans = [optimise_plan(steps, reassociate=reassociate)]
     if reassociate and any(region.is_reordered for region in regions(plans[0])):
         plans.append(optimise_plan(steps, reassociate=False))
+    different = [plan for plan in dict.fromkeys(plans) if plan != steps]
     found, first = [], 0
     for part in parts:
         if part.refusal is None:
             end = first + len(part.steps)
-            part = replace(part, optimised=tuple(plan[first:end] for plan in plans))
+            part = replace(part, optimised=tuple(plan[first:end] for plan in different))
             first = end
         found.append(part)
     return tuple(found)

@@ -35,7 +35,7 @@ from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
-from sw.runtime.stages import Stages
+from sw.runtime.stages import Stages, quiet
 from sw.runtime.target import Example
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.sources import file_workload, load_arrays
@@ -101,7 +101,8 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
         if isinstance(source, tuple):
             return (*source, dict(sizes))
-        return super().sized_source(source, sizes)
+        _refuse_sizes(sizes)
+        return source
 
     def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
         """From a path, in a tuple with paths of ``.npy`` files by the names of arrays and, perhaps,
@@ -131,6 +132,20 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         **options: Any,
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
+
+    def at_sizes(
+        self,
+        program: Program,
+        config: SramConfig,
+        tensors: Mapping[str, str],
+        sizes: Mapping[str, int],
+    ) -> Program:
+        """What is not given is synthesised, as for a nest."""
+        fat = fat_program(program)
+        if fat is None:
+            return super().at_sizes(program, config, tensors, sizes)
+        values, extents = synthesised(fat.nest, load_arrays(tensors), 0, sizes)
+        return self.lowered(program, {**values, **extents}, config, quiet)
 
     def listing(self, program: Program) -> Iterator[str]:
         yield from listing(program)
@@ -163,7 +178,8 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         fat = fat_program(program)
         if fat is None:
-            return super().sized_inputs(program, inputs, sizes)
+            _refuse_sizes(sizes)
+            return inputs
         fat.require_sizes(sizes)
         return {**inputs, **sizes}
 
@@ -236,6 +252,11 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
 def _golden(nest: Nest) -> GoldenLoops:
     """Compiled once in a process."""
     return GoldenLoops(nest)
+
+
+def _refuse_sizes(sizes: Mapping[str, int]) -> None:
+    for name in sizes:
+        raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
 
 def _is_nest(text: str) -> bool:
