@@ -178,6 +178,8 @@ def compile_(
 
     For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
 
+    For sram, the program of a loop nest (.py, .c) is for any sizes, and runs on any configuration.
+
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
