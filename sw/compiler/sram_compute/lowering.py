@@ -118,26 +118,24 @@ class Lowering:
         )
         program = self._remembered.pop(key, None)
         if program is None:
-            found = [
-                self._lowered(number, part, binding) for number, part in enumerate(self._parts)
-            ]
+            found = [self._lowered(part, binding) for part in self._parts]
             program = self._program(binding, key.given, trace or Trace(), found)
         self._remembered[key] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
         return program
 
-    def _new_lowerer(self, part: int, plan: int) -> Lowerer:
-        found = self._parts[part]
-        return Lowerer(found.nest, found.plans[plan], self._config)
+    def _new_lowerer(self, part: Part, at: int) -> Lowerer:
+        """Of one of the part's plans."""
+        return Lowerer(part.nest, part.plans[at], self._config)
 
-    def _lowered(self, number: int, part: Part, binding: Binding) -> Made:
+    def _lowered(self, part: Part, binding: Binding) -> Made:
         """What banks turn out not to do, or have no room for, goes to the core where that is
         open."""
         if part.refusal is not None:
             return part, None
         try:
-            steps, lowered = self._fastest(number, part, binding)
+            steps, lowered = self._fastest(part, binding)
         except OutsideError:
             raise
         except (WorkloadError, CapacityError) as refusal:
@@ -146,16 +144,23 @@ class Lowering:
             return on_core(part.nest, str(refusal)), None
         return replace(part, steps=steps), lowered
 
-    def _fastest(
-        self, number: int, part: Part, binding: Binding
-    ) -> tuple[tuple[Step, ...], Lowered]:
+    def _fastest(self, part: Part, binding: Binding) -> tuple[tuple[Step, ...], Lowered]:
         """The first of a part's plans with which no value has to be loaded twice, since there are
-        rows for all that are needed at once; else the one that seems the fastest."""
+        rows for all that are needed at once; else the one that seems the fastest of those that
+        fit."""
         found: list[tuple[tuple[Step, ...], Lowered]] = []
+        refused: list[CapacityError] = []
         for at, steps in enumerate(part.plans):
-            found.append((steps, self._lowerer(number, at).lower(binding)))
-            if not found[-1][1].returns:
+            try:
+                lowered = self._lowerer(part, at).lower(binding)
+            except CapacityError as error:
+                refused.append(error)
+                continue
+            found.append((steps, lowered))
+            if not lowered.returns:
                 return found[-1]
+        if not found:
+            raise refused[0]
         return min(found, key=lambda each: each[1].estimate)
 
     def _program(

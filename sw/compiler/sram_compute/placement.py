@@ -11,7 +11,7 @@ from sw.compiler.sram_compute.tdfg.statements import nodes
 from sw.workloads.loops.nest import Assign, Nest, Statement, Variable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Neighbouring statements of a nest's body, which run in one place.
 

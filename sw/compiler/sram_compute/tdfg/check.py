@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
 from sw.compiler.sram_compute.tdfg.graph import (
@@ -14,7 +17,6 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Graph,
     Indirect,
     Move,
-    Node,
     Reduce,
     Shrink,
     Stream,
@@ -23,10 +25,11 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
 )
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.nest import COMPARISONS, Nest
+from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
-_OPERANDS = {"neg": 1, "abs": 1, "sqrt": 1, "not": 1, "cast": 1, "select": 3}
-"""Of functions; all others have two."""
+_LARGEST = 1 << 31
+"""Of affine numbers, below which any of them times a size is in 64 bits."""
 
 _REDUCTIONS = ("+", "min", "max")
 
@@ -54,49 +57,81 @@ def _check_graph(nest: Nest, graph: Graph, names: frozenset[str]) -> None:
     _check_names(graph, names | {lattice_name(each) for each in range(rank)})
     for array, shape in graph.shapes:
         _require(array in nest.arrays and len(shape) == rank, f"shape of {array}")
-    for number, node in enumerate(graph.nodes):
-        _check_node(nest, node, number, rank)
+    for number in range(len(graph.nodes)):
+        _check_node(nest, graph, number)
     for output in graph.outputs:
         known = output.array in nest.results and 0 <= output.node < len(graph.nodes)
-        _require(known and len(output.box) == rank, f"output to {output.array}")
+        known = known and _is_array(nest, output.array, graph.nodes[output.node].type)
+        _require(known and _is_box(output.box, rank), f"output to {output.array}")
     for access in graph.accesses:
         known = access.array in nest.arrays
-        fits = len(access.box) == len(access.cells) == rank
+        fits = _is_box(access.box, rank) and _is_box(access.cells, rank)
         _require(known and fits, f"access to {access.array}")
-    assert all(len(domain) == rank for domain in graph.domains)
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node, Move | Broadcast | Reduce):
+            _require(_is_box(graph.domains[node.operand], rank), f"node {number}")
 
 
-def _check_node(nest: Nest, node: Node, number: int, rank: int) -> None:
+def _check_node(nest: Nest, graph: Graph, number: int) -> None:
+    node, rank = graph.nodes[number], len(graph.lattice)
     known = all(0 <= each < number for each in operands(node))
+    given = [graph.nodes[each].type for each in operands(node)] if known else []
     match node:
         case Tensor(array, box, type):
-            known = _is_array(nest, array, type) and len(box) == rank
+            known = _is_array(nest, array, type) and _is_box(box, rank)
         case Stream(array, indices, box, type):
             arrays = [each.array for each in indices if isinstance(each, Indirect)]
-            known = _is_array(nest, array, type) and len(box) == rank and _ends(box)
+            known = _is_array(nest, array, type) and _is_box(box, rank)
             known = known and {*arrays} <= {*nest.arrays}
         case Const(value, type) if isinstance(value, str):
             known = value in nest.scalars and nest.scalars[value].type == type
-        case Compute(function, given):
-            known = known and len(given) == _OPERANDS.get(function, 2)
+        case Const(value, type) if not isinstance(value, str):
+            known = _is_held(value, type)
+        case Compute(function, type=type):
+            known = known and _has_types(function, given, type)
         case Move() | Broadcast() | Shrink():
-            known = known and 0 <= node.dimension < rank
+            known = known and 0 <= node.dimension < rank and given == [node.type]
         case Reduce():
-            known = known and 0 <= node.dimension < rank and node.function in _REDUCTIONS
+            known = known and 0 <= node.dimension < rank and given == [node.type]
+            known = known and node.function in _REDUCTIONS
     _require(known, f"node {number}")
+
+
+def _has_types(function: str, given: list[ScalarType], type: ScalarType) -> bool:
+    """Whether a function of such operands gives such a result."""
+    match function:
+        case "cast":
+            return len(given) == 1
+        case "select":
+            return given == [BOOL, type, type]
+        case "neg" | "abs" | "sqrt" | "not":
+            return given == [type]
+        case "<<" | ">>":
+            return len(given) == 2 and given[0] == type and given[1].is_integer
+    if function in COMPARISONS:
+        return len(given) == 2 and given[0] == given[1] and type == BOOL
+    return given == [type, type]
+
+
+def _is_held(value: float, type: ScalarType) -> bool:
+    if type == FLOAT32:
+        return not isfinite(value) or abs(value) <= float(np.finfo(np.float32).max)
+    return value in ((0, 1) if type == BOOL else range(type.least, type.most + 1))
 
 
 def _is_array(nest: Nest, name: str, type: Any) -> bool:
     return name in nest.arrays and nest.arrays[name].type == type
 
 
-def _ends(box: Box) -> bool:
-    return all(each.lower and each.upper for each in box)
+def _is_box(box: Box, rank: int) -> bool:
+    return len(box) == rank and all(each.lower and each.upper for each in box)
 
 
 def _check_names(value: Any, names: frozenset[str]) -> None:
     for affine in _affines(value):
         _require(affine.names <= names, f"{affine}: names what is not known there")
+        numbers = (affine.constant, *(factor for _, factor in affine.terms))
+        _require(max(map(abs, numbers)) < _LARGEST, f"{affine}: is large")
 
 
 def _affines(value: Any) -> Iterator[Affine]:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hw.lib.errors import ProgramError, WorkloadError
 from hw.sram_compute.config import SramConfig
@@ -17,6 +20,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.command_program import fat_file, fat_program
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
+from sw.compiler.sram_compute.placement import planned
 from sw.compiler.sram_compute.tdfg.check import check_plan
 from sw.compiler.sram_compute.tdfg.graph import Graph
 from sw.compiler.sram_compute.tdfg.plan import Region, plan
@@ -24,7 +28,7 @@ from sw.program.program import Program
 from sw.workloads.loops import c_source
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tensor_graphs import nest_of
+from tests.support.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 CORE = SramConfig(core_lanes=2)
@@ -50,8 +54,17 @@ def test_what_was_written_is_read(name: str):
     found = fat_of(nest)
     again = fat_program_of(found.encoded().copy())
     assert repr(again.nest) == repr(nest)  # with its places
-    assert (again.parts, again.place, again.reassociate) == (found.parts, "auto", True)
+    assert [vars(part) for part in again.parts] == [vars(part) for part in found.parts]
+    assert (again.place, again.reassociate) == ("auto", True)
     assert again.encoded().tobytes() == found.encoded().tobytes()
+
+
+@given(st.integers(0, 1 << 32))
+def test_the_graphs_of_any_nest_are_read(seed: int):
+    nest = nest_of(RandomRegions.parameters, RandomRegions(Random(seed)).body())
+    parts = planned(nest, reassociate=True)
+    found = fat_program_of(FatProgram(nest, parts, "auto", True).encoded())
+    assert [vars(part) for part in found.parts] == [vars(part) for part in parts]
 
 
 def test_there_are_no_sizes_scalars_or_configurations():
@@ -126,6 +139,10 @@ NEST, PLACES, PLACE, _, PARTS = range(1, 6)
         (set_text(PARTS, '["n", 1]', '["m", 1]'), "ValueError: m: names what is not known there"),
         (set_text(PARTS, '["Compute", "+", [0, 1]', '["Compute", "+", [0, 2]'), "node 2: is not"),
         (set_text(PARTS, '["Compute", "+", [0, 1]', '["Compute", "+", [0]'), "node 2: is not as"),
+        (set_text(PARTS, '"+", [0, 1], "int32"', '"<", [0, 1], "int32"'), "node 2: is not as"),
+        (set_text(PARTS, '"+", [0, 1], "int32"', '"neg", [0], "int8"'), "node 2: is not as"),
+        (set_text(PARTS, '["Const", 1', '["Const", 4294967296'), "node 1: is not as"),
+        (set_text(PARTS, '["n", 1]', '["n", 4294967296]'), "ValueError: 4294967296*n: is large"),
         (set_text(PARTS, '["Output", "b"', '["Output", "a"'), "ValueError: output to a: is not"),
     ],
 )
