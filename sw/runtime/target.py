@@ -135,7 +135,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
         """What ``source`` gave, with the command line's ``--size NAME=NUMBER``. Raises
         ``WorkloadError`` for sizes that are not supported, by default all."""
-        self._refuse(sizes)
+        self.refuse_sizes(sizes)
         return source
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         listed. Raises ``WorkloadError``, by default for any, and ``CapacityError``."""
         for name in tensors:
             raise WorkloadError(f"--tensor {name}: not supported by target {self.name}")
-        self._refuse(sizes)
+        self.refuse_sizes(sizes)
         return program
 
     def listing(self, program: Program) -> Iterator[str]:
@@ -228,10 +228,11 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.
         Raises ``WorkloadError`` for sizes that the program does not leave open, by default all."""
-        self._refuse(sizes)
+        self.refuse_sizes(sizes)
         return inputs
 
-    def _refuse(self, sizes: Mapping[str, int]) -> None:
+    def refuse_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Raises ``WorkloadError`` if there are any: for what has none to be given."""
         for name in sizes:
             raise WorkloadError(f"--size {name}: not supported by target {self.name}")
 

@@ -101,8 +101,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
         if isinstance(source, tuple):
             return (*source, dict(sizes))
-        _refuse_sizes(sizes)
-        return source
+        return super().sized_source(source, sizes)
 
     def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
         """From a path, in a tuple with paths of ``.npy`` files by the names of arrays and, perhaps,
@@ -178,10 +177,13 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         fat = fat_program(program)
         if fat is None:
-            _refuse_sizes(sizes)
-            return inputs
+            return super().sized_inputs(program, inputs, sizes)
         fat.require_sizes(sizes)
         return {**inputs, **sizes}
+
+    def refuse_sizes(self, sizes: Mapping[str, int]) -> None:
+        for name in sizes:
+            raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
     def lowered(self, program: Program, inputs: Any, config: SramConfig, stages: Stages) -> Program:
         """``inputs``: arrays, scalars and sizes by name."""
@@ -252,11 +254,6 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
 def _golden(nest: Nest) -> GoldenLoops:
     """Compiled once in a process."""
     return GoldenLoops(nest)
-
-
-def _refuse_sizes(sizes: Mapping[str, int]) -> None:
-    for name in sizes:
-        raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
 
 def _is_nest(text: str) -> bool:

@@ -316,6 +316,16 @@ def test_sizes_are_given_once_and_to_nests(files: Path):
     )
     by_hand = ("run", "sram_b2", EXAMPLES / "vec_add.sram", "--size", "n=3")
     assert refusal(files, *by_hand) == "gnarl: --size n: only nests have sizes: must be left out"
+    program, hand = files / "hand.npz", EXAMPLES / "vec_add.sram"
+    assert gnarl("compile", "sram_b2", hand, "-o", program).exit_code == 0
+    tensors = ("--tensor", f"a={files / 'a.npy'}", "--tensor", f"b={files / 'b.npy'}")
+    for command in (
+        ("run", "sram_b2", program, *tensors),
+        ("disasm", program, "--config", "sram_b2"),
+    ):
+        assert refusal(files, *command, "--size", "n=3") == (
+            "gnarl: --size n: only nests have sizes: must be left out"
+        )
     other = ("run", "tmu_l2", EXAMPLES / "vec_add.py", "--size", "n=3")
     assert refusal(files, *other) == "gnarl: --size n: not supported by target tmu"
 
