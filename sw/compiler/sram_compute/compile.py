@@ -14,24 +14,26 @@ from hw.sram_compute.program import disassemble
 from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import CommandWorkload, line_count, program_of
+from sw.compiler.sram_compute.cost.places import chosen_places
+from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import Lowered, OutsideError, lower
+from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.meaning import Meaning
 from sw.compiler.sram_compute.on_core import core_code
-from sw.compiler.sram_compute.optimise.saturate import egglog_bindings, optimise_plan
 from sw.compiler.sram_compute.placement import Part, on_core, placed
 from sw.compiler.sram_compute.places import PLACES
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tdfg.text import dot, text
+from sw.compiler.sram_compute.tile_choice import tile_choice
 from sw.program.program import Program
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest, Statement
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES: tuple[Pass, ...] = (
     Pass("plan", "regions of loop nests as tensor dataflow graphs"),
+    Pass("place", "which statements run where: cycles in each place"),
     Pass("optimise", "cheaper graphs, by equality saturation"),
     Pass("core", "what memory does not compute, for the core: its instructions"),
     *command_program.PASSES,
@@ -47,6 +49,7 @@ def compile(
     reassociate: bool = True,
     optimise: bool = True,
     place: str | None = None,
+    tile: str | None = None,
 ) -> Program:
     """A program for the sizes and scalars of a nest's inputs, or of commands as they stand.
 
@@ -56,28 +59,35 @@ def compile(
         whether graphs are made cheaper.
     place
         where a nest runs, one of ``PLACES``, by default the first.
+    tile
+        in which tiles its arrays are, as ``tile_choice`` has it; by default a rule says it.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
+    if place == "core" and tile is not None:
+        raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
     if place is not None and place not in PLACES:
         raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(PLACES)}")
     if isinstance(workload, CommandWorkload):
-        if place is not None:
-            raise WorkloadError(f"--place {place}: only nests have a place: must be left out")
+        for option, value in (("place", place), ("tile", tile)):
+            if value is not None:
+                problem = f"--{option} {value}: only nests have a {option}: must be left out"
+                raise WorkloadError(problem)
         return command_program.compile(workload, config, seed=seed, trace=trace)
     parts = _parts(workload.nest, config, trace, reassociate, place or PLACES[0])
     is_core_open = place != "memory" and config.core_lanes > 0
-    found = [
-        _lowered(part, workload.binding, config, reassociate, optimise, is_core_open)
-        for part in parts
-    ]
+    tiles = tile_choice(tile, workload.nest, config)
+    memory = InMemory(workload.binding, config, reassociate, optimise, tiles, is_core_open)
+    chosen = None
+    if is_core_open and place != "core":
+        chosen = chosen_places(workload, config, parts, memory.made, reassociate=reassociate)
+    found = chosen.parts if chosen else tuple(memory.made(part) for part in parts)
+    if chosen:
+        listing = text_of(chosen.listing(workload.nest))
+        trace.after("place", lambda: {"txt": listing})
     if steps := _steps(part for part, lowered in found if lowered is not None):
         trace.after("optimise", lambda: _texts(steps))
     return _program(workload, config, trace, reassociate, found)
-
-
-Made = tuple[Part, Lowered | None]
-"""A part with its commands, which one on the core does not have."""
 
 
 def _parts(
@@ -93,32 +103,6 @@ def _parts(
         if part.refusal is not None and (place == "memory" or not config.core_lanes):
             raise WorkloadError(part.refusal)
     return parts
-
-
-def _lowered(
-    part: Part,
-    binding: Binding,
-    config: SramConfig,
-    reassociate: bool,
-    optimise: bool,
-    is_core_open: bool,
-) -> Made:
-    """What banks turn out not to do, or have no room for, goes to the core where that is open."""
-    if part.refusal is not None:
-        return part, None
-    if optimise:
-        egglog_bindings()
-    try:
-        if not optimise:
-            return part, lower(part.nest, part.steps, binding, config)
-        steps, lowered = _fastest(part.nest, part.steps, binding, config, reassociate)
-    except OutsideError:
-        raise
-    except (WorkloadError, CapacityError) as refusal:
-        if not is_core_open:
-            raise
-        return on_core(part.nest, str(refusal)), None
-    return replace(part, steps=steps), lowered
 
 
 def _program(
@@ -203,22 +187,6 @@ def _layout(
 
 def _steps(parts: Iterable[Part]) -> tuple[Step, ...]:
     return tuple(step for part in parts for step in part.steps)
-
-
-def _fastest(
-    nest: Nest, steps: tuple[Step, ...], binding: Binding, config: SramConfig, reassociate: bool
-) -> tuple[tuple[Step, ...], Lowered]:
-    """Optimised graphs, as commands. Where they need more values at once than there are rows, those
-    of which no sum is in another order are tried too, and those that are not optimised."""
-    manners = [reassociate, False] if reassociate else [False]
-    found: list[tuple[tuple[Step, ...], Lowered]] = []
-    for manner in manners:
-        better = optimise_plan(steps, reassociate=manner)
-        found.append((better, lower(nest, better, binding, config)))
-        if not found[-1][1].returns:
-            return found[-1]
-    found.append((steps, lower(nest, steps, binding, config)))
-    return min(found, key=lambda each: each[1].estimate)
 
 
 def _texts(steps: tuple[Step, ...]) -> dict[str, str]:

@@ -84,11 +84,20 @@ def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> O
     return best
 
 
+Known = dict[Any, tuple[Graph, Optimised]]
+"""Graphs that have been optimised, by their forms."""
+
+
 def optimise_plan(
-    steps: tuple[Step, ...], *, reassociate: bool, limits: Limits = Limits()
+    steps: tuple[Step, ...],
+    *,
+    reassociate: bool,
+    limits: Limits = Limits(),
+    known: Known | None = None,
 ) -> tuple[Step, ...]:
-    """All regions of a plan, each within the limits; of those that are alike, one."""
-    known: dict[Any, tuple[Graph, Optimised]] = {}
+    """All regions of a plan, each within the limits; of those that are alike, one, and none of
+    those ``known``, to which others are added."""
+    known = {} if known is None else known
 
     def optimised(region: Region) -> Region:
         graph = region.graph
