@@ -18,10 +18,10 @@ from sw.compiler.sram_compute.places import PLACES
 from sw.compiler.sram_compute.tdfg.plan import Step, regions
 from sw.compiler.sram_compute.tdfg.text import dot, text
 from sw.program.program import Program
-from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
 
 LOWERING: tuple[Pass, ...] = (
+    Pass("place", "which statements run where: cycles in each place"),
     Pass("core", "what memory does not compute, for the core: its instructions"),
     *command_program.PASSES,
 )
@@ -43,6 +43,7 @@ def compile(
     reassociate: bool = True,
     optimise: bool = True,
     place: str | None = None,
+    tile: str | None = None,
 ) -> Program:
     """A program of a nest, for any sizes and configuration, or of commands as they stand.
 
@@ -55,35 +56,42 @@ def compile(
         whether graphs are made cheaper.
     place
         where a nest runs, one of ``PLACES``, by default the first.
+    tile
+        in which tiles its arrays are, as ``tile_choice`` has it; by default a rule says it.
 
     Raises ``WorkloadError`` naming the line that ``config`` does not run, and ``CapacityError``.
     """
+    if place == "core" and tile is not None:
+        raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
     if place is not None and place not in PLACES:
         raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(PLACES)}")
     if isinstance(workload, CommandWorkload):
-        if place is not None:
-            raise WorkloadError(f"--place {place}: only nests have a place: must be left out")
+        for option, value in (("place", place), ("tile", tile)):
+            if value is not None:
+                problem = f"--{option} {value}: only nests have a {option}: must be left out"
+                raise WorkloadError(problem)
         return command_program.compile(workload, config, seed=seed, trace=trace)
-    fat = _fat_program(workload.nest, config, trace, reassociate, optimise, place or PLACES[0])
+    fat = FatProgram(workload.nest, (), place or PLACES[0], reassociate, tile)
+    fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):
         Lowering(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
     return fat_file(fat, workload.name)
 
 
-def _fat_program(
-    nest: Nest, config: SramConfig, trace: Trace, reassociate: bool, optimise: bool, place: str
-) -> FatProgram:
-    if place == "core":
+def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
+    nest = fat.nest
+    if fat.place == "core":
         alone = (replace(nest, body=(each,)) for each in nest.body)
         parts = tuple(on_core(each, "") for each in alone)
     else:
-        parts = planned(nest, reassociate=reassociate)
+        parts = planned(nest, reassociate=fat.reassociate)
         trace.after("plan", lambda: _texts(_steps(parts)))
-    fat = FatProgram(nest, parts, place, reassociate)
-    require_places(fat, config)
-    if not fat.steps:
-        return fat
-    found = replace(fat, parts=_optimised(parts, reassociate)) if optimise else fat
+    found = replace(fat, parts=parts)
+    require_places(found, config)
+    if not found.steps:
+        return found
+    if optimise:
+        found = replace(found, parts=_optimised(parts, fat.reassociate))
     trace.after("optimise", lambda: _texts(found.steps))
     return found
 

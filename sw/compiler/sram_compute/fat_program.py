@@ -45,12 +45,15 @@ class FatProgram:
         where it is to run, one of ``PLACES``.
     reassociate
         whether sums of float32 may be added up in another order.
+    tile
+        the option of which tiles arrays are in, see ``tile_choice``.
     """
 
     nest: Nest
     parts: tuple[Part, ...]
     place: str
     reassociate: bool
+    tile: str | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -74,7 +77,7 @@ class FatProgram:
         """uint8 [n]."""
         kept = tuple(_Kept(part.refusal, part.steps, part.optimised) for part in self.parts)
         places = tuple(places_of(self.nest))
-        file = _File(print_nest(self.nest), places, self.place, self.reassociate, kept)
+        file = _File(print_nest(self.nest), places, self.place, self.reassociate, self.tile, kept)
         text = json.dumps(encoded(file, _WORDS), separators=(",", ":"))
         return np.frombuffer(text.encode(), np.uint8)
 
@@ -96,6 +99,7 @@ class _File:
     places: tuple[Place, ...]
     place: str
     reassociate: bool
+    tile: str | None
     parts: tuple[_Kept, ...]
 
 
@@ -122,7 +126,7 @@ def _fat_program(text: bytes) -> FatProgram:
             check_plan(nest, plan)
     if len({len(part.optimised) for part in parts if part.refusal is None}) > 1:
         raise ValueError("parts differ in the number of their graphs")
-    return FatProgram(nest, parts, file.place, file.reassociate)
+    return FatProgram(nest, parts, file.place, file.reassociate, file.tile)
 
 
 _PLACES = ", ".join(PLACES)

@@ -21,14 +21,17 @@ from hw.sram_compute.program import disassemble
 from sw.compiler.passes import Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import line_count, program_of
+from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
 from sw.compiler.sram_compute.fat_program import FatProgram
+from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
+from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
 from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
 from sw.compiler.sram_compute.on_core import core_code
-from sw.compiler.sram_compute.placement import Part, on_core, placed
+from sw.compiler.sram_compute.placement import Part, placed
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import Step, plan
+from sw.compiler.sram_compute.tdfg.plan import plan
+from sw.compiler.sram_compute.tile_choice import tile_choice
 from sw.program.tensor_spec import TensorSpec
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Statement
@@ -39,10 +42,6 @@ _REMEMBERED = 64
 
 _CONFIGURATIONS = 16
 """Pairs of a fat program and a configuration for which all of that is kept."""
-
-
-Made = tuple[Part, Lowered | None]
-"""A part with its commands, which one on the core does not have."""
 
 
 class _Key(NamedTuple):
@@ -95,7 +94,9 @@ class Lowering:
     def __init__(self, fat: FatProgram, name: str, config: SramConfig) -> None:
         require_places(fat, config)
         self._fat, self._name, self._config = fat, name, config
-        self._parts = placed(fat.nest, fat.parts)
+        self._tile = tile_choice(fat.tile, fat.nest, config)
+        self._placed = cache(self._new_placed)
+        self._parts = self._placed(0, len(fat.parts))
         self._is_core_open = fat.place != "memory" and config.core_lanes > 0
         self._lowerer = cache(self._new_lowerer)
         self._remembered: dict[_Key, LoweredProgram] = {}
@@ -118,50 +119,36 @@ class Lowering:
         )
         program = self._remembered.pop(key, None)
         if program is None:
-            found = [self._lowered(part, binding) for part in self._parts]
-            program = self._program(binding, key.given, trace or Trace(), found)
+            trace = trace or Trace()
+            found = self.made(binding, key.given, trace)
+            program = self._program(binding, key.given, trace, found)
         self._remembered[key] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
         return program
 
+    def made(self, binding: Binding, given: Collection[str], trace: Trace) -> Sequence[Made]:
+        """The parts of a program, in the places of the fewest cycles where there is a choice;
+        arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
+        fat, config = self._fat, self._config
+        memory = InMemory(binding, self._lowerer, self._tile, self._is_core_open)
+        if self._is_core_open and fat.place != "core":
+            job = PlacementJob(fat, config, binding, given)
+            chosen = chosen_places(job, self._parts, self._placed, memory.made)
+            if chosen is not None:
+                listing = text_of(chosen.listing(fat.nest))
+                trace.after("place", lambda: {"txt": listing})
+                return chosen.parts
+        return [memory.made(part) for part in self._parts]
+
+    def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
+        """Of some of the nest's statements."""
+        nest = replace(self._fat.nest, body=self._fat.nest.body[first:end])
+        return placed(nest, self._fat.parts[first:end])
+
     def _new_lowerer(self, part: Part, at: int) -> Lowerer:
         """Of one of the part's plans."""
         return Lowerer(part.nest, part.plans[at], self._config)
-
-    def _lowered(self, part: Part, binding: Binding) -> Made:
-        """What banks turn out not to do, or have no room for, goes to the core where that is
-        open."""
-        if part.refusal is not None:
-            return part, None
-        try:
-            steps, lowered = self._fastest(part, binding)
-        except OutsideError:
-            raise
-        except (WorkloadError, CapacityError) as refusal:
-            if not self._is_core_open:
-                raise
-            return on_core(part.nest, str(refusal)), None
-        return replace(part, steps=steps), lowered
-
-    def _fastest(self, part: Part, binding: Binding) -> tuple[tuple[Step, ...], Lowered]:
-        """The first of a part's plans with which no value has to be loaded twice, since there are
-        rows for all that are needed at once; else the one that seems the fastest of those that
-        fit."""
-        found: list[tuple[tuple[Step, ...], Lowered]] = []
-        refused: list[CapacityError] = []
-        for at, steps in enumerate(part.plans):
-            try:
-                lowered = self._lowerer(part, at).lower(binding)
-            except CapacityError as error:
-                refused.append(error)
-                continue
-            found.append((steps, lowered))
-            if not lowered.returns:
-                return found[-1]
-        if not found:
-            raise refused[0]
-        return min(found, key=lambda each: each[1].estimate)
 
     def _program(
         self,

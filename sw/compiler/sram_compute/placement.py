@@ -57,7 +57,7 @@ def placed(nest: Nest, parts: Sequence[Part]) -> tuple[Part, ...]:
     found = tuple(
         _joined(list(group)) for _, group in groupby(parts, lambda part: part.refusal is None)
     )
-    if len(found) > 1 and _share_locals(found):
+    if len(found) > 1 and share_locals([part.nest for part in found]):
         reason = next(part.refusal for part in found if part.refusal is not None)
         return (on_core(nest, reason),)
     return found
@@ -71,9 +71,9 @@ def _joined(parts: list[Part]) -> Part:
     return Part(replace(parts[0].nest, body=body), steps, parts[0].refusal, optimised)
 
 
-def _share_locals(parts: Iterable[Part]) -> bool:
-    """Whether a part may read what another one has assigned."""
-    names = [_locals(part.nest.body) for part in parts]
+def share_locals(nests: Iterable[Nest]) -> bool:
+    """Whether one may read what another one has assigned."""
+    names = [_locals(nest.body) for nest in nests]
     return any(
         assigned & mentioned
         for number, (assigned, _) in enumerate(names)

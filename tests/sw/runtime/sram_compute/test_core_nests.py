@@ -118,8 +118,9 @@ NESTS: dict[str, tuple[Values, str]] = {
     "both": (
         both,
         "void both(int n, int a[n], int b[n], int c[n]) {\n"
-        "  for (int i = 0; i < n; i++)\n"
-        "    b[i] = a[i] + a[i];\n"
+        "  for (int step = 0; step < 32; step++)\n"
+        "    for (int i = 0; i < n; i++)\n"
+        "      b[i] += a[i];\n"
         "  for (int i = 1; i < n; i++)\n"
         "    b[i] += b[i - 1];\n"
         "  for (int i = 1; i < n; i++)\n"
@@ -132,14 +133,16 @@ ALL = pytest.mark.parametrize("name", NESTS)
 
 MIXED = """
 void mixed(int n, float a[n], float b[n], float c[n], float sums[2], float scale) {
-  for (int i = 0; i < n; i++)
-    b[i] = a[i] * scale;
+  for (int step = 0; step < 8; step++)
+    for (int i = 0; i < n; i++)
+      b[i] = a[i] + b[i] * scale;
   for (int i = 0; i < n; i++)
     sums[0] += b[i];
   for (int i = 1; i < n; i++)
     b[i] = b[i] - scale * b[i - 1];
-  for (int i = 1; i < n; i++)
-    c[i] += b[i] + b[i - 1];
+  for (int step = 0; step < 8; step++)
+    for (int i = 1; i < n; i++)
+      c[i] += b[i] + b[i - 1];
   for (int i = 0; i < n; i++)
     sums[1] += c[i];
 }
@@ -211,22 +214,24 @@ def test_both_places_give_the_same(model: Device):
     results = [run(model, given, place=place) for place in ("memory", "core", "auto")]
     assert results[0].outputs["c"].tobytes() == results[1].outputs["c"].tobytes()
     assert results[0].counters["core_instructions"] == 0 < results[1].counters["core_instructions"]
-    assert results[2].cycles == results[0].cycles
+    assert results[2].counters == results[1].counters
 
 
 def mixed(folder: Path) -> LoopWorkload:
     path = folder / "mixed.c"
     path.write_text(MIXED)
     nest, chance = file_workload(str(path), {}).nest, np.random.default_rng(6)
-    values = {name: chance.standard_normal(40, np.float32) for name in "ac"}
+    values = {name: chance.standard_normal(1000, np.float32) for name in "ac"}
     return LoopWorkload("mixed", nest, {**values, "scale": np.float32(1.25)})
 
 
 @pytest.mark.parametrize("reassociate", [True, False])
-def test_statements_run_where_they_can(tmp_path: Path, reassociate: bool):
+def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reassociate: bool):
     """Memory takes up what the core has written, and the reverse."""
     given = mixed(tmp_path)
-    with Device(load_configuration("sram_b2", ["wordlines=256"]), "model") as device:
+    with Device(
+        load_configuration("sram_b2", ["wordlines=256", "bitlines=256"]), "model"
+    ) as device:
         result = run(device, given, reassociate=reassociate)
         assert device.verify(result).bit_exact
         commands = [line.split()[0] for line in TARGET.listing(result.program)]
@@ -234,7 +239,7 @@ def test_statements_run_where_they_can(tmp_path: Path, reassociate: bool):
     core = commands.index("core")
     assert "compute" in commands[:core]
     assert "compute" in commands[core:]
-    assert commands.count("core") == (1 if reassociate else 2)
+    assert commands.count("core") == 2
     assert dot.startswith("digraph {\n")
     if not reassociate:
         for array, wanted in GoldenLoops(given.nest).run(given.binding).items():

@@ -39,7 +39,7 @@ def test_a_saved_program_knows_what_it_means(tmp_path: Path):
     path = tmp_path / "sum.npz"
     with Device("sram_b2", "model") as device:
         workload = device.workload(str(EXAMPLES / "array_sum.py"))
-        device.compile(workload).save(path)
+        device.compile(workload, place="memory").save(path)
         program = Program.load(path, lambda target: TARGET.schema)
         result = device.run(program, {"a": vector(16)})
         assert device.verify(result).bit_exact
