@@ -121,7 +121,7 @@ def set_text(at: int, old: str, new: str) -> Callable[[Any], None]:
     return change
 
 
-NEST, PLACES, PLACE, _, PARTS = range(1, 6)
+NEST, PLACES, PLACE, PARTS = 1, 2, 3, -1
 
 
 @pytest.mark.parametrize(

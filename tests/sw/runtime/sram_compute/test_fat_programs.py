@@ -107,7 +107,8 @@ def test_the_rows_of_a_configuration_choose_among_graphs(
     devices: Mapping[str, Device], tmp_path: Path
 ):
     """With 256 wordlines, what adds up in another order loads values twice."""
-    program = saved((EXAMPLES / "conv2d.c").read_text(), tmp_path, "conv2d.c")
+    text = (EXAMPLES / "conv2d.c").read_text()
+    program = saved(text, tmp_path, "conv2d.c", place="memory")
     values = values_of("conv2d", 12, 20)
     few, many = (device.run(program, values).program for device in devices.values())
     assert isinstance(few, LoweredProgram) and isinstance(many, LoweredProgram)
@@ -190,9 +191,9 @@ def test_programs_are_remembered_by_shapes_and_scalars(
     calls: list[str] = []
     lower = Lowerer.lower
 
-    def counted(self: Lowerer, binding: Any) -> Any:
+    def counted(self: Lowerer, *arguments: Any) -> Any:
         calls.append("lower")
-        return lower(self, binding)
+        return lower(self, *arguments)
 
     monkeypatch.setattr(Lowerer, "lower", counted)
     a, b = np.ones((4, 13), np.int8), np.ones((4, 1), np.uint16)
