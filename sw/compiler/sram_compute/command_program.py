@@ -36,7 +36,7 @@ from sw.compiler.sram_compute.tdfg.text import text as graphs_text
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.nest import Array, Constant
+from sw.workloads.loops.nest import Array, Constant, Nest
 from sw.workloads.loops.printer import print_expression, print_nest
 from sw.workloads.text_file import read_text
 
@@ -164,19 +164,23 @@ def program_of(
 def fat_file(fat: FatProgram, name: str) -> Program:
     """A program for any sizes and configuration. Its inputs are scalars and the arrays that are not
     written; the others may be given, too, or begin as 0."""
-    nest = fat.nest
-    arrays = {each.name: _open_spec(each) for each in nest.arrays.values()}
-    inputs = [arrays[each] for each in arrays if each not in nest.results]
-    inputs += [TensorSpec(each.name, (), each.type.name) for each in nest.scalars.values()]
-    outputs = tuple(arrays[each] for each in nest.results)
+    inputs, outputs = _open_specs(fat.nest)
     sections: dict[str, np.ndarray] = {
         "commands": np.zeros((0, UNIT_WORDS), np.uint32),
         "lines": np.zeros(0, np.int64),
         "instructions": np.zeros((0, INSTRUCTION_WORDS), np.uint32),
         "graphs": fat.encoded(),
     }
-    launch = Launch(name, tuple(inputs), outputs, {}, sections, {}, "")
-    return Program(SramConfig.target, {}, "", name, launch.inputs, outputs, (launch,), SRAM_SCHEMA)
+    launch = Launch(name, inputs, outputs, {}, sections, {}, "")
+    return Program(SramConfig.target, {}, "", name, inputs, outputs, (launch,), SRAM_SCHEMA)
+
+
+def _open_specs(nest: Nest) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Inputs and outputs."""
+    arrays = {each.name: _open_spec(each) for each in nest.arrays.values()}
+    inputs = [arrays[each] for each in arrays if each not in nest.results]
+    inputs += [TensorSpec(each.name, (), each.type.name) for each in nest.scalars.values()]
+    return tuple(inputs), tuple(arrays[each] for each in nest.results)
 
 
 def _open_spec(array: Array) -> TensorSpec:
@@ -279,8 +283,8 @@ def _check_fat(launch: Launch) -> None:
     for name in ("commands", "lines", "instructions"):
         if len(sections[name]):
             raise ProgramError(f"section {name!r}: must be empty where there are graphs")
-    wanted = fat_file(fat_program_of(sections["graphs"]), launch.name)
-    if launch.inputs != wanted.inputs or launch.outputs != wanted.outputs:
+    specs = _open_specs(fat_program_of(sections["graphs"]).nest)
+    if (launch.inputs, launch.outputs) != specs:
         raise ProgramError("section 'graphs': is about other tensors")
 
 

@@ -75,15 +75,15 @@ class FatProgram:
 
     def encoded(self) -> np.ndarray:
         """uint8 [n]."""
-        kept = tuple(_Kept(part.refusal, part.steps, part.optimised) for part in self.parts)
+        kept = tuple(FatPart(part.refusal, part.steps, part.optimised) for part in self.parts)
         places = tuple(places_of(self.nest))
-        file = _File(print_nest(self.nest), places, self.place, self.reassociate, self.tile, kept)
+        file = FatFile(print_nest(self.nest), places, self.place, self.reassociate, self.tile, kept)
         text = json.dumps(encoded(file, _WORDS), separators=(",", ":"))
         return np.frombuffer(text.encode(), np.uint8)
 
 
 @dataclass(frozen=True)
-class _Kept:
+class FatPart:
     """What a file has of a part: see ``Part``."""
 
     refusal: str | None
@@ -92,7 +92,7 @@ class _Kept:
 
 
 @dataclass(frozen=True)
-class _File:
+class FatFile:
     """``nest``: in the notation of Python, and ``places`` of its nodes in the source."""
 
     nest: str
@@ -110,7 +110,7 @@ def fat_program_of(section: np.ndarray) -> FatProgram:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _fat_program(text: bytes) -> FatProgram:
-    file = decoded(_File, json.loads(text.decode()), _WORDS)
+    file = decoded(FatFile, json.loads(text.decode()), _WORDS)
     try:
         nest = with_places(read_source(file.nest, "section 'graphs'"), file.places)
     except WorkloadError as error:

@@ -127,7 +127,7 @@ NEST, PLACES, PLACE, PARTS = 1, 2, 3, -1
 @pytest.mark.parametrize(
     "change, text",
     [
-        (lambda tree: tree.pop(), "ValueError: ['_File', "),
+        (lambda tree: tree.pop(), "ValueError: ['FatFile', "),
         (lambda tree: tree[PLACES].pop(), "ValueError: places: are too few"),
         (lambda tree: tree[PARTS].clear(), "ValueError: zip() argument 2 is shorter"),
         (set_text(NEST, "a[i]", "z[i]"), "section 'graphs':7:16: z is not an array"),

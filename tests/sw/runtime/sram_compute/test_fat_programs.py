@@ -19,10 +19,10 @@ from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
-from sw.runtime.sram_compute.target import TARGET
 from sw.workloads.loops import c_source
 from sw.workloads.loops.binding import bind
-from tests.support.commands import gnarl, refusal
+from tests.support.commands import gnarl
+from tests.sw.runtime.sram_compute.saved import saved
 from tests.sw.runtime.sram_compute.test_core_nests import SMALL
 
 pytest.importorskip("egglog")
@@ -57,15 +57,6 @@ def devices() -> Iterator[dict[str, Device]]:
     yield found
     for device in found.values():
         device.close()
-
-
-def saved(text: str, folder: Path, name: str, **options: Any) -> Program:
-    """The program in the file that a nest's text is compiled to."""
-    source, path = folder / name, folder / "program.npz"
-    source.write_text(text)
-    with Device("sram_b4", "model") as device:
-        device.compile(device.workload(str(source)), **options).save(path)
-    return Program.load(path, lambda target: TARGET.schema)
 
 
 def values_of(name: str, rows: int, columns: int) -> dict[str, np.ndarray]:
@@ -257,101 +248,3 @@ def test_what_a_configuration_cannot_hold_is_refused(tmp_path: Path):
         assert device.run(adding, {"a": np.zeros(200, np.int8)}).cycles
         with pytest.raises(WorkloadError, match=r"scan\.c:\d+:\d+: .* carried from one "):
             device.run(scan, {"a": np.zeros(20, np.float32)})
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    saved((EXAMPLES / "vec_add.c").read_text(), tmp_path, "vec_add.c")
-    for name, length in (("a", 40), ("b", 40), ("long", 70)):
-        np.save(tmp_path / f"{name}.npy", np.arange(length, dtype=np.float32))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    "arguments, text",
-    [
-        (
-            ["--tensor", "a=a.npy", "--tensor", "b=long.npy"],
-            "b: is [70]: must be [n] = [40], with n = 40 (as a has it)",
-        ),
-        (
-            ["--tensor", "a=a.npy", "--tensor", "b=b.npy", "--size", "n=64"],
-            "a: is [40]: must be [n] = [64], with n = 64 (given)",
-        ),
-        (
-            ["--tensor", "a=a.npy", "--tensor", "b=b.npy", "--size", "k=64"],
-            "k: is no size of vec_add: must be of n",
-        ),
-        (
-            ["--tensor", "a=a.npy", "--tensor", "b=b.npy", "--tensor", "d=b.npy"],
-            "d: is no parameter of vec_add: must be of a, b, c",
-        ),
-        (["--tensor", "a=a.npy"], "b: missing: must be given"),
-        (
-            ["--place", "core"],
-            "--place: program.npz is compiled already: must be left out",
-        ),
-    ],
-)
-def test_inputs_that_do_not_fit_a_file(
-    files: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], text: str
-):
-    monkeypatch.chdir(files)
-    run = ("run", "sram_b4", "program.npz", "--backend", "model", *arguments)
-    assert refusal(files, *run) == f"gnarl: {text}"
-
-
-@pytest.mark.parametrize("size", ["n", "n=", "=3", "n=0", "n=-4", "n=2.5", "n=many"])
-def test_sizes_are_whole_numbers_from_1_on(files: Path, size: str):
-    run = ("run", "sram_b4", files / "vec_add.c", "--backend", "model", "--size", size)
-    assert refusal(files, *run) == (
-        f"gnarl run: Invalid value for '--size': {size}: must be NAME=NUMBER, a whole number of at "
-        "least 1. See gnarl run --help"
-    )
-
-
-def test_sizes_are_given_once_and_to_nests(files: Path):
-    twice = ("--size", "n=3", "--size", "n=3")
-    assert refusal(files, "run", "sram_b4", files / "vec_add.c", *twice) == (
-        "gnarl run: Invalid value for '--size': n=3: n is given twice. See gnarl run --help"
-    )
-    by_hand = ("run", "sram_b2", EXAMPLES / "vec_add.sram", "--size", "n=3")
-    assert refusal(files, *by_hand) == "gnarl: --size n: only nests have sizes: must be left out"
-    program, hand = files / "hand.npz", EXAMPLES / "vec_add.sram"
-    assert gnarl("compile", "sram_b2", hand, "-o", program).exit_code == 0
-    tensors = ("--tensor", f"a={files / 'a.npy'}", "--tensor", f"b={files / 'b.npy'}")
-    for command in (
-        ("run", "sram_b2", program, *tensors),
-        ("disasm", program, "--config", "sram_b2"),
-    ):
-        assert refusal(files, *command, "--size", "n=3") == (
-            "gnarl: --size n: only nests have sizes: must be left out"
-        )
-    other = ("run", "tmu_l2", EXAMPLES / "vec_add.py", "--size", "n=3")
-    assert refusal(files, *other) == "gnarl: --size n: not supported by target tmu"
-
-
-def test_synthesised_arrays_have_the_sizes_that_are_given(files: Path):
-    run = ("run", "sram_b4", files / "vec_add.c", "--backend", "model", "--size", "n=21", "--json")
-    found = gnarl(*run)
-    assert found.exit_code == 0, found.stderr
-    assert json.loads(found.stdout)["outputs"]["c"]["shape"] == [21]
-
-
-def test_listings_are_of_graphs_or_of_commands_for_sizes(
-    files: Path, devices: Mapping[str, Device]
-):
-    path = files / "program.npz"
-    graphs = gnarl("disasm", path).stdout.splitlines()
-    assert "def vec_add(a: float32[n], b: float32[n], c: float32[n]):" in graphs
-    assert graphs[-1] == "    c[0, n) = %2"
-    found = gnarl("disasm", path, "--config", "sram_b4_512", "--size", "n=40")
-    program = Program.load(path, lambda target: TARGET.schema)
-    a = np.zeros(40, np.float32)
-    lowered = devices["sram_b4_512"].run(program, {"a": a, "b": a}).program
-    assert found.stdout.splitlines() == list(TARGET.listing(lowered))
-    tensors = ("--tensor", f"a={files / 'a.npy'}")
-    assert gnarl("disasm", path, "--config", "sram_b4_512", *tensors).stdout == found.stdout
-    assert refusal(files, "disasm", path, "--size", "n=40") == (
-        "gnarl disasm: --size needs --config CONFIG. See gnarl disasm --help"
-    )
