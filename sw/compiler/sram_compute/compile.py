@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.meaning import Meaning
-from sw.compiler.sram_compute.on_core import core_code
+from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, on_core, placed
 from sw.compiler.sram_compute.places import PLACES
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
@@ -78,16 +78,17 @@ def compile(
     is_core_open = place != "memory" and config.core_lanes > 0
     tiles = tile_choice(tile, workload.nest, config)
     memory = InMemory(workload.binding, config, reassociate, optimise, tiles, is_core_open)
+    codes = CoreCodes(workload.binding, config, reassociate=reassociate)
     chosen = None
     if is_core_open and place != "core":
-        chosen = chosen_places(workload, config, parts, memory.made, reassociate=reassociate)
+        chosen = chosen_places(workload, config, parts, memory.made, codes, reassociate=reassociate)
     found = chosen.parts if chosen else tuple(memory.made(part) for part in parts)
     if chosen:
         listing = text_of(chosen.listing(workload.nest))
         trace.after("place", lambda: {"txt": listing})
     if steps := _steps(part for part, lowered in found if lowered is not None):
         trace.after("optimise", lambda: _texts(steps))
-    return _program(workload, config, trace, reassociate, found)
+    return _program(workload, config, trace, codes, found)
 
 
 def _parts(
@@ -109,7 +110,7 @@ def _program(
     workload: LoopWorkload,
     config: SramConfig,
     trace: Trace,
-    reassociate: bool,
+    codes: CoreCodes,
     found: Sequence[Made],
 ) -> Program:
     nest, binding, name = workload.nest, workload.binding, workload.name
@@ -130,15 +131,7 @@ def _program(
         else:
             firsts.append(len(instructions))
             try:
-                made = core_code(
-                    part.nest,
-                    binding,
-                    config,
-                    zeros=sorted(zeros),
-                    lines=lines,
-                    before=len(instructions),
-                    reassociate=reassociate,
-                )
+                made = codes.made(part.nest, zeros=zeros, lines=lines, before=len(instructions))
             except (WorkloadError, CapacityError) as error:
                 if not part.refusal:
                     raise

@@ -18,7 +18,7 @@ from sw.compiler.sram_compute.cost.cheapest import Run, cheapest
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
-from sw.compiler.sram_compute.on_core import core_code
+from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, on_core, placed, share_locals
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
@@ -69,19 +69,21 @@ def chosen_places(
     config: SramConfig,
     parts: Sequence[Part],
     in_memory: Callable[[Part], Made],
+    codes: CoreCodes,
     *,
     reassociate: bool,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
     since memory takes no statement, or since some statement runs nowhere.
 
-    ``parts``: as ``placed`` makes them; ``in_memory``: a part's commands, if it has some. Looks at
-    each statement for itself, at each of ``parts``, and at the nest as a whole.
+    ``parts``: as ``placed`` makes them; ``in_memory``: a part's commands, if it has some;
+    ``codes``: parts on the core; ``reassociate``: as for ``placed``. Looks at each statement for
+    itself, at each of ``parts``, and at the nest as a whole.
     """
     if all(part.refusal is not None for part in parts):
         return None
     nest = workload.nest
-    costs = _Costs(workload, config, in_memory, reassociate)
+    costs = _Costs(workload, config, in_memory, codes, reassociate)
     runs = cheapest(
         len(nest.body),
         list(_segments(nest, parts)),
@@ -122,11 +124,13 @@ class _Costs:
         workload: LoopWorkload,
         config: SramConfig,
         in_memory: Callable[[Part], Made],
+        codes: CoreCodes,
         reassociate: bool,
     ) -> None:
         self._workload = workload
         self._config = config
         self._in_memory = in_memory
+        self._codes = codes
         self._reassociate = reassociate
         self.made = cache(self._made)
         self.seen: list[Seen] = []
@@ -152,15 +156,7 @@ class _Costs:
         zeros = {each for each in workload.nest.results if each not in workload.inputs}
         zeros -= {*self._nest(0, first).results}
         try:
-            made = core_code(
-                nest,
-                workload.binding,
-                config,
-                zeros=sorted(zeros),
-                lines=lines,
-                before=0,
-                reassociate=self._reassociate,
-            )
+            made = self._codes.made(nest, zeros=zeros, lines=lines, before=0)
         except (WorkloadError, CapacityError):
             return None
         _, lowered = self.made(first, end)
