@@ -15,7 +15,8 @@ def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None)
     """As ``--place memory`` and ``--tile`` have it. Raises ``WorkloadError``, ``CapacityError``."""
     fat = fat_program(compile(given, config, trace=Trace(), place="memory", tile=tile))
     assert fat is not None
-    made = Lowering(fat, given.name, config).made(given.binding, given.inputs, Trace())
-    ((_, lowered),) = made
+    lowering, binding = Lowering(fat, given.name, config), given.binding
+    codes = lowering.codes(binding)
+    ((_, lowered),) = lowering.made(binding, given.inputs, codes, Trace())
     assert lowered is not None
     return lowered

@@ -90,9 +90,9 @@ CASES = {
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
 
-_STEPS = """void steps(int n, const int a[n], int b[n]) {
+_STEPS = """void steps(const int a[192], int b[192]) {
     for (int step = 0; step < 32; step++)
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < 192; i++)
             b[i] += a[i];
 }
 """

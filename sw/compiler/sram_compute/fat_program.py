@@ -100,7 +100,7 @@ class FatFile:
     place: str
     reassociate: bool
     tile: str | None
-    parts: tuple[_Kept, ...]
+    parts: tuple[FatPart, ...]
 
 
 def fat_program_of(section: np.ndarray) -> FatProgram:

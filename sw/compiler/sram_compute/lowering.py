@@ -27,7 +27,7 @@ from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
 from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
-from sw.compiler.sram_compute.on_core import core_code
+from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, placed
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
@@ -76,6 +76,7 @@ def require_places(fat: FatProgram, config: SramConfig) -> None:
     """Raises ``WorkloadError`` for what ``config`` does not run at any sizes."""
     if fat.place == "core" and not config.core_lanes:
         raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
+    tile_choice(fat.tile, fat.nest, config)
     for part in fat.parts:
         if part.refusal is not None and (fat.place == "memory" or not config.core_lanes):
             raise WorkloadError(part.refusal)
@@ -120,21 +121,28 @@ class Lowering:
         program = self._remembered.pop(key, None)
         if program is None:
             trace = trace or Trace()
-            found = self.made(binding, key.given, trace)
-            program = self._program(binding, key.given, trace, found)
+            codes = self.codes(binding)
+            found = self.made(binding, key.given, codes, trace)
+            program = self._program(binding, key.given, codes, trace, found)
         self._remembered[key] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
         return program
 
-    def made(self, binding: Binding, given: Collection[str], trace: Trace) -> Sequence[Made]:
+    def codes(self, binding: Binding) -> CoreCodes:
+        """For parts on the core."""
+        return CoreCodes(binding, self._config, reassociate=self._fat.reassociate)
+
+    def made(
+        self, binding: Binding, given: Collection[str], codes: CoreCodes, trace: Trace
+    ) -> Sequence[Made]:
         """The parts of a program, in the places of the fewest cycles where there is a choice;
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
         memory = InMemory(binding, self._lowerer, self._tile, self._is_core_open)
         if self._is_core_open and fat.place != "core":
             job = PlacementJob(fat, config, binding, given)
-            chosen = chosen_places(job, self._parts, self._placed, memory.made)
+            chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
             if chosen is not None:
                 listing = text_of(chosen.listing(fat.nest))
                 trace.after("place", lambda: {"txt": listing})
@@ -154,6 +162,7 @@ class Lowering:
         self,
         binding: Binding,
         given: Collection[str],
+        codes: CoreCodes,
         trace: Trace,
         found: Sequence[Made],
     ) -> LoweredProgram:
@@ -175,15 +184,7 @@ class Lowering:
             else:
                 firsts.append(len(instructions))
                 try:
-                    made = core_code(
-                        part.nest,
-                        binding,
-                        config,
-                        zeros=sorted(zeros),
-                        lines=lines,
-                        before=len(instructions),
-                        reassociate=self._fat.reassociate,
-                    )
+                    made = codes.made(part.nest, zeros=zeros, lines=lines, before=len(instructions))
                 except (WorkloadError, CapacityError) as error:
                     if not part.refusal:
                         raise

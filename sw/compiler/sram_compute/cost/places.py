@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
-from sw.compiler.sram_compute.on_core import core_code
+from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, on_core, share_locals
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -81,18 +81,19 @@ def chosen_places(
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
     in_memory: Callable[[Part], Made],
+    codes: CoreCodes,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
     since memory takes no statement, or since some statement runs nowhere.
 
     ``placed``: parts of statements from one up to another, without; ``parts``: of all;
-    ``in_memory``: a part's commands, if it has some. Looks at each statement for itself, at each of
-    ``parts``, and at the nest as a whole.
+    ``in_memory``: a part's commands, if it has some; ``codes``: parts on the core. Looks at each
+    statement for itself, at each of ``parts``, and at the nest as a whole.
     """
     if all(part.refusal is not None for part in parts):
         return None
     nest = job.fat.nest
-    costs = _Costs(job, placed, in_memory)
+    costs = _Costs(job, placed, in_memory, codes)
     runs = cheapest(
         len(nest.body),
         list(_segments(nest, parts)),
@@ -133,10 +134,12 @@ class _Costs:
         job: PlacementJob,
         placed: Callable[[int, int], tuple[Part, ...]],
         in_memory: Callable[[Part], Made],
+        codes: CoreCodes,
     ) -> None:
         self._job = job
         self._placed = placed
         self._in_memory = in_memory
+        self._codes = codes
         self.made = cache(self._made)
         self.seen: list[Seen] = []
 
@@ -160,15 +163,7 @@ class _Costs:
         zeros = {*fat.nest.results} - {*self._job.given}
         zeros -= {*self._nest(0, first).results}
         try:
-            made = core_code(
-                nest,
-                binding,
-                config,
-                zeros=sorted(zeros),
-                lines=lines,
-                before=0,
-                reassociate=fat.reassociate,
-            )
+            made = self._codes.made(nest, zeros=zeros, lines=lines, before=0)
         except (WorkloadError, CapacityError):
             return None
         _, lowered = self.made(first, end)

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.placement import placed, planned
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
@@ -131,6 +133,9 @@ NESTS: dict[str, tuple[Values, str]] = {
 
 ALL = pytest.mark.parametrize("name", NESTS)
 
+AFFINE = ("recurrence", "strided", "dots")
+"""Those of which the compiler can tell how long they take on the core."""
+
 MIXED = """
 void mixed(int n, float a[n], float b[n], float c[n], float sums[2], float scale) {
   for (int step = 0; step < 8; step++)
@@ -167,6 +172,13 @@ def run(device: Device, given: LoopWorkload, **options: Any) -> Any:
     return device.run(device.compile(given, **options), given.inputs)
 
 
+def estimate(program: Program) -> int:
+    """Cycles on the core, as the compiler thinks."""
+    words = program.launches[0].sections["instructions"].tolist()
+    instructions = [Instruction.decoded(tuple(each)) for each in words]
+    return part_cycles(instructions, SramConfig.from_dict(program.config), 1 << 30)
+
+
 @ALL
 @pytest.mark.parametrize("reassociate", [True, False])
 def test_results_are_those_of_the_compiled_order(
@@ -189,7 +201,8 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     given = workload(name, tmp_path)
     place = "core" if name == "dots" else "auto"
     with Device(load_configuration("sram_b2", SMALL), "model") as model:
-        expected = run(model, given, place=place).counters
+        modelled = run(model, given, place=place)
+    expected = modelled.counters
     tensors: list[str] = []
     for array, value in given.inputs.items():
         np.save(tmp_path / f"{array}.npy", value)
@@ -207,6 +220,8 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     spent = [count for counter, count in counters.items() if counter.startswith("cycles_")]
     assert sum(spent) == report["cycles"]
     assert counters["cycles_core"] > counters["core_instructions"]
+    if name in AFFINE:
+        assert estimate(modelled.program) == pytest.approx(report["cycles"], rel=0.06)
 
 
 def test_both_places_give_the_same(model: Device):
