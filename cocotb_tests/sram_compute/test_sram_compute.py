@@ -14,6 +14,7 @@ from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sram_compute.broken import broken, unknown
 from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_programs
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
+from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
 from hw.lib import execute_assembly
 from hw.sram_compute.config import SramConfig
@@ -32,6 +33,7 @@ CONFIG = SramConfig(
     latency=20,
     bandwidth=2,
     formats=("float8_e4m3",),
+    near_lanes=1,
     core_lanes=2,
     core_instructions=64,
     core_cache_bytes=1 << 10,
@@ -129,6 +131,30 @@ async def a_core_that_waits_for_ever_is_stopped(dut):
         ended = machine.run(assemble([command(Opcode.SYNC), command(Opcode.CORE)]), 2)
         assert isinstance(ended, StoppedError)
         assert (ended.cause, ended.detail) == (ErrorCause.DEADLOCK, 9)
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def streams_do_what_the_model_does(dut):
+    """On words, bits of words and indices, between other commands."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        streams = RandomStreams(CONFIG, chance, ARRAYS)
+        for _ in range(12):
+            commands = clearing_engines()
+            for _ in range(chance.randrange(1, 5)):
+                commands.append(streams.copy())
+                commands += streams.loop()
+            commands.append(streams.copy_all())
+            machine.run(assemble([*commands, *random_commands(chance, 3)]))
+            counters = machine.driver.counters()
+            spent = [count for name, count in counters.items() if name.startswith("cycles_")]
+            assert sum(spent) == machine.driver.cycles()
+        machine.check_rest()
 
     await use_machine(port, CONFIG, use)
 
