@@ -144,6 +144,7 @@ async def streams_do_what_the_model_does(dut):
         chance = generator()
         begin(machine, chance)
         streams = RandomStreams(CONFIG, chance, ARRAYS)
+        crossing = 0
         for _ in range(12):
             commands = clearing_engines()
             for _ in range(chance.randrange(1, 5)):
@@ -154,6 +155,9 @@ async def streams_do_what_the_model_does(dut):
             counters = machine.driver.counters()
             spent = [count for name, count in counters.items() if name.startswith("cycles_")]
             assert sum(spent) == machine.driver.cycles()
+            assert counters["cycles_near"] > counters["near_strips"] > 16
+            crossing += counters["bits_between_banks"]
+        assert crossing
         machine.check_rest()
 
     await use_machine(port, CONFIG, use)

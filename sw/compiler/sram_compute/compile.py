@@ -18,6 +18,7 @@ from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, OutsideError, lower
 from sw.compiler.sram_compute.meaning import Meaning
 from sw.compiler.sram_compute.on_core import core_code
+from sw.compiler.sram_compute.on_near import near_program
 from sw.compiler.sram_compute.optimise.saturate import egglog_bindings, optimise_plan
 from sw.compiler.sram_compute.placement import Part, on_core, placed
 from sw.compiler.sram_compute.places import PLACES
@@ -65,6 +66,8 @@ def compile(
         if place is not None:
             raise WorkloadError(f"--place {place}: only nests have a place: must be left out")
         return command_program.compile(workload, config, seed=seed, trace=trace)
+    if place == "near":
+        return near_program(workload, config, trace)
     parts = _parts(workload.nest, config, trace, reassociate, place or PLACES[0])
     is_core_open = place != "memory" and config.core_lanes > 0
     found = [

@@ -13,8 +13,8 @@ OPTIONS = (
         commands=("compile",),
         type=click.Choice(PLACES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
-        "vector core, if the configuration has one; or auto, the default: loops that memory takes "
-        "there, all else on the core.",
+        "vector core, or near, on stream engines, if the configuration has them; or auto, the "
+        "default: loops that memory takes there, all else on the core.",
     ),
     reassociate_option("Add up in the source's order: no sums by halves, no common factors."),
 )
