@@ -18,10 +18,6 @@ _INDICES = 64
 """Indices are below this."""
 
 
-def operation(slot: int, operation: ExecuteOpcode, **fields: Any) -> Command:
-    return command(Opcode.OPERATION, slot=slot, operation=operation.value, **fields)
-
-
 def near(operations: Sequence[dict[str, Any]], **fields: Any) -> list[Command]:
     """Sets operations, from slot 0 on, and runs them."""
     found = [command(Opcode.OPERATION, slot=slot, **each) for slot, each in enumerate(operations)]
@@ -130,6 +126,8 @@ class RandomStreams:
             "a_is_turned": chance.random() < 0.1,
         }
         kind = chance.choice(("register", "register", "read", "read", "store"))
+        if fields["operation"] == ExecuteOpcode.FDIV:
+            kind, fields["a_is_turned"] = "register", False
         if kind == "register":
             fields["offset"] = chance.choice((0, 0, 1, 5, 16))
             return [fields | {"d_is_turned": chance.random() < 0.1}]

@@ -218,7 +218,15 @@ class CommandDecoder(wiring.Component):
         if opcode == Opcode.OPERATION:
             is_known = Cat(view.operation == each for each in NEAR_OPERATIONS).any()
             is_bad_store = (view.operation == ExecuteOpcode.STORE) & (view.reads | view.d_is_turned)
-            is_bad = is_bad_store | (view.b_source > max(Second)) | (view.offset > STRIP // 2)
+            is_bad_quotient = (view.operation == ExecuteOpcode.FDIV) & (
+                view.reads | view.a_is_turned
+            )
+            is_bad = (
+                is_bad_store
+                | is_bad_quotient
+                | (view.b_source > max(Second))
+                | (view.offset > STRIP // 2)
+            )
             return ~is_known | is_bad
         if opcode == Opcode.NEAR:
             return Cat(each == 0 for each in _numbers(view.counts)).any()

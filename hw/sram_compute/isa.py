@@ -146,6 +146,7 @@ NEAR_OPERATIONS = (
     ExecuteOpcode.FMUL,
     ExecuteOpcode.FMIN,
     ExecuteOpcode.FMAX,
+    ExecuteOpcode.FDIV,
     ExecuteOpcode.FLESS,
     ExecuteOpcode.FLESS_EQUAL,
     ExecuteOpcode.FEQUAL,
@@ -271,7 +272,7 @@ OPERATION = _command(
 
 operation
     one of ``NEAR_OPERATIONS``, of operands a, b and c. ``STORE``: b goes to ``stream``; ``SELECT``:
-    a where c is not 0, else b.
+    a where c is not 0, else b; a of ``FDIV`` is a register.
 d, a, b, c
     registers, each of a strip of words. Elements are done one after the other.
 offset

@@ -131,6 +131,7 @@ class NearMemory(wiring.Component):
                         "address",
                         "compute",
                         "result",
+                        "divides",
                         "advance",
                     )
                 ),

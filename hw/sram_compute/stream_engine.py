@@ -8,9 +8,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.execute.divider import BITS_PER_CYCLE
 from hw.lib.execute.lane import Lane
 from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.float_div import FloatDivider
+from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.instanced import Instanced
 from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
@@ -93,9 +96,17 @@ _FLOAT_SUMS = {
 }
 
 
+def _divider() -> FloatDivider:
+    return FloatDivider(FLOAT_FORMATS["float32"], BITS_PER_CYCLE)
+
+
+DIVIDE_CYCLES = _divider().latency + 1
+"""Of a step that divides, in the place of an access."""
+
+
 class StreamEngine(Instanced):
-    """Registers of strips, a lane, a transposer and the addresses of a bank's elements; all engines
-    do the same step at a time, as the ``StreamSequencer`` has it.
+    """Registers of strips, a lane, a divider, a transposer and the addresses of a bank's elements;
+    all engines do the same step at a time, as the ``StreamSequencer`` has it.
 
     Stages of a step, each a cycle: registers are read (``fetch``); its place is found (``address``)
     and the access made, which may take longer; the word comes; ``compute``, and ``FLOAT_STAGES``
@@ -109,6 +120,8 @@ class StreamEngine(Instanced):
         in: of the bank.
     loop, begin, fetch, address, compute, result
         in: ``LOOP`` to ``RESULT``.
+    divides
+        in: the step that would make its access now divides, in the first of ``DIVIDE_CYCLES``.
     advance
         in: whether steps in front of the access go on.
     access
@@ -133,6 +146,7 @@ class StreamEngine(Instanced):
                 "address": In(ADDRESS),
                 "compute": In(COMPUTE),
                 "result": In(RESULT),
+                "divides": In(1),
                 "advance": In(1),
                 "access": Out(access_layout(wordlines, bitlines, arrays, banks)),
                 "operand": In(32),
@@ -173,7 +187,17 @@ class StreamEngine(Instanced):
             m.d.sync += [held[name].eq(value) for name, value in words.items()]
         m.d.sync += [come[name].eq(value) for name, value in held.items()]
         m.d.sync += [ready[name].eq(value) for name, value in come.items()]
-        self._compute(m, ready, turned, registers)
+        m.submodules.divider = divider = _divider()
+        quotient = Signal(32)
+        m.d.comb += [
+            divider.i.valid.eq(self.divides),
+            divider.i.payload.dividend.eq(held["a"]),
+            divider.i.payload.divisor.eq(held["b"]),
+            divider.o.ready.eq(1),
+        ]
+        with m.If(divider.o.valid):  # and not again before the result is written
+            m.d.sync += quotient.eq(divider.o.payload)
+        self._compute(m, ready, turned, registers, quotient)
         return m
 
     def _elements(self, m: Module) -> tuple[Signal, Signal, Signal, Signal]:
@@ -285,6 +309,7 @@ class StreamEngine(Instanced):
         words: dict[str, Signal],
         turned: list[Signal],
         registers: dict[str, TwoPortRam],
+        quotient: Value,
     ) -> None:
         compute, result = self.compute, self.result
         m.submodules.lane = lane = Lane(FLOAT_STAGES)
@@ -328,6 +353,8 @@ class StreamEngine(Instanced):
                 m.d.comb += word.eq(lane.total)
             with m.Case(ExecuteOpcode.FMUL):
                 m.d.comb += word.eq(lane.multiplied)
+            with m.Case(ExecuteOpcode.FDIV):
+                m.d.comb += word.eq(quotient)
             with m.Case(ExecuteOpcode.TO_FLOAT):
                 m.d.comb += word.eq(lane.converted)
             with m.Case(ExecuteOpcode.MUL):

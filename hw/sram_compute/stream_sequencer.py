@@ -19,6 +19,7 @@ from hw.sram_compute.stream_engine import (
     ADDRESS,
     BEGIN,
     COMPUTE,
+    DIVIDE_CYCLES,
     FETCH,
     LOOP,
     RESULT,
@@ -70,7 +71,7 @@ class StreamSequencer(wiring.Component):
         out: the operations that the ``NEAR`` in ``command`` names are all set.
     busy
         out: from the cycle behind ``start`` on.
-    loop, begin, fetch, address, compute, result, advance
+    loop, begin, fetch, address, compute, result, divides, advance
         out: as of ``StreamEngine``.
     access, access_done
         out, in: there is a step for the network; it is through.
@@ -96,6 +97,7 @@ class StreamSequencer(wiring.Component):
                 "address": Out(ADDRESS),
                 "compute": Out(COMPUTE),
                 "result": Out(RESULT),
+                "divides": Out(1),
                 "advance": Out(1),
                 "access": Out(1),
                 "access_done": In(1),
@@ -269,10 +271,16 @@ class StreamSequencer(wiring.Component):
         )
         results = [Signal(_STEP, name=f"result_{stage}") for stage in range(FLOAT_STAGES)]
         advance, ends = self.advance, Signal()
+        is_quotient, waited = Signal(), Signal(range(DIVIDE_CYCLES))
+        m.d.sync += waited.eq(Mux(is_quotient & ~advance, waited + 1, 0))
         is_empty = ~Cat(each.valid for each in (fetch, address, access, come, compute)).any()
         drains = (operation.operation == ExecuteOpcode.STORE) & operation.a_is_turned
         m.d.comb += [
-            advance.eq(~access.valid | self.access_done),
+            is_quotient.eq(access.valid & (access.operation.operation == ExecuteOpcode.FDIV)),
+            self.divides.eq(is_quotient & (waited == 0)),
+            advance.eq(
+                ~access.valid | Mux(is_quotient, waited == DIVIDE_CYCLES - 1, self.access_done)
+            ),
             ends.eq((fetch.step == STRIP - 1) & advance),
             taken.eq(offers & (~fetch.valid | ends) & (~drains | is_empty)),
         ]

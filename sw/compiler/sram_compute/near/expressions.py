@@ -26,6 +26,7 @@ _FLOATS = {
     "+": Opcode.FADD,
     "-": Opcode.FSUB,
     "*": Opcode.FMUL,
+    "/": Opcode.FDIV,
     "min": Opcode.FMIN,
     "max": Opcode.FMAX,
     "<": Opcode.FLESS,

@@ -123,25 +123,32 @@ class _Lowering:
         self._loops = 0
         self.written_first: set[str] = set()
 
-    def statement(self, statement: Statement, around: Mapping[str, int]) -> Iterator[Command]:
+    def statement(self, statement: Statement, around: Mapping[str, int]) -> list[Command]:
         """Its commands; ``around``: variables of loops that run in order. Raises ``NotTensor``."""
         known = frozenset(self._numbers) | frozenset(around)
         try:
             stored = flatten((statement,), known)
             _require_apart(stored)
             made = [self._stored(each, around) for each in stored]
-        except NotTensor:
+        except NotTensor as refusal:
             if not isinstance(statement, For):
                 raise
-            trips = self._trips(statement, around)
             if not any(isinstance(each, For) for each in statement.body):
                 raise
-            for value in trips:
-                for each in statement.body:
-                    yield from self.statement(each, {**around, statement.variable: value})
-            return
-        for commands in made:
-            yield from commands
+            try:
+                return self._iterations(statement, around)
+            except NotTensor:
+                raise refusal from None
+        return [each for commands in made for each in commands]
+
+    def _iterations(self, loop: For, around: Mapping[str, int]) -> list[Command]:
+        """Its body for each value of its variable, in order."""
+        return [
+            found
+            for value in self._trips(loop, around)
+            for each in loop.body
+            for found in self.statement(each, {**around, loop.variable: value})
+        ]
 
     def _trips(self, loop: For, around: Mapping[str, int]) -> range:
         found = self._loop(loop, around)
@@ -264,7 +271,7 @@ class _Sum:
             reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
         program = self._program
         program.when = 1 << When.FIRST_Y
-        total = program.keep(self.expressions.value(node.initial))
+        total = program.keep_apart(self.expressions.value(node.initial))
         program.when = 0
         term = self.expressions.value(node.term)
         operands = (term, total) if isinstance(term, Element) else (total, term)

@@ -74,6 +74,7 @@ class StripProgram:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._free = list(range(REGISTERS))
+        self._used: set[int] = set()
         self._constants: dict[int, Register] = {}
         self._first: list[dict[str, Any]] = []
         self._rest: list[dict[str, Any]] = []
@@ -118,7 +119,8 @@ class StripProgram:
             a, b = b, a
         third = None if c is None else self.register(c)
         second = b if _is_second(b) else self.register(b)
-        first = a if isinstance(a, Element) else self.register(a)
+        takes_elements = operation != Opcode.FDIV
+        first = a if isinstance(a, Element) and takes_elements else self.register(a)
         self._release(first, second, third)
         found = self._new()
         self._emit(operation, found, first, second, third)
@@ -146,6 +148,12 @@ class StripProgram:
             register = self.compute(Opcode.OR, register, Immediate(0))
         return Register(register.number, is_kept=True)
 
+    def keep_apart(self, operand: Operand) -> Register:
+        """A register with the value, which nothing else of the program writes."""
+        found = self._unused()
+        self.set(found, Opcode.OR, operand, Immediate(0))
+        return found
+
     def release(self, register: Register) -> None:
         self._free.insert(0, register.number)
 
@@ -162,7 +170,7 @@ class StripProgram:
 
     def _constant(self, word: int) -> Register:
         if word not in self._constants:
-            found = Register(self._new().number, is_kept=True)
+            found = self._unused()
             usual = {
                 "d": found.number,
                 "a": found.number,
@@ -199,7 +207,16 @@ class StripProgram:
     def _new(self) -> Register:
         if not self._free:
             reject(self._place, f"needs more than {REGISTERS} registers: must be that many")
+        self._used.add(self._free[0])
         return Register(self._free.pop(0))
+
+    def _unused(self) -> Register:
+        """One that nothing writes in another iteration."""
+        found = [number for number in self._free if number not in self._used]
+        if not found:
+            reject(self._place, f"needs more than {REGISTERS} registers: must be that many")
+        self._free.remove(found[-1])
+        return Register(found[-1], is_kept=True)
 
     def _release(self, *operands: Operand | None) -> None:
         for each in operands:

@@ -39,6 +39,8 @@ def operand_is_bad(config: SramConfig, command: Command) -> bool:
             fields["operation"] not in list(NEAR_OPERATIONS)
             or fields["b_source"] not in list(Second)
             or bool(fields["offset"] > STRIP // 2)
+            or fields["operation"] == ExecuteOpcode.FDIV
+            and bool(fields["reads"] or fields["a_is_turned"])
             or fields["operation"] == ExecuteOpcode.STORE
             and bool(fields["reads"] or fields["d_is_turned"])
         )

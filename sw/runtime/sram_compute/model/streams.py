@@ -13,6 +13,7 @@ from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
 from sw.runtime.sram_compute.model.array import ComputeArray
 from sw.runtime.sram_compute.model.check import StoppedError
@@ -170,6 +171,8 @@ class Streaming:
         elif operation["b_source"] == Second.X:
             b = x.astype(np.uint32)
         a, cycles = None, np.ones(STRIP, np.int64)
+        if operation["operation"] == ExecuteOpcode.FDIV:
+            cycles = np.full(STRIP, DIVIDE_CYCLES)
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
             index = self._index(operation)

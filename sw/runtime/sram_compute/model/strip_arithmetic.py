@@ -75,6 +75,7 @@ _OPERATIONS: dict[Opcode, Callable[..., Words]] = {
     Opcode.FADD: _of_floats(np.add),
     Opcode.FSUB: _of_floats(np.subtract),
     Opcode.FMUL: _of_floats(np.multiply),
+    Opcode.FDIV: _of_floats(np.divide),
     Opcode.FMIN: _extreme(np.bitwise_or, np.less),
     Opcode.FMAX: _extreme(np.bitwise_and, np.greater),
     Opcode.FABS: lambda a, b, c: a & ~_SIGN,
