@@ -68,10 +68,11 @@ NESTS: dict[str, tuple[str, Values]] = {
         },
     ),
     "largest": (
-        "void f(int n, int m, float a[n][m], float b[m]) {\n"
-        "  for (int j = 0; j < m; j++) {\n    float most = -1.0f;\n"
-        "    for (int i = 0; i < n; i++) most = fmaxf(most, a[i][j]);\n"
-        "    b[j] = 2.0f * most + (float)j;\n  }\n}",
+        "from sw.workloads.loops.notation import float32, nest, sizes\n\n"
+        "n, m = sizes('n, m')\n\n\n@nest\n"
+        "def f(a: float32[n, m], b: float32[m]):\n    for j in range(m):\n"
+        "        most = float32(-1)\n        for i in range(n):\n"
+        "            most = max(most, a[i, j])\n        b[j] = 2.0 * most + float32(j)\n",
         lambda chance: {"a": floats(chance, 6, 40)},
     ),
     "gather": (
@@ -137,7 +138,7 @@ def model() -> Iterator[Device]:
 
 
 def workload(text: str, values: dict[str, Any], folder: Path) -> LoopWorkload:
-    path = folder / "nest.c"
+    path = folder / ("nest.py" if text.startswith("from") else "nest.c")
     path.write_text(text)
     found = file_workload(str(path), {})
     return LoopWorkload(found.name, found.nest, values)
