@@ -67,7 +67,7 @@ def compile(
             raise WorkloadError(f"--place {place}: only nests have a place: must be left out")
         return command_program.compile(workload, config, seed=seed, trace=trace)
     if place == "near":
-        return near_program(workload, config, trace)
+        return near_program(workload, config, trace, reassociate=reassociate)
     parts = _parts(workload.nest, config, trace, reassociate, place or PLACES[0])
     is_core_open = place != "memory" and config.core_lanes > 0
     found = [

@@ -16,15 +16,18 @@ from sw.program.tensor_spec import TensorSpec
 from sw.workloads.loops.workload import LoopWorkload
 
 
-def near_program(workload: LoopWorkload, config: SramConfig, trace: Trace) -> Program:
-    """A program for the sizes and scalars of a nest's inputs, in the source's order of operations.
+def near_program(
+    workload: LoopWorkload, config: SramConfig, trace: Trace, *, reassociate: bool
+) -> Program:
+    """A program for the sizes and scalars of a nest's inputs.
 
-    Raises ``WorkloadError`` naming the line that stream engines cannot run, and ``CapacityError``.
+    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
+    line that stream engines cannot run, and ``CapacityError``.
     """
     if not config.near_lanes:
         raise WorkloadError("--place near: near_lanes = 0: the configuration has no stream engines")
     nest, binding = workload.nest, workload.binding
-    code = near_code(nest, binding, config)
+    code = near_code(nest, binding, config, reassociate=reassociate)
     line, specs, lines = -(-(code.units + 1) // LINE_UNITS), {}, {}
     for name, array in binding.arrays.items():
         specs[name] = TensorSpec(name, array.shape, nest.arrays[name].type.name)
@@ -36,7 +39,7 @@ def near_program(workload: LoopWorkload, config: SramConfig, trace: Trace) -> Pr
     trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
     trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
     scalars = {name: value.item() for name, value in binding.scalars.items()}
-    meaning = Meaning(nest, nest, binding.sizes, scalars, "")
+    meaning = Meaning(nest, code.order, binding.sizes, scalars, "")
     given = [each for each in specs if each in workload.inputs or each not in nest.results]
     inputs, outputs = (
         [(specs[each], lines[each]) for each in names] for names in (given, nest.results)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS, STRIP, UNITS, Opcode, When
+from hw.sram_compute.isa import DIMENSIONS, STRIP, UNITS, Opcode
 from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.expressions import Expressions, operation_of, require_word
+from sw.compiler.sram_compute.near.dependences import require_apart
+from sw.compiler.sram_compute.near.expressions import Expressions, require_word
+from sw.compiler.sram_compute.near.lanes import (
+    ONCE,
+    Room,
+    can_sum_by_lanes,
+    order_by_lanes,
+    sum_lanes,
+)
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
-from sw.compiler.sram_compute.near.strips import Element, Operand, StripProgram
+from sw.compiler.sram_compute.near.strips import StripProgram
+from sw.compiler.sram_compute.near.sums import SumAlongY, continued, summed_loops, without_sum
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
@@ -23,7 +32,8 @@ from sw.compiler.sram_compute.tdfg.statements import (
     reject,
 )
 from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import For, Load, Nest, Statement, Variable
+from sw.workloads.loops.nest import Assign, For, Load, Nest, Statement, Variable
+from sw.workloads.loops.scalar_type import FLOAT32
 
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""
@@ -41,12 +51,15 @@ class NearCode:
         arrays that are written.
     whole
         those of which no element need be there before.
+    order
+        the nest with the additions in the program's order.
     """
 
     arrays: Mapping[str, Placed]
     computing: Sequence[Command]
     results: Sequence[str]
     whole: frozenset[str]
+    order: Nest
 
     @property
     def units(self) -> int:
@@ -78,65 +91,87 @@ class NearCode:
         return [*copies[0], *self.computing, *copies[1]]
 
 
-def near_code(nest: Nest, binding: Binding, config: SramConfig) -> NearCode:
+def near_code(nest: Nest, binding: Binding, config: SramConfig, *, reassociate: bool) -> NearCode:
     """Commands for the sizes and scalars of ``binding``.
 
-    Raises ``WorkloadError`` naming the line that stream engines cannot run, and ``CapacityError``.
+    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
+    line that stream engines cannot run, and ``CapacityError``.
     """
-    arrays = _placed(nest, binding, config)
+    arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
-    lowering = _Lowering(arrays, numbers)
+    lowering = _Lowering(arrays, numbers, room if reassociate else None)
     try:
         for array in nest.arrays.values():
             require_word(array.type, array.place)
-        computing = [each for statement in nest.body for each in lowering.statement(statement, {})]
+        computing = [each for group in _groups(nest) for each in lowering.statements(group, {})]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
-    return NearCode(arrays, computing, nest.results, frozenset(lowering.written_first))
+    order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
+    whole = frozenset(lowering.written_first)
+    return NearCode(arrays, computing, nest.results, whole, order)
 
 
-def _placed(nest: Nest, binding: Binding, config: SramConfig) -> dict[str, Placed]:
-    """Each array begins with the first bank. Raises ``CapacityError``."""
+def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
+    """Statements of the body that may share locals."""
+    if any(isinstance(each, Assign) for each in nest.body):
+        return [nest.body]
+    return [(each,) for each in nest.body]
+
+
+def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, Placed], Room]:
+    """Each array begins with the first bank, and so does room for a strip of each bank behind them.
+    Raises ``CapacityError``."""
     step = config.banks * STRIP // LINE_WORDS
     line, found = 0, {}
     for name in nest.arrays:
         found[name] = Placed(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
-    words = config.banks * config.bank_words
-    if line * LINE_WORDS > words:
+    room, words = Room(config.banks, line * LINE_WORDS), config.banks * config.bank_words
+    if room.word + room.lanes > words:
         raise CapacityError(
-            f"{nest.name}: its arrays are {line * LINE_WORDS} words: banks have {words}"
+            f"{nest.name}: its arrays and sums are {room.word + room.lanes} words: banks have "
+            f"{words}"
         )
-    return found
+    return found, room
 
 
 class _Lowering:
-    """written_first
-    arrays of which all elements have been written before any is read.
+    """room
+        for sums by lanes, if there may be any.
+    written_first
+        arrays of which all elements have been written before any is read.
+    by_lanes
+        loops of the body of which lanes have sums of float32 of their own.
     """
 
-    def __init__(self, arrays: Mapping[str, Placed], numbers: Mapping[str, float]) -> None:
+    def __init__(
+        self, arrays: Mapping[str, Placed], numbers: Mapping[str, float], room: Room | None
+    ) -> None:
+        self._room = room
+        self.by_lanes: list[For] = []
         self._arrays = arrays
         self._numbers = numbers
         self._touched: set[str] = set()
         self._loops = 0
         self.written_first: set[str] = set()
 
-    def statement(self, statement: Statement, around: Mapping[str, int]) -> list[Command]:
-        """Its commands; ``around``: variables of loops that run in order. Raises ``NotTensor``."""
+    def statements(self, group: tuple[Statement, ...], around: Mapping[str, int]) -> list[Command]:
+        """Their commands; ``around``: variables of loops that run in order. Raises
+        ``NotTensor``."""
         known = frozenset(self._numbers) | frozenset(around)
         try:
-            stored = flatten((statement,), known)
-            _require_apart(stored)
+            stored = flatten(group, known)
+            require_apart(stored)
             made = [self._stored(each, around) for each in stored]
         except NotTensor as refusal:
-            if not isinstance(statement, For):
+            loop = group[0]
+            if len(group) > 1 or not isinstance(loop, For):
                 raise
-            if not any(isinstance(each, For) for each in statement.body):
+            if not any(isinstance(each, For) for each in loop.body):
                 raise
             try:
-                return self._iterations(statement, around)
+                return self._iterations(loop, around)
             except NotTensor:
                 raise refusal from None
         return [each for commands in made for each in commands]
@@ -147,7 +182,7 @@ class _Lowering:
             found
             for value in self._trips(loop, around)
             for each in loop.body
-            for found in self.statement(each, {**around, loop.variable: value})
+            for found in self.statements((each,), {**around, loop.variable: value})
         ]
 
     def _trips(self, loop: For, around: Mapping[str, int]) -> range:
@@ -167,17 +202,33 @@ class _Lowering:
 
     def _stored(self, stored: Stored, around: Mapping[str, int]) -> list[Command]:
         """One ``NEAR`` for each iteration of loops that are none of its three."""
-        reductions = [each for each in nodes(stored.value) if isinstance(each, Reduction)]
-        if len(reductions) > 1:
-            reject(stored.place, "several sums in one value: must be one")
-        summed = reductions[0].loops if reductions else ()
-        inner, outer = self._chosen(stored, summed)
+        if self._room is not None and not around and can_sum_by_lanes(stored, self._room.banks):
+            if self._loop(summed_loops(stored)[0], {}).count > STRIP // 2:
+                return self._by_lanes(stored, self._room)
+        inner, outer = self._chosen(stored, summed_loops(stored))
         return list(self._in_order(stored, outer, inner, around))
+
+    def _by_lanes(self, stored: Stored, room: Room) -> list[Command]:
+        (node,) = summed_loops(stored)
+        loop = self._loop(node, {})
+        self._require_count(loop, stored)
+        self._note(stored, (loop,))
+        if any(
+            each.operator == "+" and each.type == FLOAT32
+            for each in nodes(stored.value)
+            if isinstance(each, Reduction)
+        ):
+            self.by_lanes.append(node)
+        names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
+        return sum_lanes(stored, loop, self._arrays, names, self._numbers, room)
 
     def _chosen(self, stored: Stored, summed: Sequence[For]) -> tuple[list[For | None], list[For]]:
         """The loops x, y and z, and those around them, which run in order: x is the one along
         which elements that are written are neighbours."""
         parallel = list(stored.loops)
+        for each in summed:
+            if each.variable in [loop.variable for loop in parallel]:
+                reject(each.place, f"{each.variable} is the variable of two loops: must be of one")
         last = stored.indices[-1] if stored.indices else ()
         names = [each.name for each in nodes(last) if isinstance(each, Variable)]
         x = next((each for each in parallel if each.variable in names), None)
@@ -196,17 +247,17 @@ class _Lowering:
     ) -> Iterator[Command]:
         if outer:
             trips = self._trips(outer[0], around)
-            if not trips and any(outer[0] is each for each in _summed(stored)):
-                yield from self._in_order(_without_sum(stored), outer[1:], inner, around)
+            if not trips and any(outer[0] is each for each in summed_loops(stored)):
+                yield from self._in_order(without_sum(stored), outer[1:], inner, around)
             for value in trips:
                 names = {**around, outer[0].variable: value}
                 yield from self._in_order(stored, outer[1:], inner, names)
-                if any(outer[0] is each for each in _summed(stored)):
-                    stored = _continued(stored)
+                if any(outer[0] is each for each in summed_loops(stored)):
+                    stored = continued(stored)
             return
-        loops = [Loop("", 0, 1, 1) if each is None else self._loop(each, around) for each in inner]
-        if inner[1] is not None and loops[1].count == 0 and _summed(stored):
-            stored, loops[1] = _without_sum(stored), Loop("", 0, 1, 1)
+        loops = [ONCE if each is None else self._loop(each, around) for each in inner]
+        if inner[1] is not None and loops[1].count == 0 and summed_loops(stored):
+            stored, loops[1] = without_sum(stored), ONCE
         if min(loop.count for loop in loops) == 0:
             return
         self._loops += 1
@@ -217,18 +268,18 @@ class _Lowering:
     def _near(
         self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]
     ) -> list[Command]:
-        x, y, _ = loops
+        x = loops[0]
         names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
         streams = Streams(self._arrays, loops, {**names, **around})
         target, index = streams.find(stored.array, stored.indices, stored.place)
         if index is not None:
             reject(stored.place, f"{stored.array}: the index of what is written is loaded")
         first = alignment(target)
-        if max(loop.count for loop in loops) > _MOST_COUNT:
-            reject(stored.place, f"a loop of more than {_MOST_COUNT} iterations")
+        for loop in loops:
+            self._require_count(loop, stored)
         program = StripProgram(stored.place)
         numbers = {**self._numbers, **around}
-        sums = _Sum(program, y)
+        sums = SumAlongY(program)
         expressions = Expressions(program, streams, x, first, numbers, sums.value)
         sums.expressions = expressions
         value = expressions.value(stored.value)
@@ -242,6 +293,10 @@ class _Lowering:
             command(Opcode.NEAR, last=program.last, first=first, counts=counts, owner=owner),
         ]
 
+    def _require_count(self, loop: Loop, stored: Stored) -> None:
+        if loop.count > _MOST_COUNT:
+            reject(stored.place, f"a loop of more than {_MOST_COUNT} iterations")
+
     def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
         """What is read, and whether all of an array is written."""
         self._touched |= {each.array for each in nodes(stored.value) if isinstance(each, Load)}
@@ -253,82 +308,3 @@ class _Lowering:
         if stored.array not in self._touched and sizes == [*self._arrays[stored.array].shape]:
             self.written_first.add(stored.array)
         self._touched.add(stored.array)
-
-
-class _Sum:
-    """A reduction along y, in a register."""
-
-    expressions: Expressions
-
-    def __init__(self, program: StripProgram, y: Loop) -> None:
-        self._program = program
-        self._y = y
-
-    def value(self, node: Reduction) -> Operand:
-        """In the source's order. All behind it is done for the last y alone."""
-        operation = operation_of(node.operator, node.type)
-        if operation is None:
-            reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
-        program = self._program
-        program.when = 1 << When.FIRST_Y
-        total = program.keep_apart(self.expressions.value(node.initial))
-        program.when = 0
-        term = self.expressions.value(node.term)
-        operands = (term, total) if isinstance(term, Element) else (total, term)
-        program.set(total, operation, *operands)
-        program.when = 1 << When.LAST_Y
-        return total
-
-
-def _summed(stored: Stored) -> tuple[For, ...]:
-    found = [each for each in nodes(stored.value) if isinstance(each, Reduction)]
-    return found[0].loops if found else ()
-
-
-def _continued(stored: Stored) -> Stored:
-    """Which goes on with what has been stored."""
-    if not isinstance(stored.value, Reduction):
-        reject(stored.place, "a sum over several loops within a value: must be the value")
-    element = Load(stored.array, stored.indices, stored.value.type, stored.place)
-    return replace(stored, value=replace(stored.value, initial=element))
-
-
-def _without_sum(stored: Stored) -> Stored:
-    """Where there is nothing to add up."""
-    (found,) = (each for each in nodes(stored.value) if isinstance(each, Reduction))
-    if stored.value is not found:
-        reject(stored.place, "a sum of nothing within a value: must be the value")
-    return replace(stored, value=found.initial)
-
-
-def _require_apart(stored: Sequence[Stored]) -> None:
-    """Raises ``NotTensor`` unless all accesses of what is written are of the same element: so
-    iterations can run in any order, and one statement after the other."""
-    accesses = [(each.array, each.indices, each.place) for each in stored]
-    accesses += [
-        (each.array, each.indices, each.place)
-        for one in stored
-        for each in nodes(one.value)
-        if isinstance(each, Load)
-    ]
-    for one in stored:
-        _require_own(one)
-        for array, indices, place in accesses:
-            if array == one.array and indices != one.indices:
-                reject(
-                    place,
-                    f"{array} is written at {one.place}, too: must be the same element for stream "
-                    "engines",
-                )
-
-
-def _require_own(stored: Stored) -> None:
-    """That no two iterations write the same element."""
-    variables = {loop.variable for loop in stored.loops}
-    seen: set[str] = set()
-    for index in stored.indices:
-        affine = affine_of(index)
-        names = variables & (affine.names if affine is not None else frozenset())
-        if len(names) > 1 or names & seen:
-            reject(stored.place, f"{stored.array}: an index of several loops: must be of one")
-        seen |= names

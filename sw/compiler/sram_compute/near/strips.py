@@ -133,6 +133,24 @@ class StripProgram:
         self._release(first, second)
         self._emit(operation, register, first, second)
 
+    def begin_with(self, value: Immediate) -> Register:
+        """A register with the value in the first iteration, in all elements."""
+        found = self._unused()
+        self._fill(found, value.word)
+        return found
+
+    def with_rotated(self, operation: Opcode, register: Register, distance: int) -> Register:
+        """A new register: of each element and the one ``distance`` further on."""
+        found = self._new()
+        self._emit(operation, found, register, register)
+        self._rest[-1]["offset"] = distance
+        self._release(register)
+        return found
+
+    def reserve(self, register: Register) -> None:
+        """Which has a value from before."""
+        self._free.remove(register.number)
+
     def store(self, element: Element, value: Operand) -> None:
         second = value if _is_second(value) else self.register(value)
         self._release(second, element.index)
@@ -171,18 +189,21 @@ class StripProgram:
     def _constant(self, word: int) -> Register:
         if word not in self._constants:
             found = self._unused()
-            usual = {
-                "d": found.number,
-                "a": found.number,
-                "b_source": Second.IMMEDIATE.value,
-                "is_whole": 1,
-                "when": 1 << When.FIRST_X | 1 << When.FIRST_Y,
-            }
-            self._first.append({**usual, "operation": Opcode.AND.value})
-            if word:
-                self._first.append({**usual, "operation": Opcode.OR.value, "immediate": word})
+            self._fill(found, word)
             self._constants[word] = found
         return self._constants[word]
+
+    def _fill(self, register: Register, word: int) -> None:
+        usual = {
+            "d": register.number,
+            "a": register.number,
+            "b_source": Second.IMMEDIATE.value,
+            "is_whole": 1,
+            "when": 1 << When.FIRST_X | 1 << When.FIRST_Y,
+        }
+        self._first.append({**usual, "operation": Opcode.AND.value})
+        if word:
+            self._first.append({**usual, "operation": Opcode.OR.value, "immediate": word})
 
     def _emit(
         self,
