@@ -97,7 +97,7 @@ class WordNetwork(wiring.Component):
         wants = [getattr(self, f"access{engine}") for engine in banks]
         pending, served = Signal(self._banks), Signal(self._banks)
         before = Signal(self._banks)  # served in earlier rounds of the step
-        flit, last = Signal(range(self._cycles)), Signal()
+        flit, last = Signal(range(max(2, self._cycles))), Signal()
         takes = [Signal(self._banks, name=f"takes_{bank}") for bank in banks]
         chosen = [Signal(self._banks, name=f"chosen_{bank}") for bank in banks]
         crossing = Cat(

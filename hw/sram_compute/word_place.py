@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
 
 from hw.sram_compute.bank import WORD_BITS
@@ -30,8 +30,8 @@ def word_place(layout: data.StructLayout, word: Value, arrays: int, banks: int) 
     own = Cat(word[:_STRIP_BITS], word[_STRIP_BITS + bank_bits :])
     group_bits, array_bits = layout["group"].width, (arrays - 1).bit_length()
     return {
-        "bank": word[_STRIP_BITS : _STRIP_BITS + bank_bits],
-        "array": own[group_bits : group_bits + array_bits],
+        "bank": _bits(word, _STRIP_BITS, bank_bits),
+        "array": _bits(own, group_bits, array_bits),
         "row": own[group_bits + array_bits :],
         "group": own[:group_bits],
     }
@@ -46,8 +46,13 @@ def bitline_place(
     block = bitline[_STRIP_BITS:]
     tile = block[group_bits:]
     return {
-        "bank": tile[array_bits : array_bits + bank_bits],
-        "array": tile[:array_bits],
+        "bank": _bits(tile, array_bits, bank_bits),
+        "array": _bits(tile, 0, array_bits),
         "row": row,
         "group": block[:group_bits],
     }
+
+
+def _bits(value: Value, first: int, count: int) -> Value:
+    """0 for none, where there is one bank, or one array of each."""
+    return value[first : first + count] if count else Const(0, 1)

@@ -263,7 +263,7 @@ def test_a_saved_program_has_its_instructions(model: Device, tmp_path: Path):
     listing = list(TARGET.listing(program))
     assert listing[:2] == ["core", "end"]
     assert listing[-1] == "#     halt"
-    with pytest.raises(WorkloadError, match="runs on the core: it has no graph$"):
+    with pytest.raises(WorkloadError, match="has no graph: it does not run in memory$"):
         TARGET.dot(program)
 
 
@@ -324,9 +324,9 @@ def test_without_egglog_nothing_goes_to_the_core_unsaid(
         ),
         (
             {},
-            {"place": "near"},
+            {"place": "far"},
             WorkloadError,
-            "--place near: not supported: must be one of auto, memory, core",
+            "--place far: not supported: must be one of auto, memory, core, near",
         ),
         (
             {"core_instructions": 16},

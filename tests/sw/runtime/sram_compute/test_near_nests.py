@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
 from sw.golden.loops import GoldenLoops
@@ -219,6 +219,15 @@ def test_what_is_local_stays_in_its_bank(model: Device):
     assert result.counters["near_strips"] == 3
     found = figures(result.program, result)
     assert ("near-memory", result.counters["cycles_near"]) in found.charts[0].bars
+
+
+def test_an_index_outside_its_array_ends_the_run(model: Device, tmp_path: Path):
+    """The error names the stream: behind those of what is added and of the index."""
+    text, values = NESTS["gather"]
+    given = workload(text, values(np.random.default_rng(7)), tmp_path)
+    given.inputs["index"][11] = 9
+    with pytest.raises(ProgramError, match="stops with STREAM at stream 2$"):
+        run(model, given)
 
 
 @pytest.mark.parametrize(
