@@ -61,7 +61,7 @@ def compile(
 
     Raises ``WorkloadError`` naming the line that ``config`` does not run, and ``CapacityError``.
     """
-    if place == "core" and tile is not None:
+    if place in ("core", "near") and tile is not None:
         raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
     if place is not None and place not in PLACES:
         raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(PLACES)}")
@@ -80,7 +80,7 @@ def compile(
 
 def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
     nest = fat.nest
-    if fat.place == "core":
+    if fat.place in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)
         parts = tuple(on_core(each, "") for each in alone)
     else:

@@ -28,6 +28,7 @@ from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
 from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
 from sw.compiler.sram_compute.on_core import CoreCodes
+from sw.compiler.sram_compute.on_near import near_program
 from sw.compiler.sram_compute.placement import Part, placed
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
@@ -74,6 +75,12 @@ def prepare() -> None:
 
 def require_places(fat: FatProgram, config: SramConfig) -> None:
     """Raises ``WorkloadError`` for what ``config`` does not run at any sizes."""
+    if fat.place == "near":
+        if not config.near_lanes:
+            raise WorkloadError(
+                "--place near: near_lanes = 0: the configuration has no stream engines"
+            )
+        return
     if fat.place == "core" and not config.core_lanes:
         raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
     tile_choice(fat.tile, fat.nest, config)
@@ -121,13 +128,20 @@ class Lowering:
         program = self._remembered.pop(key, None)
         if program is None:
             trace = trace or Trace()
-            codes = self.codes(binding)
-            found = self.made(binding, key.given, codes, trace)
-            program = self._program(binding, key.given, codes, trace, found)
+            program = self._new_program(binding, key.given, trace)
         self._remembered[key] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
         return program
+
+    def _new_program(
+        self, binding: Binding, given: Collection[str], trace: Trace
+    ) -> LoweredProgram:
+        if self._fat.place == "near":
+            return near_program(self._fat, self._name, binding, given, self._config, trace)
+        codes = self.codes(binding)
+        found = self.made(binding, given, codes, trace)
+        return self._program(binding, given, codes, trace, found)
 
     def codes(self, binding: Binding) -> CoreCodes:
         """For parts on the core."""

@@ -22,6 +22,7 @@ _CYCLES = {
     "move": "cycles_move",
     "compute": "cycles_compute",
     "core": "cycles_core",
+    "near-memory": "cycles_near",
     "commands": "cycles_command",
 }
 

@@ -64,9 +64,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     options = OPTIONS
     schema = SRAM_SCHEMA
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("banks", "arrays", "bitlines", "core_lanes"),
-        "flip_flops": ("banks", "arrays", "bitlines", "core_lanes"),
-        "dsps": ("core_lanes",),
+        "luts": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
+        "flip_flops": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
+        "dsps": ("near_lanes", "core_lanes"),
         "block_rams": (
             "memory_bytes",
             "banks",
@@ -155,7 +155,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             return super().dot(program)
         steps = fat.steps if fat is not None else found.steps if found is not None else ()
         if not steps:
-            raise WorkloadError(f"--dot: {program.workload} runs on the core: it has no graph")
+            raise WorkloadError(
+                f"--dot: {program.workload} has no graph: it does not run in memory"
+            )
         return text_of(dot(steps))
 
     def inputs(

@@ -283,7 +283,7 @@ def test_a_saved_program_runs_on_the_core(model: Device, tmp_path: Path):
     assert listing[:2] == ["core", "end"]
     assert listing[-1] == "#     halt"
     for each in (program, result.program):
-        with pytest.raises(WorkloadError, match="runs on the core: it has no graph$"):
+        with pytest.raises(WorkloadError, match="has no graph: it does not run in memory$"):
             TARGET.dot(each)
 
 
@@ -344,9 +344,9 @@ def test_without_egglog_nothing_goes_to_the_core_unsaid(
         ),
         (
             {},
-            {"place": "near"},
+            {"place": "far"},
             WorkloadError,
-            "--place near: not supported: must be one of auto, memory, core",
+            "--place far: not supported: must be one of auto, memory, core, near",
         ),
         (
             {"core_instructions": 16},

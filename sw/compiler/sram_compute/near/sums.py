@@ -1,0 +1,69 @@
+"""Sums, and least and largest of values, of the loops of a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hw.lib.execute_isa import Opcode
+from hw.sram_compute.isa import When
+from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
+from sw.compiler.sram_compute.near.strips import Element, Operand, Register, StripProgram
+from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
+from sw.workloads.loops.nest import For, Load
+
+
+class SumAlongY:
+    """A reduction along y, in a register."""
+
+    expressions: Expressions
+
+    def __init__(self, program: StripProgram) -> None:
+        self._program = program
+
+    def value(self, node: Reduction) -> Operand:
+        """In the source's order. All behind it is done for the last y alone."""
+        program = self._program
+        program.when = 1 << When.FIRST_Y
+        total = program.keep_apart(self.expressions.value(node.initial))
+        program.when = 0
+        add(program, node, total, self.expressions.value(node.term))
+        program.when = 1 << When.LAST_Y
+        return total
+
+
+def add(program: StripProgram, node: Reduction, total: Register, term: Operand) -> None:
+    """``total`` becomes its sum with ``term``, or the lesser or larger of them."""
+    operands = (term, total) if isinstance(term, Element) else (total, term)
+    program.set(total, sum_operation(node), *operands)
+
+
+def sum_operation(node: Reduction) -> Opcode:
+    """Raises ``NotTensor``."""
+    found = operation_of(node.operator, node.type)
+    if found is None:
+        reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
+    return found
+
+
+def summed_loops(stored: Stored) -> tuple[For, ...]:
+    """Of the reduction in a value, of which there is one at most."""
+    found = [each for each in nodes(stored.value) if isinstance(each, Reduction)]
+    if len(found) > 1:
+        reject(stored.place, "several sums in one value: must be one")
+    return found[0].loops if found else ()
+
+
+def continued(stored: Stored) -> Stored:
+    """Which goes on with what has been stored."""
+    if not isinstance(stored.value, Reduction):
+        reject(stored.place, "a sum over several loops within a value: must be the value")
+    element = Load(stored.array, stored.indices, stored.value.type, stored.place)
+    return replace(stored, value=replace(stored.value, initial=element))
+
+
+def without_sum(stored: Stored) -> Stored:
+    """Where there is nothing to add up."""
+    (found,) = (each for each in nodes(stored.value) if isinstance(each, Reduction))
+    if stored.value is not found:
+        reject(stored.place, "a sum of nothing within a value: must be the value")
+    return replace(stored, value=found.initial)
