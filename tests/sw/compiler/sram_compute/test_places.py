@@ -17,6 +17,7 @@ from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.runtime.stages import quiet
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.lowered_nests import lowered
 
@@ -117,6 +118,20 @@ def test_long_loops_over_what_fits_run_in_memory_short_ones_on_the_core():
         for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
     ]
     assert chosen == [True, False]
+
+
+def test_one_program_runs_where_its_sizes_say():
+    small, large = (
+        workload("stencil1d", sizes, 0)
+        for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
+    )
+    with Device(B4, "model") as device:
+        program = device.compile(small)
+        found = [
+            is_on_core(device.target.lowered(program, each.inputs, B4.config, quiet))
+            for each in (small, large)
+        ]
+    assert found == [True, False]
 
 
 def test_decisions_repeat_and_say_why():
