@@ -28,8 +28,7 @@ _SENT_BITLINES, _SOURCES, _COPIES = (
 )
 
 _UNITS = np.zeros(max(COMMANDS) + 1, np.int64)
-for _opcode in COMMANDS:
-    _UNITS[_opcode] = UNITS[_opcode]
+_UNITS[list(UNITS)] = list(UNITS.values())
 
 _ASK = 3
 """Cycles of a fetch besides those of memory."""
