@@ -25,7 +25,7 @@ def require_apart(stored: Sequence[Stored]) -> None:
             loads = [each for each in nodes(other.value) if isinstance(each, Load)]
             accesses: list[Stored | Load] = [other, *loads]
             for access in accesses:
-                if access is one or access.array != one.array:
+                if access is one or access.array != one.array or _is_apart(one, access):
                     continue
                 is_own = other is one and access.indices == one.indices
                 if access.indices != one.indices or summed & loops and not is_own:
@@ -34,6 +34,19 @@ def require_apart(stored: Sequence[Stored]) -> None:
                         f"{one.array} is written at {one.place}, too: must be the same element for "
                         "stream engines, and no sum that goes on",
                     )
+
+
+def _is_apart(one: Stored, access: Stored | Load) -> bool:
+    """Whether an index of both is a number that no loop changes, not the same."""
+    variables = {loop.variable for loop in one.loops}
+    for index, other in zip(one.indices, access.indices, strict=True):
+        affine, second = affine_of(index), affine_of(other)
+        if affine is None or second is None or affine.names & variables:
+            continue
+        difference = affine - second
+        if difference.constant and not difference.terms:
+            return True
+    return False
 
 
 def _require_own(stored: Stored) -> None:

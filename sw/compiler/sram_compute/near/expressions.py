@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from hw.lib.execute_isa import Opcode
+from hw.sram_compute.isa import When
+from sw.compiler.sram_compute.near.recurrences import Recurrence
 from sw.compiler.sram_compute.near.streams import Loop, Streams
 from sw.compiler.sram_compute.near.strips import (
     Immediate,
@@ -67,12 +69,14 @@ def operation_of(operator: str, type: ScalarType) -> Opcode | None:
 class Expressions:
     """Makes operations of values.
 
-    x
-        the loop along which strips lie; ``first``: x of its first iteration.
+    x, y
+        the loop along which strips lie; ``first``: x of its first iteration; the inner loop.
     numbers
         names that are numbers: sizes, scalars, variables of loops in order.
     reduced
-        what gives the value of a reduction.
+        what gives the value of a reduction or recurrence.
+    locals
+        registers of locals, by the names that they have in values.
     """
 
     def __init__(
@@ -80,10 +84,13 @@ class Expressions:
         program: StripProgram,
         streams: Streams,
         x: Loop,
+        y: Loop,
         first: int,
         numbers: Mapping[str, float],
-        reduced: Callable[[Reduction], Operand],
+        reduced: Callable[[Reduction | Recurrence], Operand],
     ) -> None:
+        self.locals: dict[str, Register] = {}
+        self._y = y
         self._program = program
         self._streams = streams
         self._x = x
@@ -101,7 +108,7 @@ class Expressions:
             case Load():
                 require_word(node.type, node.place)
                 return self.load(node)
-            case Reduction():
+            case Reduction() | Recurrence():
                 return self._reduced(node)
             case Unary(operator, operand, place):
                 return self._unary(operator, operand, place)
@@ -129,13 +136,28 @@ class Expressions:
         if node.name in self._numbers:
             value = self._numbers[node.name]
             return immediate(value, np.dtype(np.float32 if node.type == FLOAT32 else np.int32))
+        if node.name in self.locals:
+            return self.locals[node.name]
+        if node.name == self._y.variable:
+            return self._counter()
         if node.name != self._x.variable:
-            reject(node.place, f"{node.name} is a value: must be the variable of the inner loop")
+            reject(node.place, f"{node.name} is a value: must be the variable of an inner loop")
         first = self._x.first - self._first * self._x.step
         found: Operand = X()
         if self._x.step != 1:
             found = self._program.compute(Opcode.MUL, found, _integer(self._x.step))
         return self._program.compute(Opcode.ADD, found, _integer(first)) if first else found
+
+    def _counter(self) -> Register:
+        """The variable of y, which is counted from here on."""
+        program, when = self._program, self._program.when
+        program.when = 1 << When.FIRST_Y
+        found = program.keep_apart(_integer(self._y.first - self._y.step))
+        program.when = 0
+        program.set(found, Opcode.ADD, found, _integer(self._y.step))
+        program.when = when
+        self.locals[self._y.variable] = found
+        return found
 
     def _unary(self, operator: str, operand: Any, place: Place) -> Operand:
         program, value = self._program, self.value(operand)

@@ -10,6 +10,7 @@ import numpy as np
 from hw.sram_compute.isa import DIMENSIONS, STREAMS, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import Expressions
+from sw.compiler.sram_compute.near.recurrences import Recurrence
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Stream, Streams
 from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
 from sw.compiler.sram_compute.near.sums import add, sum_operation
@@ -71,7 +72,7 @@ def sum_lanes(
     own.element(room.strips())  # the owner
     total = own.begin_with(_neutral(node.operator, node.type))
     streams = Streams(arrays, (loop, ONCE, ONCE), names)
-    add(own, node, total, Expressions(own, streams, loop, 0, numbers, _none).value(node.term))
+    add(own, node, total, Expressions(own, streams, loop, ONCE, 0, numbers, _none).value(node.term))
 
     out = StripProgram(place)
     out.store(out.element(room.strips()), total)
@@ -94,10 +95,11 @@ def sum_lanes(
     if index is not None:
         reject(place, f"{stored.array}: the index of what is written is loaded")
 
-    def whole(sum: Reduction) -> Operand:
+    def whole(sum: Reduction | Recurrence) -> Operand:
+        assert isinstance(sum, Reduction)
         return end.compute(operation, expressions.value(sum.initial), found)
 
-    expressions = Expressions(end, streams, ONCE, 0, numbers, whole)
+    expressions = Expressions(end, streams, ONCE, ONCE, 0, numbers, whole)
     end.store(end.element(target), expressions.value(stored.value))
     counts = (loop.count, room.lanes, STRIP, 1)
     return [
@@ -156,5 +158,5 @@ def _neutral(operator: str, type: ScalarType) -> Immediate:
     return immediate(value, np.dtype(np.float32 if type == FLOAT32 else np.int32))
 
 
-def _none(node: Reduction) -> Operand:
+def _none(node: Reduction | Recurrence) -> Operand:
     raise TypeError(node)

@@ -19,6 +19,7 @@ from sw.compiler.sram_compute.near.lanes import (
     order_by_lanes,
     sum_lanes,
 )
+from sw.compiler.sram_compute.near.recurrences import carry
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
 from sw.compiler.sram_compute.near.strips import StripProgram
 from sw.compiler.sram_compute.near.sums import SumAlongY, continued, summed_loops, without_sum
@@ -160,8 +161,9 @@ class _Lowering:
         """Their commands; ``around``: variables of loops that run in order. Raises
         ``NotTensor``."""
         known = frozenset(self._numbers) | frozenset(around)
+        before = self._loops, [*self.by_lanes], {*self._touched}, {*self.written_first}
         try:
-            stored = flatten(group, known)
+            stored = flatten(group, known, carry)
             require_apart(stored)
             made = [self._stored(each, around) for each in stored]
         except NotTensor as refusal:
@@ -170,6 +172,7 @@ class _Lowering:
                 raise
             if not any(isinstance(each, For) for each in loop.body):
                 raise
+            self._loops, self.by_lanes, self._touched, self.written_first = before
             try:
                 return self._iterations(loop, around)
             except NotTensor:
@@ -268,7 +271,7 @@ class _Lowering:
     def _near(
         self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]
     ) -> list[Command]:
-        x = loops[0]
+        x, y, _ = loops
         names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
         streams = Streams(self._arrays, loops, {**names, **around})
         target, index = streams.find(stored.array, stored.indices, stored.place)
@@ -280,7 +283,7 @@ class _Lowering:
         program = StripProgram(stored.place)
         numbers = {**self._numbers, **around}
         sums = SumAlongY(program)
-        expressions = Expressions(program, streams, x, first, numbers, sums.value)
+        expressions = Expressions(program, streams, x, y, first, numbers, sums.value)
         sums.expressions = expressions
         value = expressions.value(stored.value)
         program.store(program.element(target), value)

@@ -7,21 +7,33 @@ from dataclasses import replace
 from hw.lib.execute_isa import Opcode
 from hw.sram_compute.isa import When
 from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
-from sw.compiler.sram_compute.near.strips import Element, Operand, Register, StripProgram
+from sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
+from sw.compiler.sram_compute.near.strips import (
+    Element,
+    Immediate,
+    Operand,
+    Register,
+    StripProgram,
+)
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
 from sw.workloads.loops.nest import For, Load
 
 
 class SumAlongY:
-    """A reduction along y, in a register."""
+    """A reduction or a recurrence along y, in registers."""
 
     expressions: Expressions
 
     def __init__(self, program: StripProgram) -> None:
         self._program = program
+        self._totals: list[Register] = []
 
-    def value(self, node: Reduction) -> Operand:
+    def value(self, node: Reduction | Recurrence) -> Operand:
         """In the source's order. All behind it is done for the last y alone."""
+        if isinstance(node, Recurrence):
+            if not self._totals:
+                self._carry(node.carried)
+            return self._totals[node.number]
         program = self._program
         program.when = 1 << When.FIRST_Y
         total = program.keep_apart(self.expressions.value(node.initial))
@@ -29,6 +41,21 @@ class SumAlongY:
         add(program, node, total, self.expressions.value(node.term))
         program.when = 1 << When.LAST_Y
         return total
+
+    def _carry(self, carried: Carried) -> None:
+        program = self._program
+        program.when = 1 << When.FIRST_Y
+        self._totals = [
+            program.keep_apart(self.expressions.value(each)) for each in carried.initials
+        ]
+        program.when = 0
+        names = [marker.name for marker in carried.markers]
+        self.expressions.locals |= dict(zip(names, self._totals, strict=True))
+        values = [program.keep(self.expressions.value(each)) for each in carried.nexts]
+        for total, value in zip(self._totals, values, strict=True):
+            program.set(total, Opcode.OR, value, Immediate(0))
+            program.release(value)
+        program.when = 1 << When.LAST_Y
 
 
 def add(program: StripProgram, node: Reduction, total: Register, term: Operand) -> None:
@@ -46,11 +73,14 @@ def sum_operation(node: Reduction) -> Opcode:
 
 
 def summed_loops(stored: Stored) -> tuple[For, ...]:
-    """Of the reduction in a value, of which there is one at most."""
-    found = [each for each in nodes(stored.value) if isinstance(each, Reduction)]
+    """Of the reduction or recurrence in a value, of which there is one at most."""
+    found = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
+    found += {
+        id(each): (each.loop,) for each in nodes(stored.value) if isinstance(each, Carried)
+    }.values()
     if len(found) > 1:
         reject(stored.place, "several sums in one value: must be one")
-    return found[0].loops if found else ()
+    return found[0] if found else ()
 
 
 def continued(stored: Stored) -> Stored:
@@ -63,7 +93,7 @@ def continued(stored: Stored) -> Stored:
 
 def without_sum(stored: Stored) -> Stored:
     """Where there is nothing to add up."""
-    (found,) = (each for each in nodes(stored.value) if isinstance(each, Reduction))
-    if stored.value is not found:
+    found = stored.value
+    if not isinstance(found, Reduction):
         reject(stored.place, "a sum of nothing within a value: must be the value")
     return replace(stored, value=found.initial)

@@ -151,6 +151,27 @@ NESTS: dict[str, tuple[str, Values]] = {
         "    b[0] = least\n",
         lambda chance: {"a": floats(chance, 90)},
     ),
+    "place of the least": (
+        "void f(int n, int m, float a[n][m], int place[m], float least[m]) {\n"
+        "  for (int j = 0; j < m; j++) {\n    int best = 0;\n    float value = a[0][j];\n"
+        "    for (int i = 1; i < n; i++)\n"
+        "      if (a[i][j] < value) {\n        value = a[i][j];\n        best = i;\n      }\n"
+        "    place[j] = best;\n    least[j] = value * 2.0f;\n  }\n}",
+        lambda chance: {"a": chance.integers(-3, 3, (5, 40)).astype(np.float32)},
+    ),
+    "place of the largest of all": (
+        "void f(int n, int a[n], int place[2]) {\n  int best = 0, most = a[0];\n"
+        "  for (int i = 1; i < n; i++)\n    if (a[i] > most) {\n      most = a[i];\n"
+        "      best = i;\n    }\n  place[0] = best;\n  place[1] = most;\n}",
+        lambda chance: {"a": integers(chance, 30)},
+    ),
+    "polynomial": (
+        "void f(int n, int m, float c[m], float x[n], float y[n]) {\n"
+        "  for (int i = 0; i < n; i++) {\n    float total = 0.0f;\n"
+        "    for (int j = 0; j < m; j++) total = total * x[i] + c[j] * (float)(j + i);\n"
+        "    y[i] = total;\n  }\n}",
+        lambda chance: {"c": floats(chance, 4), "x": floats(chance, 45)},
+    ),
     "nothing": (
         "void f(int n, float a[n], float b[n], int k) {\n"
         "  for (int i = 0; i < k; i++) a[i] = 1.0f;\n"
@@ -196,7 +217,7 @@ def test_results_are_those_of_the_source(
     assert result.counters["cycles_compute"] == 0
 
 
-@pytest.mark.parametrize("name", ["matrix", "gather", "one sum"])
+@pytest.mark.parametrize("name", ["matrix", "gather", "one sum", "place of the least"])
 def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     text, values = NESTS[name]
     given = workload(text, values(np.random.default_rng(8)), tmp_path)
