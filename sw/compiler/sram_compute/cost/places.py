@@ -8,7 +8,7 @@ go to here, main memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -44,16 +44,19 @@ class Chosen:
         where they run, and about how many cycles each takes.
     seen
         all that was looked at.
+    refusals
+        why memory does not take parts, by (first, end).
     """
 
     parts: tuple[Made, ...]
     runs: tuple[Run, ...]
     seen: tuple[Seen, ...]
+    refusals: Mapping[tuple[int, int], str]
 
     def listing(self, nest: Nest) -> Iterator[str]:
         """A line for each part that was looked at, with cycles in each place, and one for each that
         was chosen."""
-        looked: dict[tuple[int, int], list[str]] = {}
+        looked = {each: [f"not in memory: {text}"] for each, text in self.refusals.items()}
         for seen in self.seen:
             run = seen.run
             over = "over " if seen.is_more else ""
@@ -101,11 +104,23 @@ def chosen_places(
     )
     if runs is None:
         return None
+    runs = _joined(runs)
     found = tuple(
         costs.made(run.first, run.end) if run.place == "memory" else costs.on_core(run)
         for run in runs
     )
-    return Chosen(found, runs, tuple(costs.seen))
+    return Chosen(found, runs, tuple(costs.seen), costs.refusals)
+
+
+def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Neighbours on the core as one, which finds its cache filled."""
+    found: list[Run] = []
+    for run in runs:
+        if found and found[-1].place == run.place == "core":
+            last = found.pop()
+            run = Run("core", last.first, run.end, last.cycles + run.cycles)
+        found.append(run)
+    return tuple(found)
 
 
 def _named(nest: Nest, first: int, end: int) -> str:
@@ -142,10 +157,12 @@ class _Costs:
         self._codes = codes
         self.made = cache(self._made)
         self.seen: list[Seen] = []
+        self.refusals: dict[tuple[int, int], str] = {}
 
     def memory(self, first: int, end: int) -> int | None:
-        _, lowered = self.made(first, end)
+        part, lowered = self.made(first, end)
         if lowered is None:
+            self.refusals[first, end] = part.refusal or ""
             return None
         self.seen.append(Seen(Run("memory", first, end, lowered.estimate)))
         return lowered.estimate
@@ -174,11 +191,7 @@ class _Costs:
         return cycles
 
     def on_core(self, run: Run) -> Made:
-        part, lowered = self.made(run.first, run.end)
-        reason = part.refusal or ""
-        if lowered is not None:
-            reason = f"memory takes about {lowered.estimate} cycles, the core {run.cycles}"
-        return on_core(self._nest(run.first, run.end), reason), None
+        return on_core(self._nest(run.first, run.end), ""), None
 
     def _nest(self, first: int, end: int) -> Nest:
         nest = self._job.fat.nest

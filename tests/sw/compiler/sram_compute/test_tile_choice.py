@@ -111,8 +111,11 @@ def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
     with pytest.raises(CapacityError) as caught:
         lowered(shifted(4, 4), config, place="memory", tile="16x4")
     assert str(caught.value) == "a tile of 4 x 16 x 1 has no rows of whole lines in a bank"
-    program = lowered(shifted(4, 4), config, tile="16x4")
+    texts: list[str] = []
+    trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])
+    program = lowered(shifted(4, 4), config, trace, tile="16x4")
     assert len(program.launches[0].sections["instructions"])
+    assert f"not in memory: {caught.value}, core " in texts[0]
 
 
 @given(

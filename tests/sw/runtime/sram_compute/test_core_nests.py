@@ -255,7 +255,7 @@ def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reasso
     core = commands.index("core")
     assert "compute" in commands[:core]
     assert "compute" in commands[core:]
-    assert commands.count("core") == (1 if reassociate else 2)
+    assert commands.count("core") == 2
     assert dot.startswith("digraph {\n")
     if not reassociate:
         for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
