@@ -9,12 +9,23 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.lib.command import Benchmark
-from bench.sram_compute_parts import cycles, lowering, operations, optimiser, page, simulation
+from bench.sram_compute_parts import (
+    cycles,
+    lowering,
+    operations,
+    optimiser,
+    page,
+    placement,
+    simulation,
+    tiles,
+)
 
 PARTS = {
     "operations": operations,
     "optimiser": optimiser,
     "cycles": cycles,
+    "placement": placement,
+    "tiles": tiles,
     "lowering": lowering,
     "simulation": simulation,
 }
@@ -26,6 +37,8 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     operations  cycles of integer and float32 operations on real data
     optimiser   what it saves, and its time and memory, region by region
     cycles      workloads before and after the optimiser, and RTL against the model
+    placement   workloads in memory, on the core, and where the compiler places them, on RTL
+    tiles       workloads in every tile that fits, on the model
     lowering    host time of lowering at the sizes of the paper's table 3
     simulation  building the RTL's simulator, and its cycles a second
     page        no measurement: writes build/bench into docs/results/sram_compute.md and README.md

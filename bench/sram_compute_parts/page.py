@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from bench.lib.pages import Intro, Page
-from bench.sram_compute_parts import cycles, lowering, operations, optimiser, simulation
+from bench.sram_compute_parts import (
+    cycles,
+    lowering,
+    operations,
+    optimiser,
+    placement,
+    simulation,
+    tiles,
+)
 
 INTROS = {
     "operations": Intro(
@@ -34,6 +42,21 @@ INTROS = {
         "bitlines of the machine, an element each, of most workloads; most cycles are those that "
         "wait for main memory.",
     ),
+    "placement": Intro(
+        "Placement",
+        f"Workloads at five sizes each on the RTL of `{placement.CONFIG}`, just switched on: as a "
+        "whole in memory, as a whole on the core, and where `--place auto` has them, by cycles "
+        "that the compiler estimates of both. *Estimate over cycles*: of the compiler. Empty: "
+        "that place does not run the workload.",
+    ),
+    "tiles": Intro(
+        "Tiles",
+        f"Workloads of two and three dimensions in each tile that `{tiles.CONFIG}` has room for, "
+        "extents in the order of indices; cycles of the model, which are those of the RTL. "
+        "*Rule*: what the compiler takes. *Search*: `--tile best`, the tile of the fewest cycles "
+        "by the compiler's estimate. *Paper's heuristics*: of Infinity Stream, section 4.1. *No "
+        "tiling*: only neighbours in memory are in a tile.",
+    ),
     "lowering": Intro(
         "Lowering",
         "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
@@ -55,8 +78,8 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README. Not measured: the core "
-    "against memory. Not measured, as they do not exist yet: near-memory streams, placement among "
-    "the three, searched tiles, and the paper's figures 13, 14, 16 and 17 at its size.",
+    "writes what was measured here, and sums it up in the README. Not measured: near memory "
+    "against memory. Not measured, as they do not exist yet: placement among the three, and the "
+    "paper's figures 13, 14, 16 and 17 at its size.",
     INTROS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +51,38 @@ WHOLE: Mapping[str, Mapping[str, int]] = {
 }
 """Sizes, and whole numbers that are parameters, with which most fill the 16,384 bitlines of
 ``sram_b4``; what is not given is 16."""
+
+
+def _matrices(*sizes: int, **others: int) -> tuple[Mapping[str, int], ...]:
+    return tuple({"rows": size, "columns": size, **others} for size in sizes)
+
+
+def _lines(*sizes: int, **others: int) -> tuple[Mapping[str, int], ...]:
+    return tuple({"n": size, **others} for size in sizes)
+
+
+SEVERAL: Mapping[str, Sequence[Mapping[str, int]]] = {
+    "vec_add": _lines(16, 128, 1024, 4096, 16384),
+    "array_sum": _lines(16, 128, 1024, 4096, 16384),
+    "stencil1d": _lines(16, 128, 1024, 4096, 16384, steps=2),
+    "weighted_sum": _lines(16, 128, 1024, 4096, 16384),
+    "stencil2d": _matrices(8, 16, 32, 64, 128, steps=2),
+    "stencil2d_int32": _matrices(8, 16, 32, 64, 128),
+    "lifting": _matrices(8, 16, 32, 64, 128),
+    "conv2d": _matrices(8, 16, 32, 64, 128),
+    "row_sums": _matrices(8, 16, 32, 64, 128),
+    "mm": _matrices(8, 16, 32, 64, 128, inner=16),
+    "mm_inner": _matrices(8, 16, 24, 32, 64, inner=16),
+    "mm_int8": _matrices(8, 16, 32, 64, 128, inner=16),
+    "gauss_elim": _lines(8, 12, 16, 24, 32),
+    "stencil3d": tuple(
+        {"planes": planes, "rows": size, "columns": size, "steps": 1}
+        for planes, size in ((4, 4), (4, 8), (8, 16), (16, 16), (16, 32))
+    ),
+    "conv3d": _matrices(8, 16, 24, 32, 64, outputs=2, inputs=2),
+}
+"""Five sizes of each workload, up to those that fill the bitlines of ``sram_b4``, or take long on
+its core."""
 
 _LARGE = {"rows": 2048, "columns": 2048}
 

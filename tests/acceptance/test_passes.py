@@ -81,6 +81,7 @@ CASES = {
         {
             "plan": GRAPH,
             "optimise": GRAPH,
+            "place": TEXT,
             "core": (),  # memory takes the nest
             "lower": TEXT,
             "assemble": TEXT,
@@ -88,6 +89,13 @@ CASES = {
     ),
     "cuda": Case("cuda_sm90", {"group": TEXT, "schedule": TEXT, "fuse": ("cu",)}),
 }
+
+_STEPS = """void steps(const int a[192], int b[192]) {
+    for (int step = 0; step < 32; step++)
+        for (int i = 0; i < 192; i++)
+            b[i] += a[i];
+}
+"""
 
 TARGET = pytest.mark.parametrize("target", CASES)
 
@@ -108,7 +116,9 @@ def workload(target: str, tmp_path: Path, graph: Path) -> str:
     if target == "tmu":
         return "embedding_bag:tiny"
     if target == "sram":
-        return str(Path(__file__).parents[2] / "examples" / "vec_add.py")
+        nest = tmp_path / "steps.c"
+        nest.write_text(_STEPS)
+        return str(nest)
     return PRODUCT if target == "sam" else str(write_model(tmp_path))
 
 

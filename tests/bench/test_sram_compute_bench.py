@@ -12,10 +12,28 @@ from rich.console import Console
 from bench.lib.records import Record, records
 from bench.lib.request import Request
 from bench.sram_compute import PARTS
-from bench.sram_compute_parts import cycles, lowering, operations, optimiser, page, simulation
-from bench.sram_compute_parts.workloads import OTHERS, TABLE_3, WHOLE, names, nest, workload
+from bench.sram_compute_parts import (
+    cycles,
+    lowering,
+    operations,
+    optimiser,
+    page,
+    placement,
+    simulation,
+    tiles,
+)
+from bench.sram_compute_parts.workloads import (
+    OTHERS,
+    SEVERAL,
+    TABLE_3,
+    WHOLE,
+    names,
+    nest,
+    workload,
+)
 from sw.compiler.sram_compute.tdfg.affine import Affine
 from sw.compiler.sram_compute.tdfg.plan import Repeat, plan, refusals, regions
+from sw.compiler.sram_compute.tiles import Tiling
 
 
 @pytest.fixture
@@ -181,6 +199,91 @@ def test_without_the_optimiser_a_workload_takes_more_cycles():
     assert before["bit_exact"] and after["bit_exact"]
     assert before["cycles"] > after["cycles"]
     assert after["as_model"] is None
+
+
+def made_places(name: str, memory: int | None, core: int | None, auto: int):
+    job = placement.Job(name, {"n": 9}, 0)
+    found = {"memory": memory, "core": core, "auto": auto}
+    values: dict[str, Any] = {f"cycles_{place}": count for place, count in found.items()}
+    for place in placement.PLACES:
+        count = found[place]
+        values[f"estimate_{place}"] = None if count is None else count + 10
+    values["bit_exact"] = True
+    return records(placement.BENCH, job.labels, values, placement.METRICS, job.setting())
+
+
+def test_auto_against_the_best_place(tmp_path: Path):
+    found = made_places("mm", 100, 200, 100) + made_places("conv2d", 150, 100, 120)
+    found += made_places("mm_int8", 500, None, 500)
+    assert placement.verdict(found) == (
+        "auto within 10 % of the best place: 2 of 3 runs ✘; at worst 1.20 (conv2d, n 9)\n"
+        "estimate over cycles, memory: 1.020 to 1.100, geometric mean 1.062, of 3 runs\n"
+        "estimate over cycles, core: 1.050 to 1.100, geometric mean 1.075, of 2 runs\n"
+        "memory is the faster place in 1 of 2 runs that both take\n"
+        "bit-exact: 3 of 3 runs"
+    )
+    assert "1 of 1 runs ✔" in placement.verdict(made_places("mm", 100, 109, 109))
+    (table,) = placement.tables(found).values()
+    assert table.body[1] == ["conv2d", "n 9", "150", "100", "120", "1.20", "1.07", "1.10", "yes"]
+    assert table.body[2] == ["mm_int8", "n 9", "500", "", "500", "1.00", "1.02", "", "yes"]
+    require_picture(placement.draw, found, tmp_path)
+
+
+def test_all_workloads_have_five_sizes(request_of_all: Request):
+    assert {*SEVERAL} == {*names()}
+    found = [tuple(job.labels.values()) for job in placement.jobs(request_of_all)]
+    assert len(set(found)) == len(found) == 5 * len(SEVERAL)
+
+
+def made_tile(tile: tuple[int, ...], count: int | None, *flags: str):
+    job = tiles.Job("mm", {"rows": 9}, tile, 0)
+    values: dict[str, Any] = dict.fromkeys(tiles.METRICS, False) | {"cycles": count}
+    values |= dict.fromkeys(flags, True) | {"bit_exact": True}
+    return records(tiles.BENCH, job.labels, values, tiles.METRICS, job.setting())
+
+
+def test_the_rule_against_the_best_tile(tmp_path: Path):
+    found = made_tile((16, 16), 110, tiles.PAPER) + made_tile((2, 128), 100)
+    found += made_tile((4, 64), 101, tiles.RULE, tiles.SEARCHED) + made_tile((256, 1), None)
+    found += made_tile((1, 256), 202, tiles.NONE)
+    assert tiles.verdict(found) == (
+        "rule over the best tile, geometric mean of 1: 1.010, limit 1.02 ✔; at worst 1.010 "
+        "(mm, rows 9)\n"
+        "search over the best tile, geometric mean of 1: 1.010; at worst 1.010 (mm, rows 9)\n"
+        "paper's heuristics over the best tile, geometric mean of 1: 1.100; at worst 1.100 "
+        "(mm, rows 9)\n"
+        "no tiling over the rule, geometric mean of 1: 2.00, asked 1.34 ✔; 2.00 to 2.00\n"
+        "bit-exact: 5 of 5 runs"
+    )
+    (table,) = tiles.tables(found).values()
+    assert table.body == [
+        ["mm", "rows 9", "2x128", "100", "4x64", "101", "4x64", "101", "16x16", "110"]
+        + ["1x256", "202"]
+    ]
+    require_picture(tiles.draw, found, tmp_path)
+
+
+def test_one_tile_is_the_rules_and_one_is_none(request_of_all: Request):
+    pytest.importorskip("egglog")
+    found = [job for job in tiles.jobs(request_of_all) if job.workload == "stencil2d_int32"]
+    sizes = {"rows": 8, "columns": 32}
+    values = [
+        tiles.measure(tiles.Job("stencil2d_int32", sizes, tile, 0)) for tile in ((8, 32), (1, 256))
+    ]
+    assert len({tuple(job.labels.values()) for job in found}) == len(found) > 10
+    assert [each[tiles.RULE] for each in values] == [True, False]
+    assert [each[tiles.NONE] for each in values] == [False, True]
+    assert all(each["bit_exact"] for each in values)
+    assert values[0]["cycles"] < values[1]["cycles"]
+
+
+def test_the_papers_tiles():
+    tilings = [Tiling((64, 64, 1), (side, 256 // side, 1)) for side in (8, 16, 32, 64)]
+    chosen = [
+        tiles.paper_tile(plan(nest(name), streams=False), tilings)
+        for name in ("stencil2d", "row_sums", "mm")
+    ]
+    assert chosen == [(16, 16, 1), (64, 4, 1), (8, 32, 1)]
 
 
 def made_lowering(name: str, time: float):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import Instruction
@@ -39,6 +39,43 @@ class CoreCode:
     order: Nest
 
 
+class CoreCodes:
+    """Programs of a nest's parts for the sizes and scalars of ``binding``, each made once.
+
+    ``reassociate``: whether lanes may have sums of their own.
+    """
+
+    def __init__(self, binding: Binding, config: SramConfig, *, reassociate: bool) -> None:
+        self._binding = binding
+        self._config = config
+        self._reassociate = reassociate
+        self._known: dict[Any, CoreCode] = {}
+
+    def made(
+        self, nest: Nest, *, zeros: Collection[str], lines: Mapping[str, int], before: int
+    ) -> CoreCode:
+        """Of a part.
+
+        ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
+        whose rows begin with lines; ``before``: instructions of other programs in the core's
+        memory. Raises ``WorkloadError`` naming the line that the core cannot run, and
+        ``CapacityError``.
+        """
+        zeros = sorted(zeros)
+        key = nest.body, tuple(zeros), tuple(lines.items()), before
+        if key not in self._known:
+            self._known[key] = core_code(
+                nest,
+                self._binding,
+                self._config,
+                zeros=zeros,
+                lines=lines,
+                before=before,
+                reassociate=self._reassociate,
+            )
+        return self._known[key]
+
+
 def core_code(
     nest: Nest,
     binding: Binding,
@@ -49,13 +86,7 @@ def core_code(
     before: int,
     reassociate: bool,
 ) -> CoreCode:
-    """A program for the sizes and scalars of ``binding``.
-
-    ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
-    whose rows begin with lines; ``before``: instructions of other programs in the core's memory;
-    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
-    line that the core cannot run, and ``CapacityError``.
-    """
+    """As ``CoreCodes.made``."""
     core = _Core(
         config.core_lanes,
         max(0, config.core_instructions - before),

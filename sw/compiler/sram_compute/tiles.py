@@ -9,6 +9,10 @@ from math import prod
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
+from sw.program.jit import compiled
+
+Tile = tuple[int, ...]
+"""Extents, powers of two, dimension 0 first."""
 
 
 @dataclass(frozen=True)
@@ -101,3 +105,37 @@ def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
         for first in range(total + 1)
         for rest in _compositions(total - first, parts - 1)
     ]
+
+
+_LINE_RUN = 16
+_ROWS = 32
+"""Elements of a line that come to bitlines at once, at most, and their bits: of four bytes."""
+
+
+@compiled
+def best_tile(tiles: np.ndarray, shape: np.ndarray, most: int, line_cycles: int) -> int:
+    """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those of
+    which ``most`` are enough, if there are some, and whose lines are transposed as fast as they
+    come, ``line_cycles`` each, the one that has the most of a row; of several the one of the fewest
+    tiles, with the smallest extent in dimension 1.
+
+    A move along dimension 0 is between tiles where these end within rows, and takes a step for each
+    place in a bank. Infinity Stream, section 4.1, has nearly square ones for shifts, where its
+    network moves all tiles at once.
+    """
+    best, least = -1, (0, 0, 0, 0, 0)
+    for number in range(len(tiles)):
+        count = 1
+        for dimension in range(len(shape)):
+            count *= -(-shape[dimension] // tiles[number, dimension])
+        run = min(_LINE_RUN, tiles[number, 0])
+        key = (
+            max(0, count - most),
+            max(line_cycles, _ROWS * (_LINE_RUN // run) + 2),
+            -min(tiles[number, 0], shape[0]),
+            count,
+            tiles[number, 1] if len(shape) > 1 else 1,
+        )
+        if best < 0 or key < least:
+            best, least = number, key
+    return best

@@ -13,8 +13,17 @@ OPTIONS = (
         commands=("compile",),
         type=click.Choice(PLACES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
-        "vector core, if the configuration has one; or auto, the default: loops that memory takes "
-        "there, all else on the core.",
+        "vector core, or near, on stream engines, if the configuration has them; or auto, the "
+        "default: each loop where it seems to take fewer cycles, what memory does not take on the "
+        "core.",
+    ),
+    TargetOption(
+        "--tile",
+        commands=("compile",),
+        metavar="EXTENTS",
+        help="The tiles that arrays of a loop nest are in: an extent for each dimension, as 16x16 "
+        "or 2x128, in the order of indices, powers of two of as many elements as an array has "
+        "bitlines; or best, for the tiles of the fewest cycles. By default a rule says it.",
     ),
     reassociate_option("Add up in the source's order: no sums by halves, no common factors."),
 )

@@ -11,7 +11,8 @@ import numpy as np
 
 from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.lower.commands import append, append_movement, column
+from sw.compiler.sram_compute.lower.columns import column
+from sw.compiler.sram_compute.lower.commands import append, append_movement
 from sw.compiler.sram_compute.lower.movement import WITHIN
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.rows import (

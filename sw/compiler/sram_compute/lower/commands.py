@@ -9,17 +9,10 @@ import numpy as np
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 from hw.sram_compute.program import numbers
+from sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from sw.compiler.sram_compute.lower.command_times import CLOCK, clock, movement_cycles, spend
 from sw.compiler.sram_compute.lower.records import Record
 from sw.program.jit import compiled, compiled_inner
-
-
-def column(opcode: Opcode, name: str) -> int:
-    """Of a command's field, or the first of its numbers, in a row."""
-    return [each.field for each in numbers(opcode)].index(name)
-
-
-COLUMNS = max(len(numbers(opcode)) for opcode in COMMANDS)
-"""Numbers of the command with the most, the opcode among them."""
 
 _BASE = column(Opcode.LAYOUT, "base")
 
@@ -28,6 +21,10 @@ _LAYOUT, _SYNC, _SHIFT, _BROADCAST = (
 )
 _A, _D, _N = (column(Opcode.MOVE, name) for name in ("a", "d", "n"))
 """Columns of ``MOVE``, ``SHIFT`` and ``BROADCAST``."""
+
+
+_SENT = 5
+"""Cycles in which the last row arrives."""
 
 
 class Encoding(NamedTuple):
@@ -63,23 +60,19 @@ MOST_ROWS = 1 << COMMANDS[Opcode.MOVE]["a"].width
 TALLY = np.dtype(
     [
         ("commands", np.int64),
-        ("cycles", np.int64),
+        ("clock", CLOCK),
         ("is_sending", np.int64),
         ("arriving", np.int64, (MOST_ROWS,)),
-        ("line_cycles", np.int64),
-        ("step_cycles", np.int64),
     ]
 )
-"""How many commands there are, and about how many cycles they take; whether rows are on their way
-between tiles, and of each whether it is. Cycles of a line of memory, and about those of a row that
-is sent."""
+"""How many commands there are, and about when they are over; whether rows are on their way between
+tiles, and of each whether it is."""
 
 
 def tally(config: SramConfig) -> np.ndarray:
     """``TALLY`` [1] of no commands."""
     found = np.zeros(1, TALLY)
-    found["line_cycles"] = config.line_cycles
-    found["step_cycles"] = config.bitlines // config.network_bits + config.arrays
+    found["clock"] = clock(config)
     return found
 
 
@@ -92,7 +85,7 @@ def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
         tally.is_sending = 0
         for row in range(MOST_ROWS):
             tally.arriving[row] = 0
-        _append(rows, tally, _SYNC, 1)
+        _append(rows, tally, _SYNC, _SENT)
     return _append(rows, tally, opcode, cycles)
 
 
@@ -103,7 +96,7 @@ def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
         rows[number, at] = 0
     rows[number, 0] = opcode
     tally.commands += 1
-    tally.cycles += cycles
+    spend(tally.clock, opcode, cycles)
     return int(number)
 
 
@@ -113,14 +106,13 @@ def append_movement(
 ) -> None:
     """A ``MOVE``, ``SHIFT`` or ``BROADCAST`` of n rows. What is sent waits only for rows that it
     reads."""
-    opcode = movement[0]
+    opcode, cycles = movement[0], movement_cycles(tally.clock, movement, n)
     if opcode != _SHIFT and opcode != _BROADCAST:
-        number = append(rows, tally, opcode, n + 1)
+        number = append(rows, tally, opcode, cycles)
     else:
         waits = False
         for row in range(a, a + n):
             waits |= tally.arriving[row] != 0
-        cycles = n * tally.step_cycles
         if waits:
             number = append(rows, tally, opcode, cycles)
         else:

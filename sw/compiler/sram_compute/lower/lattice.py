@@ -11,8 +11,7 @@ import numpy as np
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import LINE_BYTES, SramConfig
 from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
-from sw.program.jit import compiled
+from sw.compiler.sram_compute.tiles import Tile, Tiling, best_tile, valid_tiles
 from sw.workloads.loops.scalar_type import ScalarType
 
 Shape = tuple[int, ...]
@@ -62,39 +61,53 @@ def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int
     return found
 
 
-def tiling_of(types: Sequence[ScalarType], shapes: Sequence[Shape], config: SramConfig) -> Tiling:
-    """Of the smallest box that has all arrays, whose rows are whole lines: the valid tile that
-    needs the fewest tiles, of these the one that is the nearest to a cube. Raises
-    ``CapacityError`` where there are not enough tiles."""
-    lines = [line_elements(type) for type in types]
-    rows = [-(-shape[0] // line) * line for line, shape in zip(lines, shapes, strict=True)]
-    others = [max(shape[at] for shape in shapes) for at in range(1, DIMENSIONS)]
-    longest = -(-max(rows) // max(lines)) * max(lines)
-    whole = (longest, *others)
-    found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
-    if not len(found):
-        raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
-    best = Tiling(whole, tuple(found[_best_tile(found, np.array(whole))].tolist()))
+def tiling_of(
+    types: Sequence[ScalarType],
+    shapes: Sequence[Shape],
+    config: SramConfig,
+    tile: Tile | None = None,
+) -> Tiling:
+    """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
+    one that seems the best. Raises ``CapacityError`` where there are not enough tiles."""
+    whole, found = _valid(types, shapes, config)
+    if tile is None:
+        chosen = best_tile(found, np.array(whole), config.tiles, config.line_cycles)
+        tile = tuple(found[chosen].tolist())
+    elif tile not in map(tuple, found.tolist()):
+        raise CapacityError(f"a tile of {_size(tile)} has no rows of whole lines in a bank")
+    best = Tiling(whole, tile)
     if best.tiles > config.tiles:
-        size = " x ".join(map(str, whole))
         raise CapacityError(
-            f"a lattice of {size} needs {best.tiles} tiles of {config.bitlines} bitlines: "
+            f"a lattice of {_size(whole)} needs {best.tiles} tiles of {config.bitlines} bitlines: "
             f"there are {config.tiles}"
         )
     return best
 
 
-@compiled
-def _best_tile(tiles: np.ndarray, shape: np.ndarray) -> int:
-    """Of int64 [tiles, dimensions]."""
-    best, least, least_ratio = -1, 0, 0
-    for number in range(len(tiles)):
-        count, longest, shortest = 1, 1, tiles[number, 0]
-        for dimension in range(len(shape)):
-            extent = tiles[number, dimension]
-            count *= -(-shape[dimension] // extent)
-            longest, shortest = max(longest, extent), min(shortest, extent)
-        ratio = longest // shortest
-        if best < 0 or count < least or (count == least and ratio < least_ratio):
-            best, least, least_ratio = number, count, ratio
-    return best
+def tilings_of(
+    types: Sequence[ScalarType], shapes: Sequence[Shape], config: SramConfig
+) -> list[Tiling]:
+    """All of the same box that there are enough tiles for. Raises ``CapacityError`` where there is
+    none."""
+    whole, found = _valid(types, shapes, config)
+    tilings = [Tiling(whole, tuple(tile)) for tile in found.tolist()]
+    fit = [each for each in tilings if each.tiles <= config.tiles]
+    return fit or [tiling_of(types, shapes, config)]
+
+
+def _valid(
+    types: Sequence[ScalarType], shapes: Sequence[Shape], config: SramConfig
+) -> tuple[Shape, np.ndarray]:
+    """The box, and its tiles."""
+    lines = [line_elements(type) for type in types]
+    rows = [-(-shape[0] // line) * line for line, shape in zip(lines, shapes, strict=True)]
+    others = [max(shape[at] for shape in shapes) for at in range(1, DIMENSIONS)]
+    whole = (-(-max(rows) // max(lines)) * max(lines), *others)
+    found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
+    if not len(found):
+        raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
+    return whole, found
+
+
+def _size(shape: Shape) -> str:
+    return " x ".join(map(str, shape))

@@ -14,14 +14,21 @@ from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
 from sw.compiler.sram_compute.lower import unroll as unrolling
 from sw.compiler.sram_compute.lower.allocate import allocate
+from sw.compiler.sram_compute.lower.columns import COLUMNS
 from sw.compiler.sram_compute.lower.commands import (
-    COLUMNS,
     ENCODING,
     encode,
     tally,
     unit_count,
 )
-from sw.compiler.sram_compute.lower.lattice import Shape, Stored, padded, stored, tiling_of
+from sw.compiler.sram_compute.lower.lattice import (
+    Shape,
+    Stored,
+    padded,
+    stored,
+    tiling_of,
+    tilings_of,
+)
 from sw.compiler.sram_compute.lower.movement import movements
 from sw.compiler.sram_compute.lower.rows import STORED
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
@@ -30,7 +37,7 @@ from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
 from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.compiler.sram_compute.tiles import Tiling, tiles_of
+from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
@@ -50,7 +57,7 @@ class Lowered:
     arrays
         where each array lies behind it, by name.
     estimate
-        about how many cycles it takes, without those of patterns and fetches.
+        about how many cycles it takes.
     returns
         how often a value is loaded that had been in rows before.
     """
@@ -63,18 +70,25 @@ class Lowered:
     returns: int
 
 
-def lower(nest: Nest, plan: tuple[Step, ...], binding: Binding, config: SramConfig) -> Lowered:
+def lower(
+    nest: Nest,
+    plan: tuple[Step, ...],
+    binding: Binding,
+    config: SramConfig,
+    tile: Tile | None = None,
+) -> Lowered:
     """As ``Lowerer``, once."""
-    return Lowerer(nest, plan, config).lower(binding)
+    return Lowerer(nest, plan, config).lower(binding, tile)
 
 
 class _Sizes(NamedTuple):
     """What commands depend on: shapes of arrays, dimension 0 last; sizes by name; bytes of
-    scalars."""
+    scalars; the tile, where it is given."""
 
     shapes: tuple[Shape, ...]
     sizes: tuple[tuple[str, int], ...]
     scalars: tuple[bytes, ...]
+    tile: Tile | None
 
 
 class _Given(NamedTuple):
@@ -125,17 +139,27 @@ class Lowerer:
         self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
-    def lower(self, binding: Binding) -> Lowered:
-        """Raises ``WorkloadError`` for what banks do not compute and for iterations that leave an
-        array, and ``CapacityError`` naming what is too small. Of the ``SCHEDULES`` the first with
-        which no value has to be loaded twice, else the one that seems the fastest. O(commands)."""
+    def lower(self, binding: Binding, tile: Tile | None = None) -> Lowered:
+        """``tile``: as ``tiling_of`` has it. Raises ``WorkloadError`` for what banks do not compute
+        and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
+        the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
+        seems the fastest. O(commands)."""
         return self._remembered(
             _Sizes(
                 tuple([array.shape for array in binding.arrays.values()]),
                 tuple(binding.sizes.items()),
                 tuple([value.tobytes() for value in binding.scalars.values()]),
+                tile,
             )
         )
+
+    def tilings(self, binding: Binding) -> list[Tiling]:
+        """All that fit, with extents of 1 in dimensions that no array has. Raises
+        ``CapacityError`` where none does."""
+        rank = max(array.ndim for array in binding.arrays.values())
+        shapes = [padded(array.shape[::-1]) for array in binding.arrays.values()]
+        found = tilings_of(self._types, shapes, self._config)
+        return [each for each in found if set(each.tile[rank:]) <= {1}]
 
     def forget(self) -> None:
         """What has been lowered is lowered again."""
@@ -151,7 +175,7 @@ class Lowerer:
                 raise WorkloadError(
                     f"{name}: has no element: must have some to be placed in memory"
                 )
-        tiling = tiling_of(self._types, shapes, self._config)
+        tiling = tiling_of(self._types, shapes, self._config, sizes.tile)
         arrays = stored(self._types, shapes, 0)
         given = _Given(
             sizes,
@@ -215,7 +239,7 @@ class Lowerer:
                     "wordlines are too few"
                 )
             if found.how == allocation.DONE:
-                count, cycles = int(counts["commands"][0]), int(counts["cycles"][0])
+                count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])
                 return _Found(rows[:count], cycles, given.lines + found.lines, found.returns)
             self._commands *= 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.commands import COLUMNS, column
+from sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.shifts import shifts
 from sw.program.jit import compiled, compiled_inner

@@ -12,7 +12,9 @@ import numpy as np
 
 from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, column
+from sw.compiler.sram_compute.lower.columns import column
+from sw.compiler.sram_compute.lower.command_times import transfer_cycles
+from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
 from sw.compiler.sram_compute.lower.movement import everywhere
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.program.jit import compiled_inner
@@ -227,7 +229,14 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
             # What is no stride need not fit: that of the only tile may be the number of all tiles.
             if tiles.grid[dimension] > 1:
                 rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
-    cycles = lines * stored.shape[1] * stored.shape[2] * state.tally.line_cycles
+    cycles = transfer_cycles(
+        state.tally.clock,
+        opcode,
+        lines * stored.shape[1] * stored.shape[2],
+        value.rows,
+        stored.element,
+        tiles.tile[0],
+    )
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
 

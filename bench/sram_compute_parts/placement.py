@@ -1,0 +1,206 @@
+"""Memory, the core, and what the compiler chooses: cycles of workloads at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_all
+from bench.lib.plots import bars, line_at, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cell, geometric_mean, mark
+from bench.lib.tables import Cells
+from bench.sram_compute_parts.in_memory import lowered_in_memory
+from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.execute_isa import Instruction
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.program.program import Program
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.runtime.stages import quiet
+from sw.workloads.loops.workload import LoopWorkload
+
+BENCH = "sram_compute.placement"
+CONFIG = "sram_b4"
+PLACES = ("memory", "core")
+CHOSEN = "auto"
+
+LIMIT = 1.1
+"""Cycles of what is chosen over those of the best place."""
+
+_NO_LIMIT = 1 << 40
+
+METRICS = {
+    **{f"cycles_{place}": Metric("cycles", "lower") for place in (*PLACES, CHOSEN)},
+    **{f"estimate_{place}": Metric("cycles", "none") for place in PLACES},
+    "bit_exact": Metric("", "higher"),
+}
+"""``None`` for a place that does not run the workload."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload at a size, in all places."""
+
+    workload: str
+    sizes: Mapping[str, int]
+    seed: int
+    config: str = CONFIG
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(self.config), self.seed)
+
+    def __str__(self) -> str:
+        return f"{self.workload}, {sizes_text(self.sizes)}"
+
+
+def measure(job: Job) -> dict[str, float | int | bool | None]:
+    """Values of ``METRICS``, each run on a machine that has run nothing before."""
+    given = workload(job.workload, job.sizes, job.seed)
+    config = load_configuration(job.config).config
+    assert isinstance(config, SramConfig)
+    found: dict[str, float | int | bool | None] = {}
+    exact = True
+    done: list[tuple[Program, int]] = []
+    for place in (*PLACES, CHOSEN):
+        with Device(load_configuration(job.config), "rtl") as device:
+            inputs = {**given.inputs, **(given.sizes or {})}
+            try:
+                fat = device.compile(given, seed=job.seed, place=place)
+                program = device.target.lowered(fat, inputs, config, quiet)
+            except (WorkloadError, CapacityError):
+                found |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
+                continue
+            cycles = next((count for other, count in done if _is_same(program, other)), None)
+            if cycles is None:
+                result = device.run(program, inputs)
+                exact &= device.verify(result).bit_exact
+                cycles = cycles_of(result)
+        done.append((program, cycles))
+        found[f"cycles_{place}"] = cycles
+        if place != CHOSEN:
+            found[f"estimate_{place}"] = _estimate(given, config, program)
+    return {**found, "bit_exact": exact}
+
+
+def _is_same(program: Program, other: Program) -> bool:
+    return all(
+        np.array_equal(section, other.launches[0].sections[name])
+        for name, section in program.launches[0].sections.items()
+        if name in ("commands", "instructions")
+    )
+
+
+def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:
+    """What the compiler takes the cycles for, of a program in one place."""
+    words = program.launches[0].sections["instructions"].tolist()
+    if words:
+        instructions = [Instruction.decoded(tuple(each)) for each in words]
+        return part_cycles(instructions, config, _NO_LIMIT)
+    return lowered_in_memory(given, config, None).estimate
+
+
+def jobs(request: Request) -> list[Job]:
+    """All workloads at five sizes each; few and small ones where it must be quick."""
+    if request.quick:
+        return [Job("vec_add", {"n": n}, request.seed, "sram_b2") for n in (16, 256)]
+    return [
+        Job(name, sizes, request.seed) for name, several in SEVERAL.items() for sizes in several
+    ]
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether every result has the golden model's bits."""
+    return measure_all(
+        BENCH,
+        measure,
+        jobs(request),
+        METRICS,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=True),
+    )
+
+
+def best(row: Mapping[str, Any]) -> int:
+    """Cycles of the best place."""
+    return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each workload and size."""
+    body = []
+    for labels, row in rows(found).items():
+        errors = [_error(row, place) for place in PLACES]
+        body.append(
+            [
+                *map(str, labels),
+                *(cell(row[f"cycles_{place}"]) for place in (*PLACES, CHOSEN)),
+                cell(row[f"cycles_{CHOSEN}"] / best(row)),
+                *(cell(error) for error in errors),
+                cell(row["bit_exact"]),
+            ]
+        )
+    header = ["workload", "sizes", "in memory", "on the core", "auto", "auto over the best"]
+    header += ["estimate over cycles, memory", "core", "bit-exact"]
+    return {"Places": Cells(header, body, names=2)}
+
+
+def _error(row: Mapping[str, Any], place: str) -> float | None:
+    cycles = row[f"cycles_{place}"]
+    return None if cycles is None else row[f"estimate_{place}"] / cycles
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """How good the choice is, and the estimates that it is made by."""
+    table = rows(found)
+    over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
+    worst = max(over, key=over.__getitem__)
+    within = sum(ratio <= LIMIT for ratio in over.values())
+    lines = [
+        f"auto within 10 % of the best place: {within} of {len(over)} runs "
+        f"{mark(within == len(over))}; at worst {over[worst]:.2f} ({', '.join(worst)})",
+    ]
+    for place in PLACES:
+        ratio = [each for row in table.values() if (each := _error(row, place)) is not None]
+        if ratio:
+            lines.append(
+                f"estimate over cycles, {place}: {min(ratio):.3f} to {max(ratio):.3f}, geometric "
+                f"mean {geometric_mean(ratio):.3f}, of {len(ratio)} runs"
+            )
+    both = [row for row in table.values() if all(row[f"cycles_{each}"] for each in PLACES)]
+    faster = sum(row["cycles_memory"] < row["cycles_core"] for row in both)
+    exact = sum(row["bit_exact"] for row in table.values())
+    lines.append(f"memory is the faster place in {faster} of {len(both)} runs that both take")
+    lines.append(f"bit-exact: {exact} of {len(table)} runs")
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles of the core over those of memory."""
+    both = {
+        labels: row["cycles_core"] / row["cycles_memory"]
+        for labels, row in rows(found).items()
+        if row["cycles_core"] and row["cycles_memory"]
+    }
+    figure, (axes,) = subplots(1, (12, 5))
+    bars(axes, {"core over memory": list(both.values())})
+    line_at(axes, 1)
+    names = [", ".join(map(str, labels)) for labels in both]
+    axes.set_xticks(range(len(both)), names, rotation=90, fontsize=6)
+    axes.set(ylabel="cycles of the core over memory's", yscale="log")
+    axes.set_title("Where workloads take fewer cycles", loc="left", fontsize=11)
+    save(figure, path)

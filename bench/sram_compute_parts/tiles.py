@@ -1,0 +1,274 @@
+"""Cycles of workloads in every tile that fits. Source: Infinity Stream, figures 16 and 17."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_all
+from bench.lib.plots import bars, line_at, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cell, geometric_mean, mark
+from bench.lib.tables import Cells
+from bench.sram_compute_parts.in_memory import lowered_in_memory
+from bench.sram_compute_parts.workloads import nest, sizes_text, workload
+from hw.lib.errors import CapacityError
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
+from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
+from sw.compiler.sram_compute.tiles import Tiling
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+
+BENCH = "sram_compute.tiles"
+CONFIG = "sram_b4"
+
+TO_BEST, TO_NONE = 1.02, 1.34
+"""What Infinity Stream has, in section 8: cycles of its tiles over those of the best, and of none
+over those of its tiles."""
+
+RULE, SEARCHED, PAPER, NONE = "is_rule", "is_searched", "is_paper", "is_none"
+
+METRICS = {
+    "cycles": Metric("cycles", "lower"),
+    **{name: Metric("", "none") for name in (RULE, SEARCHED, PAPER, NONE)},
+    "bit_exact": Metric("", "higher"),
+}
+"""Whether the tile is that of the compiler's rule, of its search by estimates, or of the paper's
+heuristics; or that of no tiling, whose elements are neighbours in memory. ``cycles``: ``None``
+where values need more memory than there is."""
+
+_SQUARE, _LONG = {"rows": 64, "columns": 64}, {"rows": 32, "columns": 256}
+_BOX = {"planes": 4, "rows": 16, "columns": 32, "steps": 1}
+
+SIZES: Mapping[str, Sequence[Mapping[str, int]]] = {
+    "conv2d": (_SQUARE, _LONG),
+    "stencil2d": ({**_SQUARE, "steps": 1}, {**_LONG, "steps": 1}),
+    "stencil2d_int32": (_SQUARE, _LONG),
+    "lifting": (_SQUARE, _LONG),
+    "row_sums": (_SQUARE, _LONG),
+    "mm": ({**_SQUARE, "inner": 16}, {**_LONG, "inner": 16}),
+    "mm_int8": ({**_SQUARE, "inner": 16},),
+    "gauss_elim": ({"n": 16}, {"n": 32}),
+    "stencil3d": (_BOX,),
+    "conv3d": ({"outputs": 2, "inputs": 2, "rows": 16, "columns": 32},),
+}
+"""Of two and three dimensions; a row of the array fits a tile, and all rows do without tiling."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload at a size, in a tile, extents as indices have them."""
+
+    workload: str
+    sizes: Mapping[str, int]
+    tile: tuple[int, ...]
+    seed: int
+    config: str = CONFIG
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        text = "x".join(map(str, self.tile))
+        return {"workload": self.workload, "sizes": sizes_text(self.sizes), "tile": text}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(self.config), self.seed)
+
+    def __str__(self) -> str:
+        return ", ".join(self.labels.values())
+
+
+def measure(job: Job) -> dict[str, int | bool | None]:
+    """Values of ``METRICS``, on a model that has run nothing before."""
+    given = workload(job.workload, job.sizes, job.seed)
+    chosen = _chosen(job.workload, tuple(job.sizes.items()), job.seed, job.config)
+    flags = {name: tile == job.tile for name, tile in chosen.items()}
+    with Device(load_configuration(job.config), "model") as device:
+        tile = job.labels["tile"]
+        program = device.compile(given, seed=job.seed, place="memory", tile=tile)
+        try:
+            result = device.run(program, {**given.inputs, **(given.sizes or {})})
+        except CapacityError:
+            return {"cycles": None, **flags, "bit_exact": True}
+        return {
+            "cycles": cycles_of(result),
+            **flags,
+            "bit_exact": device.verify(result).bit_exact,
+        }
+
+
+@cache
+def _chosen(
+    name: str, sizes: tuple[tuple[str, int], ...], seed: int, config_name: str
+) -> dict[str, tuple[int, ...]]:
+    """The tile of each of the flags."""
+    given = workload(name, dict(sizes), seed)
+    config = load_configuration(config_name).config
+    assert isinstance(config, SramConfig)
+    rank = _rank(name)
+    steps = plan(given.nest, streams=False)
+    tilings = Lowerer(given.nest, steps, config).tilings(given.binding)
+    none = (1,) * (rank - 1) + (config.bitlines,)
+    return {
+        RULE: lowered_in_memory(given, config, None).tiling.tile[:rank][::-1],
+        SEARCHED: lowered_in_memory(given, config, "best").tiling.tile[:rank][::-1],
+        PAPER: paper_tile(steps, tilings)[:rank][::-1],
+        NONE: none,
+    }
+
+
+def paper_tile(steps: tuple[Step, ...], tilings: Sequence[Tiling]) -> tuple[int, ...]:
+    """Of those that fit, dimension 0 first: with the most of the dimensions that are reduced; for
+    shifts the nearest to a square; for broadcasts the smallest extent in dimension 0. Source:
+    Infinity Stream, section 4.1."""
+    nodes = [node for region in regions(steps) for node in region.graph.nodes]
+    reduced = {node.dimension for node in nodes if isinstance(node, Reduce)}
+    shifts = any(isinstance(node, Move) for node in nodes)
+
+    def key(tiling: Tiling) -> tuple[int, ...]:
+        tile, shape = tiling.tile, tiling.shape
+        used = [extent for extent, size in zip(tile, shape, strict=True) if size > 1]
+        inside = prod(min(tile[at], shape[at]) for at in reduced)
+        square = max(used) // min(used) if shifts else 0
+        return -inside, square, tiling.tiles, tile[0]
+
+    return min(tilings, key=key).tile
+
+
+def _rank(name: str) -> int:
+    return max(len(array.shape) for array in nest(name).arrays.values())
+
+
+def jobs(request: Request) -> list[Job]:
+    """All tiles that fit of all workloads; of one where it must be quick."""
+    given = {"stencil2d_int32": ({"rows": 16, "columns": 32},)} if request.quick else SIZES
+    config = load_configuration(CONFIG).config
+    assert isinstance(config, SramConfig)
+    found = []
+    for name, several in given.items():
+        for sizes in several:
+            made = workload(name, sizes, request.seed)
+            lowerer = Lowerer(made.nest, plan(made.nest, streams=False), config)
+            rank = _rank(name)
+            found += [
+                Job(name, sizes, each.tile[:rank][::-1], request.seed)
+                for each in lowerer.tilings(made.binding)
+            ]
+    return found
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether every result has the golden model's bits."""
+    return measure_all(
+        BENCH,
+        measure,
+        jobs(request),
+        METRICS,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=True),
+    )
+
+
+def compared(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
+    """By workload and sizes: the tile and its cycles, of each flag and of ``best``."""
+    table: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
+    for (name, sizes, tile), row in rows(found).items():
+        if row["cycles"] is None:
+            continue
+        chosen = table.setdefault((name, sizes), {})
+        one = tile, int(row["cycles"])
+        if "best" not in chosen or one[1] < chosen["best"][1]:
+            chosen["best"] = one
+        for flag in (RULE, SEARCHED, PAPER, NONE):
+            if row[flag]:
+                chosen[flag] = one
+    return table
+
+
+_NAMES = {
+    "best": "best",
+    RULE: "rule",
+    SEARCHED: "search",
+    PAPER: "paper's heuristics",
+    NONE: "no tiling",
+}
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each workload and size."""
+    header = ["workload", "sizes"]
+    for text in _NAMES.values():
+        header += [text, "cycles"]
+    body = []
+    for labels, chosen in compared(found).items():
+        row = [*labels]
+        for flag in _NAMES:
+            tile, cycles = chosen.get(flag, ("", None))
+            row += [tile, cell(cycles)]
+        body.append(row)
+    return {"Tiles": Cells(header, body, names=2)}
+
+
+def _ratios(found: Sequence[Record], flag: str, below: str) -> dict[tuple[str, str], float]:
+    """Cycles of one over those of another."""
+    return {
+        labels: chosen[flag][1] / chosen[below][1]
+        for labels, chosen in compared(found).items()
+        if flag in chosen and below in chosen
+    }
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """The rule against the best tile, the paper's heuristics and none."""
+    lines = []
+    for flag in (RULE, SEARCHED, PAPER):
+        over = _ratios(found, flag, "best")
+        worst = max(over, key=over.__getitem__)
+        mean = geometric_mean(list(over.values()))
+        limit = f", limit {TO_BEST} {mark(mean <= TO_BEST)}" if flag == RULE else ""
+        lines.append(
+            f"{_NAMES[flag]} over the best tile, geometric mean of {len(over)}: {mean:.3f}{limit}; "
+            f"at worst {over[worst]:.3f} ({', '.join(worst)})"
+        )
+    none = _ratios(found, NONE, RULE)
+    if none:
+        mean = geometric_mean(list(none.values()))
+        lines.append(
+            f"no tiling over the rule, geometric mean of {len(none)}: {mean:.2f}, asked "
+            f"{TO_NONE} {mark(mean >= TO_NONE)}; {min(none.values()):.2f} to "
+            f"{max(none.values()):.2f}"
+        )
+    table = rows(found)
+    exact = sum(row["bit_exact"] for row in table.values())
+    lines.append(f"bit-exact: {exact} of {len(table)} runs")
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles over those of the best tile."""
+    table = compared(found)
+    groups = {
+        _NAMES[flag]: [
+            chosen[flag][1] / chosen["best"][1] if flag in chosen else 0.0
+            for chosen in table.values()
+        ]
+        for flag in (RULE, SEARCHED, PAPER, NONE)
+    }
+    figure, (axes,) = subplots(1, (11, 4.6))
+    bars(axes, groups)
+    line_at(axes, 1)
+    names = [f"{name}\n{sizes}" for name, sizes in table]
+    axes.set_xticks(range(len(table)), names, rotation=90, fontsize=6)
+    axes.set(ylabel="cycles over those of the best tile")
+    axes.set_title("Tiles", loc="left", fontsize=11)
+    figure.legend(frameon=False, loc="outside lower center", ncols=4)
+    save(figure, path)

@@ -1,0 +1,1 @@
+"""What programs cost in cycles, without running them."""

@@ -1,0 +1,68 @@
+"""Parts of a nest as commands, where memory computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hw.lib.errors import CapacityError, WorkloadError
+from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
+from sw.compiler.sram_compute.placement import Part, on_core
+from sw.compiler.sram_compute.tdfg.plan import Step
+from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
+from sw.workloads.loops.binding import Binding
+
+Made = tuple[Part, Lowered | None]
+"""A part with its commands, which one on the core does not have."""
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Lowers parts for one binding.
+
+    lowerer
+        of one of a part's plans, by its number.
+    tile
+        which tiles arrays are in.
+    is_core_open
+        whether the core takes what memory does not.
+    """
+
+    binding: Binding
+    lowerer: Callable[[Part, int], Lowerer]
+    tile: TileChoice
+    is_core_open: bool
+
+    def made(self, part: Part) -> Made:
+        """What banks turn out not to do, or have no room for, goes to the core where that is open.
+        Raises ``OutsideError``, else ``WorkloadError`` and ``CapacityError``."""
+        if part.refusal is not None:
+            return part, None
+        try:
+            steps, lowered = self._fastest(part)
+        except OutsideError:
+            raise
+        except (WorkloadError, CapacityError) as refusal:
+            if not self.is_core_open:
+                raise
+            return on_core(part.nest, str(refusal)), None
+        return replace(part, steps=steps), lowered
+
+    def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered]:
+        """The first of a part's plans with which no value has to be loaded twice, since there are
+        rows for all that are needed at once; else the one that seems the fastest of those that
+        fit."""
+        found: list[tuple[tuple[Step, ...], Lowered]] = []
+        refused: list[CapacityError] = []
+        for at, steps in enumerate(part.plans):
+            try:
+                lowered = lowered_tile(self.lowerer(part, at), self.binding, self.tile)
+            except CapacityError as error:
+                refused.append(error)
+                continue
+            found.append((steps, lowered))
+            if not lowered.returns:
+                return found[-1]
+        if not found:
+            raise refused[0]
+        return min(found, key=lambda each: each[1].estimate)

@@ -1,0 +1,222 @@
+"""About how many cycles commands take, as compiled functions know them.
+
+Source: docs/sram_compute.md, "The order of events". Skips save what they save at best;
+banks expand patterns while they do the command before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import COMMANDS, DIMENSIONS, LINE_UNITS, UNITS, Opcode
+from sw.compiler.sram_compute.lower.columns import column
+from sw.compiler.sram_compute.lower.records import Record
+from sw.program.jit import compiled_inner
+
+_COMPUTE, _MOVE, _FILL, _LAYOUT = (
+    each.value for each in (Opcode.COMPUTE, Opcode.MOVE, Opcode.FILL, Opcode.LAYOUT)
+)
+_LOAD, _STORE, _SHIFT, _BROADCAST = (
+    each.value for each in (Opcode.LOAD, Opcode.STORE, Opcode.SHIFT, Opcode.BROADCAST)
+)
+
+_BITLINES, _TILES = (column(Opcode.SHIFT, name) for name in ("bitlines_start", "tiles_start"))
+_BETWEEN = column(Opcode.SHIFT, "between")
+_SENT_BITLINES, _SOURCES, _COPIES = (
+    column(Opcode.BROADCAST, name) for name in ("bitlines_start", "sources_start", "copies_start")
+)
+
+_UNITS = np.zeros(max(COMMANDS) + 1, np.int64)
+_UNITS[list(UNITS)] = list(UNITS.values())
+
+_ASK = 3
+"""Cycles of a fetch besides those of memory."""
+
+_LINE_BITS = 6
+_PIECE_BITS = 5
+"""log2 of a line's bytes, and of the bitlines that it comes to at once."""
+
+CLOCK = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "cycle",
+            "taken",
+            "banks",
+            "units",
+            "asked",
+            "come",
+            "came_before",
+            "room",
+            "release",
+            "latency",
+            "line_cycles",
+            "in_flight",
+            "arrays",
+            "tiles",
+            "network_bits",
+            "bitline_bits",
+        )
+    ]
+)
+"""``cycle``: when the next command may go; when banks have taken up the last one, and when they are
+through with it. ``units`` of commands so far. ``asked``: lines of commands that have been asked
+for; when the last of them, and the one before it, comes; since when there is ``room`` for another
+one, and from when on memory is free for it. The rest says the configuration."""
+
+
+def clock(config: SramConfig) -> np.ndarray:
+    """``CLOCK`` [1] before all commands."""
+    found = np.zeros(1, CLOCK)
+    found["latency"], found["line_cycles"] = config.latency, config.line_cycles
+    found["in_flight"] = config.latency // config.line_cycles + 1
+    found["arrays"], found["tiles"] = config.arrays, config.tiles
+    found["network_bits"] = config.network_bits
+    found["bitline_bits"] = (config.bitlines - 1).bit_length()
+    return found
+
+
+@compiled_inner
+def spend(clock: Record, opcode: int, cycles: int) -> None:
+    """Time passes for a command of so many ``cycles``, which must have been fetched before."""
+    consumed = clock.units // LINE_UNITS
+    clock.units += _UNITS[opcode]
+    last = (clock.units - 1) // LINE_UNITS
+    while clock.asked <= last:
+        _ask(clock)
+    start = max(clock.cycle, clock.come if clock.asked == last + 1 else clock.came_before)
+    if opcode == _COMPUTE or opcode == _MOVE or opcode == _FILL:
+        accepted = max(start, clock.taken)
+        clock.taken = max(accepted + 1, clock.banks)
+        clock.banks = clock.taken + cycles
+        clock.cycle = accepted + 1
+    elif opcode == _LAYOUT:
+        clock.cycle = start + 1
+    else:
+        is_transfer = opcode == _LOAD or opcode == _STORE
+        if is_transfer:
+            if clock.asked - consumed < 2 and _next_ask(clock) < start:
+                _ask(clock)
+            start = max(start, clock.come)
+        clock.cycle = max(start, clock.banks) + cycles + 1
+        if is_transfer:
+            clock.release = clock.cycle
+    if clock.units // LINE_UNITS > consumed:
+        clock.room = start
+
+
+@compiled_inner
+def _next_ask(clock: Record) -> int:
+    return max(clock.come, clock.room, clock.release)
+
+
+@compiled_inner
+def _ask(clock: Record) -> None:
+    cycle = _next_ask(clock)
+    clock.came_before = clock.come
+    clock.come = cycle + clock.latency + _ASK
+    clock.asked += 1
+
+
+@compiled_inner
+def transfer_cycles(
+    clock: Record, opcode: int, lines: int, rows: int, element: int, first_extent: int
+) -> int:
+    """Of a ``LOAD`` or a ``STORE`` of ``lines``. ``element``: log2 of its bytes; ``first_extent``:
+    of a tile in dimension 0."""
+    elements = _LINE_BITS - element
+    run = 0
+    while run < min(elements, _PIECE_BITS) and 2 << run <= first_extent:
+        run += 1
+    cycles = rows << (elements - run)
+    if opcode == _LOAD:
+        fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
+        return clock.latency + (lines - 1) * max(fetched, cycles + 1) + cycles + 4
+    cycles += (8 << element) - rows + 2
+    return (lines - 1) * max(clock.line_cycles, cycles) + cycles + 1
+
+
+@compiled_inner
+def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
+    """Of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
+    if movement[0] == _SHIFT:
+        return _shift_cycles(clock, movement, rows)
+    return _broadcast_cycles(clock, movement, rows) if movement[0] == _BROADCAST else rows + 1
+
+
+@compiled_inner
+def _expanded(movement: np.ndarray, place: int) -> int:
+    """Cycles in which a pattern is."""
+    found = 1
+    for level in range(DIMENSIONS):
+        count = movement[place + 1 + DIMENSIONS + level]
+        while count:
+            count >>= 1
+            found += 1
+    return found
+
+
+@compiled_inner
+def _places(movement: np.ndarray, place: int) -> int:
+    found = 1
+    for level in range(DIMENSIONS):
+        found *= movement[place + 1 + DIMENSIONS + level] + 1
+    return found
+
+
+@compiled_inner
+def _crossing(clock: Record, movement: np.ndarray, bitlines: int, rows: int) -> int:
+    """Cycles of rows that go to another bank."""
+    bits = min(_places(movement, bitlines), 1 << clock.bitline_bits)
+    return 1 + rows * -(-bits // clock.network_bits)
+
+
+@compiled_inner
+def _shift_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
+    """A step for each place in the banks that some target has."""
+    crossing = _crossing(clock, movement, _BITLINES, rows)
+    between = movement[_BETWEEN]
+    if 2 * between > clock.tiles:
+        between -= clock.tiles
+    cycles = max(_expanded(movement, _BITLINES), _expanded(movement, _TILES))
+    cycles += clock.bitline_bits + 2
+    stride, count = movement[_TILES + 1 : _TILES + 4], movement[_TILES + 4 : _TILES + 7]
+    arrays = clock.arrays
+    is_used = np.zeros(arrays, np.bool_)
+    left = arrays
+    for z in range(min(count[2] + 1, arrays)):
+        for y in range(min(count[1] + 1, arrays)):
+            for x in range(min(count[0] + 1, arrays)):
+                tile = movement[_TILES] + x * stride[0] + y * stride[1] + z * stride[2]
+                slot = tile % arrays
+                if not is_used[slot]:
+                    is_used[slot] = True
+                    left -= 1
+                    stays = 0 <= slot - between < arrays
+                    cycles += 1 + rows if stays else crossing
+                if not left:
+                    return cycles
+    return cycles
+
+
+@compiled_inner
+def _broadcast_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
+    """A step for each source. Of those whose copies may be in their own bank alone, as many are
+    taken to go to another one as copies are far away, in banks."""
+    crossing = _crossing(clock, movement, _SENT_BITLINES, rows)
+    cycles = max(
+        _expanded(movement, _SENT_BITLINES),
+        _expanded(movement, _SOURCES),
+        _expanded(movement, _COPIES),
+    )
+    cycles += clock.bitline_bits + 2
+    first = movement[_COPIES]
+    if 2 * first > clock.tiles:
+        first -= clock.tiles
+    last = first
+    for level in range(DIMENSIONS):
+        last += movement[_COPIES + 1 + level] * movement[_COPIES + 1 + DIMENSIONS + level]
+    sources = _places(movement, _SOURCES)
+    going = sources * min(clock.arrays, max(abs(first), abs(last))) // clock.arrays
+    return cycles + going * crossing + (sources - going) * (1 + rows)

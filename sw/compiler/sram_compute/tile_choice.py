@@ -1,0 +1,70 @@
+"""Which tiles the arrays of a nest are in: by a rule, by search, or as the user says."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from hw.lib.errors import CapacityError, WorkloadError, quoted
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.lower.lattice import padded
+from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
+from sw.compiler.sram_compute.tiles import Tile
+from sw.workloads.loops.binding import Binding
+from sw.workloads.loops.nest import Nest
+
+BEST = "best"
+
+TileChoice = Tile | str | None
+"""A tile; ``BEST``: the one of the fewest cycles; ``None``: the one that the rule of
+``lower.lattice.tiling_of`` finds."""
+
+
+def tile_choice(text: str | None, nest: Nest, config: SramConfig) -> TileChoice:
+    """What an option says, extents as indices have them: ``2x128``. Raises ``WorkloadError``."""
+    if text is None or text == BEST:
+        return text
+    problem = f"--tile {quoted(text)}: must be {BEST}, or "
+    rank = max(len(array.shape) for array in nest.arrays.values())
+    if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text):
+        raise WorkloadError(f"{problem}an extent for each dimension, as 16x16")
+    tile = tuple(int(extent) for extent in reversed(text.split("x")))
+    if len(tile) != rank:
+        raise WorkloadError(
+            f"{problem}{rank} extents: the nest has arrays of {rank} dimensions"
+            if rank > 1
+            else f"{problem}1 extent: the nest's arrays have 1 dimension"
+        )
+    if any(extent & (extent - 1) for extent in tile):
+        raise WorkloadError(f"{problem}powers of two")
+    if prod(tile) != config.bitlines:
+        raise WorkloadError(
+            f"{problem}{config.bitlines} elements, bitlines of an array: these are {prod(tile)}"
+        )
+    return padded(tile)
+
+
+def lowered_tile(lowerer: Lowerer, binding: Binding, tile: TileChoice) -> Lowered:
+    """The program in these tiles. Raises as ``Lowerer.lower`` does."""
+    if tile == BEST:
+        return search_tiles(lowerer, binding)
+    assert not isinstance(tile, str)
+    return lowerer.lower(binding, tile)
+
+
+def search_tiles(lowerer: Lowerer, binding: Binding) -> Lowered:
+    """The program of the fewest estimated cycles, of several the one in the tile that the rule
+    finds, or the first. O(tiles x commands), of which there are at most 45 for 256 bitlines."""
+    best, problem = None, CapacityError("")
+    tilings = lowerer.tilings(binding)
+    for tile in (None, *(each.tile for each in tilings)):
+        try:
+            found = lowerer.lower(binding, tile)
+        except CapacityError as error:
+            problem = error
+            continue
+        if best is None or found.estimate < best.estimate:
+            best = found
+    if best is None:
+        raise problem
+    return best

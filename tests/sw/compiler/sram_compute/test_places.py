@@ -1,0 +1,159 @@
+"""What each place costs, as the compiler has it, and where statements run therefore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.sram_compute_parts.in_memory import lowered_in_memory
+from bench.sram_compute_parts.workloads import workload
+from hw.lib.execute_isa import Instruction
+from sw.compiler.passes import Trace
+from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.program.program import Program
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.runtime.stages import quiet
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.lowered_nests import lowered
+
+pytest.importorskip("egglog")
+
+B4 = load_configuration("sram_b4")
+"""Of which no RTL is built here."""
+
+
+def core_estimate(program: Program, limit: int = 1 << 40) -> int:
+    words = program.launches[0].sections["instructions"].tolist()
+    return part_cycles([Instruction.decoded(tuple(each)) for each in words], B4.config, limit)
+
+
+def memory_estimate(given_nest: LoopWorkload) -> int:
+    return lowered_in_memory(given_nest, B4.config, None).estimate
+
+
+def is_on_core(program: Program) -> bool:
+    return len(program.launches[0].sections["instructions"]) > 0
+
+
+@pytest.mark.parametrize(
+    "name, sizes",
+    [
+        ("vec_add", {"n": 16}),
+        ("vec_add", {"n": 1024}),
+        ("stencil2d_int32", {"rows": 16, "columns": 64}),
+        ("stencil1d", {"n": 300, "steps": 2}),
+        ("row_sums", {"rows": 8, "columns": 32}),
+        ("array_sum", {"n": 256}),
+        ("mm", {"rows": 8, "columns": 8, "inner": 8}),
+    ],
+)
+def test_commands_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str, int]):
+    given_nest = workload(name, sizes, 3)
+    with Device(B4, "model") as device:
+        program = device.compile(given_nest, place="memory")
+        cycles = device.run(program, given_nest.inputs).cycles
+    assert cycles is not None
+    assert memory_estimate(given_nest) == pytest.approx(cycles, rel=0.06)
+
+
+CORE_CYCLES = {
+    ("vec_add", "n", 16): 366 + 212,
+    ("vec_add", "n", 1024): 17_057 + 212,
+    ("array_sum", "n", 256): 2_805 + 212,
+    ("gauss_elim", "n", 8): 11_400 + 212,
+}
+"""Of the RTL of ``sram_b4``."""
+
+
+@pytest.mark.parametrize("case", CORE_CYCLES, ids=str)
+def test_the_core_takes_as_long_as_the_compiler_thinks(case: tuple[str, str, int]):
+    name, size, extent = case
+    program = lowered(workload(name, {size: extent}, 0), B4.config, place="core")
+    assert core_estimate(program) == pytest.approx(CORE_CYCLES[case], rel=0.05)
+
+
+def test_the_estimate_of_the_core_stops_at_its_limit():
+    program = lowered(workload("vec_add", {"n": 4096}, 0), B4.config, place="core")
+    assert 5000 < core_estimate(program, 5000) < 7000 < core_estimate(program)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    name=st.sampled_from(["stencil2d_int32", "lifting"]),
+    rows=st.integers(3, 9),
+    columns=st.integers(5, 20),
+)
+def test_auto_takes_the_cheaper_place_and_the_results_are_the_same(
+    name: str, rows: int, columns: int
+):
+    given_nest = workload(name, {"rows": rows, "columns": columns}, 1)
+    found = {}
+    with Device(B4, "model") as device:
+        for place in ("memory", "core", "auto"):
+            program = device.compile(given_nest, place=place, reassociate=False, optimise=False)
+            found[place] = device.run(program, given_nest.inputs)
+    for array, wanted in found["core"].outputs.items():
+        assert found["memory"].outputs[array].tobytes() == wanted.tobytes()
+        assert found["auto"].outputs[array].tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("steps", [1, 8, 64])
+@pytest.mark.parametrize("n", [16, 1024])
+def test_auto_is_never_much_slower_than_the_best_place(n: int, steps: int):
+    given_nest = workload("stencil1d", {"n": n, "steps": steps}, 0)
+    core = core_estimate(lowered(given_nest, B4.config, place="core"))
+    memory = memory_estimate(given_nest)
+    auto = lowered(given_nest, B4.config)
+    assert (core if is_on_core(auto) else memory) <= min(core, memory)
+
+
+def test_long_loops_over_what_fits_run_in_memory_short_ones_on_the_core():
+    chosen = [
+        is_on_core(lowered(workload("stencil1d", sizes, 0), B4.config))
+        for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
+    ]
+    assert chosen == [True, False]
+
+
+def test_one_program_runs_where_its_sizes_say():
+    small, large = (
+        workload("stencil1d", sizes, 0)
+        for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
+    )
+    with Device(B4, "model") as device:
+        program = device.compile(small)
+        found = [
+            is_on_core(device.target.lowered(program, each.inputs, B4.config, quiet))
+            for each in (small, large)
+        ]
+    assert found == [True, False]
+
+
+def test_decisions_repeat_and_say_why():
+    texts, programs = [], []
+
+    def write(name, found):
+        texts.append(found["txt"])
+
+    for _ in range(2):
+        given_nest = workload("lifting", {"rows": 16, "columns": 64}, 0)
+        trace = Trace(write=write, only=["place"])
+        programs.append(lowered(given_nest, B4.config, trace, optimise=False))
+    assert texts[0] == texts[1]
+    sections = [program.launches[0].sections for program in programs]
+    for name, section in sections[0].items():
+        assert np.array_equal(section, sections[1][name])
+    lines = texts[0].splitlines()
+    place = Path(workload("lifting", {}, 0).nest.body[0].place.file).name
+    assert [line.split(": ", 1)[1].split(":")[0] for line in lines[:3]] == [
+        "statement 0",
+        "statements 0 to 1",
+        "statement 1",
+    ]
+    assert all(place in line and " cycles" in line for line in lines[:3])
+    assert all(line.startswith("chosen: ") for line in lines[3:])

@@ -1,0 +1,135 @@
+"""Tiles that a user names, that a rule finds, and that a search does."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hw.lib.errors import CapacityError, WorkloadError
+from sw.compiler.passes import Trace
+from sw.compiler.sram_compute.compile import compile
+from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.tdfg.plan import plan
+from sw.compiler.sram_compute.tile_choice import BEST, search_tiles, tile_choice
+from sw.compiler.sram_compute.tiles import Tiling, best_tile, valid_tiles
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.workloads.loops.c_source import read_source
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.lowered_nests import lowered
+
+pytest.importorskip("egglog")
+
+SHIFTED = """void shifted(int rows, int columns, const int a[rows][columns], int b[rows][columns]) {
+    for (int i = 1; i < rows; i++)
+        for (int j = 1; j < columns; j++)
+            b[i][j] = a[i - 1][j] + a[i][j - 1];
+}
+"""
+
+CONFIG = load_configuration("sram_b2", ["arrays=8"])
+
+
+def shifted(rows: int, columns: int) -> LoopWorkload:
+    chance = np.random.default_rng(rows + columns)
+    values = {"a": chance.integers(-99, 99, (rows, columns)).astype(np.int32)}
+    return LoopWorkload("shifted", read_source(SHIFTED, "shifted.c"), values)
+
+
+@given(
+    rows=st.integers(1, 16),
+    columns=st.integers(1, 40),
+    tile=st.sampled_from([None, BEST, "1x64", "2x32", "4x16", "8x8", "16x4"]),
+)
+@settings(max_examples=15, deadline=None)
+def test_results_are_the_same_in_any_tile(rows: int, columns: int, tile: str | None):
+    workload = shifted(rows, columns)
+    with Device(CONFIG, "model") as device:
+        program = device.compile(workload, place="memory", tile=tile, optimise=False)
+        try:
+            result = device.run(program, workload.inputs)
+        except CapacityError as error:
+            assert "tiles of 64 bitlines: there are 16" in str(error)
+            return
+        assert device.verify(result).bit_exact
+
+
+@pytest.mark.parametrize("rows, columns", [(16, 16), (8, 64), (16, 48), (3, 200)])
+def test_a_search_finds_no_more_cycles_than_the_rule(rows: int, columns: int):
+    workload = shifted(rows, columns)
+    steps = plan(workload.nest, streams=False)
+    lowerer = Lowerer(workload.nest, steps, CONFIG.config)
+    tilings = lowerer.tilings(workload.binding)
+    assert len({each.tile for each in tilings}) == len(tilings) > 1
+    assert all(each.tiles <= CONFIG.config.tiles for each in tilings)
+    every = [lowerer.lower(workload.binding, each.tile).estimate for each in tilings]
+    found = search_tiles(lowerer, workload.binding)
+    assert found.estimate <= min(*every, lowerer.lower(workload.binding).estimate)
+
+
+def test_the_named_tile_is_taken():
+    workload = shifted(8, 32)
+    tile = tile_choice("4x16", workload.nest, CONFIG.config)
+    assert tile == (16, 4, 1)
+    lowerer = Lowerer(workload.nest, plan(workload.nest, streams=False), CONFIG.config)
+    assert lowerer.lower(workload.binding, tile).tiling == Tiling((32, 8, 1), (16, 4, 1))
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("16y4", "'16y4': must be best, or an extent for each dimension, as 16x16"),
+        ("", "'': must be best, or an extent for each dimension, as 16x16"),
+        ("0x64", "'0x64': must be best, or an extent for each dimension, as 16x16"),
+        ("64", "'64': must be best, or 2 extents: the nest has arrays of 2 dimensions"),
+        ("1x1x64", "'1x1x64': must be best, or 2 extents: the nest has arrays of 2 dimensions"),
+        ("3x16", "'3x16': must be best, or powers of two"),
+        (
+            "16x16",
+            "'16x16': must be best, or 64 elements, bitlines of an array: these are 256",
+        ),
+    ],
+)
+def test_what_is_no_tile_is_refused(text: str, problem: str):
+    with pytest.raises(WorkloadError) as caught:
+        compile(shifted(4, 4), CONFIG.config, trace=Trace(), tile=text)
+    assert str(caught.value) == f"--tile {problem}"
+
+
+def test_the_core_has_no_tiles():
+    with pytest.raises(WorkloadError) as caught:
+        compile(shifted(4, 4), CONFIG.config, trace=Trace(), place="core", tile="8x8")
+    assert str(caught.value) == "--tile 8x8: only memory has tiles: must be left out"
+
+
+def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
+    config = load_configuration("sram_b2").config
+    with pytest.raises(CapacityError) as caught:
+        lowered(shifted(4, 4), config, place="memory", tile="16x4")
+    assert str(caught.value) == "a tile of 4 x 16 x 1 has no rows of whole lines in a bank"
+    texts: list[str] = []
+    trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])
+    program = lowered(shifted(4, 4), config, trace, tile="16x4")
+    assert len(program.launches[0].sections["instructions"])
+    assert f"not in memory: {caught.value}, core " in texts[0]
+
+
+@given(
+    shape=st.tuples(st.integers(1, 6).map(lambda lines: 16 * lines), st.integers(1, 40)),
+    most=st.sampled_from([4, 16, 64]),
+    line_cycles=st.sampled_from([1, 16, 80]),
+)
+def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(shape, most: int, line_cycles: int):
+    tiles = valid_tiles(shape, 64, 16, 16)
+    chosen = tuple(tiles[best_tile(tiles, np.array(shape), most, line_cycles)].tolist())
+    needed = {tuple(each): Tiling(shape, tuple(each)).tiles for each in tiles.tolist()}
+    assert prod(chosen) == 64
+    assert needed[chosen] <= max(most, min(needed.values()))
+    fits = [each for each in needed if needed[each] <= most]
+    if fits and line_cycles == 80:
+        # A run of 8 elements takes 66 cycles a line, one of 4 takes 130.
+        assert chosen[0] >= 8 or all(each[0] < 8 for each in fits)
