@@ -7,6 +7,7 @@ Cycles and rows come from the microcode itself; texts from the docstrings of
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -59,6 +60,8 @@ subtracts | n² |
 | | the remainder's rows move down by one a step, and the quotient takes those that it leaves: \
 no shift | n² |
 | | the dividend's bit is read where the step needs it | n |
+| integer floor_divide | a signed dividend begins with its sign as the remainder: no magnitudes, \
+and the quotient is rounded down as it comes about | 4n |
 | add | one comparison of magnitudes finds what is larger and, in the predicate, if they differ: \
 the sign of a zero | 31 |
 | | alignment by predicated copies, a sweep for each bit of the distance; the carry gathers the \
@@ -170,7 +173,7 @@ def _integers() -> str:
     ]
     for name, operation in INTEGER_OPERATIONS.items():
         costs = [str(operation.cycles(n, skips=False)) for n in (8, 16, 32)]
-        scratch = "n + 1" if operation.scratch_rows(32) else "0"
+        scratch = _polynomial(f"{name}: scratch rows", operation.scratch_rows)
         published = _PUBLISHED.get(name, ("", ""))[1]
         cells = [f"`{name}`", formula(operation), *costs, scratch, published, _says(operation)]
         rows.append("| " + " | ".join(cells) + " |")
@@ -184,21 +187,26 @@ def _integers() -> str:
 
 def formula(operation: Operation) -> str:
     """Cycles of an integer operation, a polynomial in n; ``ValueError`` if they are none."""
-    values = [operation.cycles(n, skips=False) for n in _WIDTHS]
+    return _polynomial(f"{operation.name}: cycles", partial(operation.cycles, skips=False))
+
+
+def _polynomial(name: str, of: Callable[[int], int]) -> str:
+    """``of`` n; ``ValueError`` that begins with ``name`` if it is no polynomial."""
+    values = [of(n) for n in _WIDTHS]
     (x0, x1, x2, last), (y0, y1, y2, expected) = _WIDTHS, values
     slope = Fraction(y1 - y0, x1 - x0)
     square = (Fraction(y2 - y1, x2 - x1) - slope) / (x2 - x0)
     linear = slope - square * (x0 + x1)
     constant = y0 - linear * x0 - square * x0 * x0
     if square * last * last + linear * last + constant != expected:
-        raise ValueError(f"{operation.name}: cycles {values} are no polynomial of degree 2")
+        raise ValueError(f"{name} {values} are no polynomial of degree 2")
     terms = ((square, "n²"), (linear, "n"), (constant, ""))
     found = " + ".join(
         f"{_number(factor) if factor != 1 or not power else ''}{power}"
         for factor, power in terms
         if factor
     )
-    return found
+    return found.replace("+ -", "- ") or "0"
 
 
 def _number(value: Fraction) -> str:

@@ -16,6 +16,7 @@ from hw.sram_compute.microcode import (
     float_to_int,
     integer,
     integer_divide,
+    integer_floor_divide,
     integer_multiply,
 )
 from hw.sram_compute.microcode.builder import Builder
@@ -113,6 +114,10 @@ def _integer_operations() -> Iterable[tuple[str, Callable[[Builder], None]]]:
     yield "multiply_full_unsigned", integer_multiply.multiply_full
     yield "divide", integer_divide.divide_signed
     yield "divide_unsigned", integer_divide.divide
+    yield "floor_divide", integer_floor_divide.floor_divide
+    yield "floor_divide_unsigned", integer_floor_divide.floor_divide_unsigned
+    yield "remainder", integer_floor_divide.remainder
+    yield "remainder_unsigned", integer_floor_divide.remainder_unsigned
 
 
 INTEGER_OPERATIONS: dict[str, Operation] = {

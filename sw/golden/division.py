@@ -59,6 +59,21 @@ def divide_signed_integers(
     return ((quotient + sign) & (2 * sign - 1)) - sign, np.where(b == 0, a, a - quotient * b)
 
 
+def floor_divide_integers(
+    dividend: np.ndarray, divisor: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quotients, rounded down, and remainders (int64), which have the divisor's sign, of numbers
+    of ``width`` bits, up to 32, all signed or none; quotients are those modulo 2^``width``.
+
+    A divisor of 0 gives -1, or 0 where the dividend is negative; and the dividend.
+    """
+    a, b = dividend.astype(np.int64), divisor.astype(np.int64)
+    by_zero = b == 0
+    divisible = np.where(by_zero, 1, b)
+    quotient = np.where(by_zero, np.where(a < 0, 0, -1), a // divisible)
+    return quotient & (1 << width) - 1, np.where(by_zero, a, a % divisible)
+
+
 def _float_arithmetic(format: str) -> Arithmetic:
     if not isinstance(parse_format(format), FloatFormat):
         raise ValueError(f"no quotients in {format}: take a floating-point format")

@@ -17,7 +17,8 @@ def divide(p: Builder) -> None:
 
     A divisor of 0 gives all ones, and the dividend. D does not overlap B; its lower half may be A.
     """
-    _divide(p, A, B)
+    non_restoring(p, A, B, D, D + n)
+    restore(p, D, B, D)
 
 
 def divide_signed(p: Builder) -> None:
@@ -31,7 +32,8 @@ def divide_signed(p: Builder) -> None:
     _absolute(p, B, S)
     # Of B, its sign and, where that is 0, whether any bit is set.
     p.sweep(1, A.at(n - 1), d=negates.at(), write=lambda a, b, c, p: (a ^ p) & (c | p))
-    _divide(p, D, S)
+    non_restoring(p, D, S, D, D + n)
+    restore(p, D, S, D)
     for sign, rows in ((negates.at(), D + n), (A.at(n - 1), D)):
         p.sweep(1, sign, predicate=lambda a, b, c, p: a)
         p.sweep(
@@ -57,13 +59,18 @@ def _absolute(p: Builder, number: Rows, into: Rows) -> None:
     )
 
 
-def _divide(p: Builder, dividend: Rows, divisor: Rows) -> None:
+def non_restoring(
+    p: Builder, dividend: Rows, divisor: Rows, remainder: Rows, quotient: Rows
+) -> None:
+    """``quotient`` = dividend / divisor, unsigned, and from ``remainder`` on, 2 n - 1 rows, what
+    ``restore`` takes; the predicate is whether it is negative. Rows of the dividend are read before
+    those of the quotient, or of the remainder's lower half, of the same number are written."""
     # The remainder is 0 so far: the dividend's highest bit less the divisor.
     p.sweep(
         1,
         dividend.at(n - 1),
         divisor.at(),
-        D.at(n - 1),
+        remainder.at(n - 1),
         start_carry=lambda c, p: 1,
         write=lambda a, b, c, p: a ^ ~b ^ c,
         carry=lambda a, b, c, p: majority(a, ~b, c),
@@ -71,46 +78,56 @@ def _divide(p: Builder, dividend: Rows, divisor: Rows) -> None:
     p.sweep(
         n - 1,
         divisor.up(1),
-        d=D.up(n),
+        d=remainder.up(n),
         write=lambda a, b, c, p: ~a ^ c,
         carry=lambda a, b, c, p: ~a & c,
     )
     p.sweep(
         1,
-        d=D.at(2 * n - 1),
+        d=quotient.at(n - 1),
         write=lambda a, b, c, p: c,
         predicate=lambda a, b, c, p: ~c,
     )
     with p.loop(n - 1):
+        add_or_subtract(p, dividend, divisor, remainder)
         p.sweep(
             1,
-            dividend.at(n - 2 - i),
-            divisor.at(),
-            D.at(n - 2 - i),
-            start_carry=lambda c, p: ~p,
-            write=lambda a, b, c, p: a ^ b ^ ~p ^ c,
-            carry=lambda a, b, c, p: majority(a, b ^ ~p, c),
-        )
-        p.sweep(
-            n - 1,
-            D.up(n - 1 - i),
-            divisor.up(1),
-            D.up(n - 1 - i),
-            write=lambda a, b, c, p: a ^ b ^ ~p ^ c,
-            carry=lambda a, b, c, p: majority(a, b ^ ~p, c),
-        )
-        p.sweep(
-            1,
-            D.at(2 * n - 2 - i),
-            d=D.at(2 * n - 2 - i),
+            remainder.at(2 * n - 2 - i),
+            d=quotient.at(n - 2 - i),
             write=lambda a, b, c, p: a ^ p ^ c,
             predicate=lambda a, b, c, p: ~(a ^ p ^ c),
         )
+
+
+def add_or_subtract(p: Builder, dividend: Rows, divisor: Rows, remainder: Rows) -> None:
+    """A step's n rows: twice the remainder, and the dividend's next bit, plus the divisor where the
+    predicate is set, else minus it."""
+    p.sweep(
+        1,
+        dividend.at(n - 2 - i),
+        divisor.at(),
+        remainder.at(n - 2 - i),
+        start_carry=lambda c, p: ~p,
+        write=lambda a, b, c, p: a ^ b ^ ~p ^ c,
+        carry=lambda a, b, c, p: majority(a, b ^ ~p, c),
+    )
+    p.sweep(
+        n - 1,
+        remainder.up(n - 1 - i),
+        divisor.up(1),
+        remainder.up(n - 1 - i),
+        write=lambda a, b, c, p: a ^ b ^ ~p ^ c,
+        carry=lambda a, b, c, p: majority(a, b ^ ~p, c),
+    )
+
+
+def restore(p: Builder, remainder: Rows, divisor: Rows, into: Rows) -> None:
+    """The remainder, plus the divisor where the predicate is set."""
     p.sweep(
         n,
-        D.up(),
+        remainder.up(),
         divisor.up(),
-        D.up(),
+        into.up(),
         start_carry=lambda c, p: 0,
         write=lambda a, b, c, p: a ^ b & p ^ c,
         carry=lambda a, b, c, p: majority(a, b & p, c),

@@ -26,6 +26,10 @@ def test_narrow_numbers_have_programs_of_their_own() -> None:
         "multiply_full_unsigned": [1, 2],
         "divide": [1, 2],
         "divide_unsigned": [1, 2],
+        "floor_divide": [1, 2],
+        "floor_divide_unsigned": [1, 2],
+        "remainder": [1, 2],
+        "remainder_unsigned": [1, 2],
     }
 
 

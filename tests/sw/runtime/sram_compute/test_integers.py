@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.sram_compute.operations import INTEGER_OPERATIONS
-from sw.golden.division import divide_integers, divide_signed_integers
+from sw.golden.division import (
+    divide_integers,
+    divide_signed_integers,
+    floor_divide_integers,
+)
 from tests.sw.runtime.sram_compute.operands import A, B, D, E, Operands, result
 
 Golden = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
@@ -154,6 +158,18 @@ def test_signed_quotients(width: int) -> None:
     assert (_bits(found, width) == _bits(remainder, width)).all()
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 7, 8, 16, 31, 32])
+@pytest.mark.parametrize("signed, onto", [(True, D), (False, D), (False, A)])
+def test_quotients_rounded_down(width: int, signed: bool, onto: int) -> None:
+    a, b = _pairs(width, signed)
+    operands, suffix = Operands({A: a, B: b}, width), "" if signed else "_unsigned"
+    wanted = floor_divide_integers(a, b, width)
+    for name, golden in zip(("floor_divide", "remainder"), wanted, strict=True):
+        operation = INTEGER_OPERATIONS[f"{name}{suffix}"]
+        found = result(operation, operands, width, n=width, onto=onto)
+        assert (found == _bits(golden, width)).all(), name
+
+
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.slow
 def test_all_pairs_of_8_bits(signed: bool) -> None:
@@ -173,6 +189,10 @@ def test_all_pairs_of_8_bits(signed: bool) -> None:
     golden_divide = divide_signed_integers if signed else divide_integers
     quotient, remainder = golden_divide(a, b, 8)
     assert (found == _bits(quotient, 8) << np.uint64(8) | _bits(remainder, 8)).all()
+    wanted = floor_divide_integers(a, b, 8)
+    for name, golden in zip(("floor_divide", "remainder"), wanted, strict=True):
+        found = result(INTEGER_OPERATIONS[f"{name}{suffix}"], operands, 8, n=8)
+        assert (found == _bits(golden, 8)).all()
 
 
 @pytest.mark.parametrize("n", [4, 8, 16, 32])
@@ -189,6 +209,10 @@ def test_cycles(n: int) -> None:
         "multiply_full_unsigned": n * n + n + 1,
         "divide_unsigned": n * n + 2 * n,
         "divide": n * n + 6 * n + 5,
+        "floor_divide_unsigned": n * n + n,
+        "floor_divide": n * n + 2 * n + 2,
+        "remainder_unsigned": n * n + 2 * n,
+        "remainder": n * n + 4 * n + 4,
     }
     found = {name: INTEGER_OPERATIONS[name].cycles(n, skips=False) for name in expected}
     assert found == expected
@@ -196,7 +220,13 @@ def test_cycles(n: int) -> None:
 
 def test_scratch_rows() -> None:
     rows = {name: each.scratch_rows(32) for name, each in INTEGER_OPERATIONS.items()}
-    assert {name: count for name, count in rows.items() if count} == {"divide": 33}
+    assert {name: count for name, count in rows.items() if count} == {
+        "divide": 33,
+        "floor_divide": 64,
+        "floor_divide_unsigned": 63,
+        "remainder": 64,
+        "remainder_unsigned": 63,
+    }
 
 
 def test_widths_that_an_operation_lacks_are_refused() -> None:
