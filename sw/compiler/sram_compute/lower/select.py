@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hw.sram_compute.operations import Operation
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
@@ -14,6 +14,8 @@ _NAMES = {
     "-": "subtract",
     "*": "multiply",
     "/": "divide",
+    "//": "floor_divide",
+    "%": "remainder",
     "min": "minimum",
     "max": "maximum",
     "neg": "negate",
@@ -26,7 +28,16 @@ _NAMES = {
     ">=": "less_equal",
 }
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
-_SEPARATE = ("multiply", "divide", "less", "less_equal", "equal", "not_equal")
+_SEPARATE = (
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "less",
+    "less_equal",
+    "equal",
+    "not_equal",
+)
 """Operations whose result is none of their operands' rows."""
 
 
@@ -93,6 +104,20 @@ def calculate(
     return [Calculate(operations[name], width, *bases, may_replace=may_replace)]
 
 
+def shifted(
+    function: str, type: ScalarType, places: int, operations: Mapping[str, Operation]
+) -> list[Calculate]:
+    """Steps of ``<<`` or ``>>`` by ``places``, at least 0 and below the type's bits."""
+    kept = type.bits - places
+    if not places:
+        return [copied(kept, operations)]
+    if function == "<<":
+        move = replace(copied(kept, operations), result_offset=places)
+        return [move, Calculate(operations["clear"], places, is_partial=True)]
+    move = replace(copied(kept, operations), a_offset=places)
+    return [move, _extended(type, type.bits, kept, operations)]
+
+
 def copied(bits: int, operations: Mapping[str, Operation]) -> Calculate:
     """The step that copies ``bits`` rows of a value."""
     return Calculate(operations["move"], bits, 0, may_replace=False)
@@ -104,25 +129,31 @@ def _cast(
     if given == type or (given.is_integer and type.is_integer and type.bits <= given.bits):
         return [copied(type.bits, operations)]
     if given.is_integer and type.is_integer:
-        rest, begin = type.bits - given.bits, given.bits
-        if given.kind == "u":
-            high = Calculate(operations["clear"], rest, result_offset=begin, is_partial=True)
-        else:
-            high = Calculate(
-                operations["fill"],
-                rest,
-                0,
-                may_replace=False,
-                a_offset=begin - 1,
-                result_offset=begin,
-                is_partial=True,
-            )
+        high = _extended(given, type.bits, given.bits, operations)
         return [copied(given.bits, operations), high]
     if type == FLOAT32 and given.is_integer:
         sign = "uint" if given.kind == "u" else "int"
         named = operations[f"{FLOAT32}.from_{sign}{given.bits}"]
         return [Calculate(named, 0, 0, may_replace=False)]
     raise UnsupportedError(f"{given} to {type}")
+
+
+def _extended(
+    given: ScalarType, bits: int, begin: int, operations: Mapping[str, Operation]
+) -> Calculate:
+    """The step that makes the result's rows from ``begin`` to ``bits`` the operand's sign, or 0."""
+    rest = bits - begin
+    if given.kind == "u":
+        return Calculate(operations["clear"], rest, result_offset=begin, is_partial=True)
+    return Calculate(
+        operations["fill"],
+        rest,
+        0,
+        may_replace=False,
+        a_offset=given.bits - 1,
+        result_offset=begin,
+        is_partial=True,
+    )
 
 
 def bits_of(value: float, type: ScalarType) -> int:

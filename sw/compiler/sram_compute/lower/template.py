@@ -5,6 +5,7 @@ Source: Infinity Stream, section 3.3: what the compiler leaves to be lowered whe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from sw.compiler.sram_compute.lower.select import (
     bits_of,
     calculate,
     copied,
+    shifted,
 )
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
@@ -252,6 +254,10 @@ class _Builder:
                 found |= {"kind": COPIES, "dimension": dimension}
                 found["given"] = self._bounds.box(graph.domains[operand])
                 found["box"] = self._bounds.box(graph.domains[number])
+            case Compute("<<" | ">>" as function, (_, count), type):
+                places = _places(graph.nodes[count])
+                found["kind"] = COMPUTE
+                found |= self._group(shifted(function, type, places, self._operations), type)
             case Compute(function, given, type):
                 types = [graph.nodes[each].type for each in given]
                 found |= {"kind": COMPUTE, **self._computed(function, types, type)}
@@ -266,10 +272,13 @@ class _Builder:
 
     def _computed(self, function: str, types: list[ScalarType], type: ScalarType) -> dict[str, int]:
         try:
-            steps = tuple(calculate(function, types, type, self._operations))
+            steps = calculate(function, types, type, self._operations)
         except UnsupportedError as error:
             raise WorkloadError(f"{error}: banks have no operation for it") from None
-        first = self._calculated(steps)
+        return self._group(steps, type)
+
+    def _group(self, steps: Sequence[Calculate], type: ScalarType) -> dict[str, int]:
+        first = self._calculated(tuple(steps))
         return {"first": first, "end": first + len(steps), "rows": type.bits}
 
     def _calculated(self, steps: tuple[Calculate, ...]) -> int:
@@ -300,6 +309,12 @@ class _Builder:
 def _costs(operation: Operation, n: int, skips: bool) -> tuple[int, int]:
     """Rows of scratch, and cycles."""
     return operation.scratch_rows(n), operation.cycles(n, skips=skips)
+
+
+def _places(count: Node) -> int:
+    """By which a shift goes: a number, as ``unroll`` demands."""
+    assert isinstance(count, Const) and isinstance(count.value, int)
+    return count.value
 
 
 def _identity(function: str, type: ScalarType) -> float:

@@ -127,6 +127,21 @@ for i in range(n):
             "for i in range(n): b[i] = -a[i] if a[i] > 0.5 else abs(a[i]) / 3.0",
             {"a": random(70)},
         ),
+        # Quotients, remainders and shifts by numbers, signed and not.
+        (
+            "a: int16[n], b: uint8[n], c: int8[n], d: int16[n], e: uint8[n]",
+            """
+for i in range(n):
+    d[i] = a[i] // 7 + a[i] % 7 - (a[i] // -5) * (a[i] % -5)
+    e[i] = b[i] // 3 - b[i] % 10 + (b[i] << 3) + (b[i] >> 2)
+    c[i] = (c[i] >> 2) + (c[i] << 5) - (c[i] >> 0)
+""",
+            {
+                "a": integers(70, most=32767, dtype=np.int16),
+                "b": integers(70, most=255, dtype=np.uint8),
+                "c": integers(70, most=127, dtype=np.int8),
+            },
+        ),
         # Moves in all directions, between tiles and within, in three dimensions.
         (
             "a: int32[n, m, k], b: int32[n, m, k]",
