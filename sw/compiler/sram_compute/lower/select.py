@@ -30,6 +30,7 @@ _NAMES = {
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
 _SEPARATE = (
     "multiply",
+    "multiply_full",
     "divide",
     "floor_divide",
     "remainder",
@@ -76,7 +77,12 @@ def calculate(
     type: ScalarType,
     operations: Mapping[str, Operation],
 ) -> list[Calculate]:
-    """Steps that compute a function of operands of such types. Raises ``UnsupportedError``."""
+    """Steps that compute a function of operands of such types. Raises ``UnsupportedError``.
+
+    Integers are computed as signed where an operand is, with the result's width, and compared with
+    that of the narrowest operand; of operands that are wider the low rows count. The product of
+    operands of half as many bits has all of its bits.
+    """
     given = operands[-1]
     match function:
         case "select":
@@ -87,16 +93,20 @@ def calculate(
             return [Calculate(operations["invert"], 1, 0)]
         case "cast":
             return _cast(given, type, operations)
-    name, width = _NAMES.get(function, function), given.bits
+    name = _NAMES.get(function, function)
+    width = type.bits if type.is_integer else min(each.bits for each in operands)
     bases = (0, 1) if len(operands) > 1 else (0, -1)
     if function in (">", ">="):
         bases = 1, 0
     if given == FLOAT32:
         name, width = f"{FLOAT32}.{name}", 0
     else:
-        if given.kind == "u" and name not in _SIGNLESS:
+        is_unsigned = all(each.kind == "u" for each in operands)
+        if function == "*" and type.bits == 2 * max(each.bits for each in operands):
+            name, width = "multiply_full", type.bits // 2
+        if is_unsigned and name not in _SIGNLESS:
             name = f"{name}_unsigned"
-        if given.kind == "u" and function == "abs":
+        if is_unsigned and function == "abs":
             name = "move"
     if name not in operations or given == BOOL or (function == "/" and given != FLOAT32):
         raise UnsupportedError(f"{function} of {given}")

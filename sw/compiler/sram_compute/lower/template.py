@@ -16,6 +16,7 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.operations import MAX_WIDTH, Operation
 from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
+from sw.compiler.sram_compute.lower.narrow import narrowed
 from sw.compiler.sram_compute.lower.records import Records
 from sw.compiler.sram_compute.lower.schedule import Schedule
 from sw.compiler.sram_compute.lower.select import (
@@ -203,7 +204,7 @@ class _Builder:
             match step:
                 case Region(graph):
                     self._controls.append((REGION, len(self._parts), 0, 0, 0, 0))
-                    self._region(self._schedule(graph))
+                    self._region(self._schedule(narrowed(graph)))
                 case Repeat(variable, lower, upper, stride, body):
                     first, name = len(self._controls), self._bounds.name(variable)
                     ends = self._bounds.affine(lower), self._bounds.affine(upper)

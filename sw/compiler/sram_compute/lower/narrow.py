@@ -1,0 +1,267 @@
+"""Integers in as many rows as their values need, not as many as their types have.
+
+    cast int32 (a: int8) * cast int32 (b: int8)   →   a * b: int16
+
+Forwards, each node has a range, which follows from the types of arrays and scalars; backwards, a
+demand: how many of its low bits are of use. A sum, difference, product, choice or shift to the left
+is computed modulo 2^n of what is demanded, if that is less than its range needs; all else gets
+operands that have their values. Arrays and lanes that add up keep the bits of their types: the
+former lie in memory like that, the latter are as many as sizes say, which are not known yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hw.sram_compute.operations import CONVERTED_WIDTHS
+from sw.compiler.sram_compute.optimise.costs import graph_cost
+from sw.compiler.sram_compute.tdfg.graph import (
+    Broadcast,
+    Builder,
+    Compute,
+    Const,
+    Graph,
+    Move,
+    Node,
+    Reduce,
+    Shrink,
+    only_used,
+    operands,
+    with_operands,
+)
+from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
+
+_MODULAR = ("+", "-", "*", "neg", "<<", "select")
+"""The low bits of whose results follow from those of their operands."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """From ``least`` to ``most``."""
+
+    least: int
+    most: int
+
+    @property
+    def bits(self) -> int:
+        """That its numbers need, with a sign if some are negative."""
+        if self.least >= 0:
+            return max(1, self.most.bit_length())
+        return max((-self.least - 1).bit_length(), self.most.bit_length()) + 1
+
+    def __or__(self, other: Range) -> Range:
+        return Range(min(self.least, other.least), max(self.most, other.most))
+
+    def type(self, bits: int) -> ScalarType:
+        """An integer type of that many bits, which has the numbers if there are enough of them."""
+        kind = "u" if self.least >= 0 else "i"
+        return ScalarType(f"{'' if kind == 'i' else 'u'}int{bits}", kind, bits)
+
+
+def narrowed(graph: Graph) -> Graph:
+    """A graph of the same values, or the same one, if that seems cheaper. O(nodes)."""
+    found = _Narrower(graph).graph()
+    return found if graph_cost(found) < graph_cost(graph) else graph
+
+
+class _Narrower:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._ranges: list[Range | None] = []
+        for node in graph.nodes:
+            is_integer = node.type.is_integer
+            self._ranges.append(_range(node, self._ranges, graph) if is_integer else None)
+        self._demands = [0] * len(graph.nodes)
+        self._builder = Builder()
+        self._made: list[int] = []
+
+    def graph(self) -> Graph:
+        graph = self._graph
+        for output in graph.outputs:
+            self._demand(output.node, graph.nodes[output.node].type.bits)
+        for number in reversed(range(len(graph.nodes))):
+            self._demand_operands(number)
+        for number, node in enumerate(graph.nodes):
+            self._made.append(self._make(number, node))
+        outputs = tuple(replace(each, node=self._output(each.node)) for each in graph.outputs)
+        return only_used(replace(graph, nodes=tuple(self._builder.nodes), outputs=outputs))
+
+    def _range(self, number: int) -> Range:
+        found = self._ranges[number]
+        assert found is not None
+        return found
+
+    def _is_integer(self, number: int) -> bool:
+        return self._ranges[number] is not None
+
+    def _demand(self, number: int, bits: int) -> None:
+        self._demands[number] = max(self._demands[number], bits)
+
+    def _demand_operands(self, number: int) -> None:
+        node = self._graph.nodes[number]
+        for operand in operands(node):
+            if not self._is_integer(operand):
+                continue
+            if self._is_modular(number):
+                self._demand(operand, self._width(number))
+            elif isinstance(node, Move | Broadcast | Shrink):
+                self._demand(operand, self._demands[number])
+            else:
+                self._demand(operand, self._range(operand).bits)
+
+    def _is_modular(self, number: int) -> bool:
+        """Whether it is computed modulo 2^n of its own width."""
+        match self._graph.nodes[number]:
+            case Compute("cast", (operand,), type):
+                return type.is_integer and self._is_integer(operand)
+            case Compute(function, type=type):
+                return type.is_integer and function in _MODULAR
+            case Reduce(function, type=type):
+                return type.is_integer and function == "+"
+        return False
+
+    def _width(self, number: int) -> int:
+        """Of what is modular."""
+        node, demanded = self._graph.nodes[number], max(1, self._demands[number])
+        if isinstance(node, Reduce):
+            return min(node.type.bits, demanded)
+        least = 1
+        if isinstance(node, Compute) and node.function == "<<":
+            least += self._range(node.operands[1]).most
+        return max(least, min(self._range(number).bits, demanded))
+
+    def _make(self, number: int, node: Node) -> int:
+        given = [self._made[each] for each in operands(node)]
+        add, graph = self._builder.add, self._graph
+        match node:
+            case Move() | Broadcast() | Shrink():
+                moved = with_operands(node, given)
+                return add(replace(moved, type=self._builder.nodes[given[0]].type))
+            case Const() if self._is_integer(number):
+                return add(replace(node, type=self._range(number).type(self._range(number).bits)))
+            case Reduce() if self._is_integer(number):
+                bits = self._width(number) if node.function == "+" else self._range(number).bits
+                type = self._range(number).type(bits)
+                return add(replace(node, operand=self._exactly(node.operand, type), type=type))
+            case Compute("cast", (operand,), type) if self._is_integer(operand):
+                if type == FLOAT32:
+                    known = self._range(operand)
+                    bits = min(each for each in CONVERTED_WIDTHS if each >= known.bits)
+                    return add(Compute("cast", (self._exactly(operand, known.type(bits)),), type))
+                if self._range(number) == self._range(operand):
+                    return self._made[operand]
+                return self._exactly(operand, self._range(number).type(self._width(number)))
+            case Compute("<<" | ">>" as function, (operand, count)):
+                bits = max(self._range(operand).bits, self._range(count).most + 1)
+                bits = self._width(number) if function == "<<" else bits
+                type = self._range(number).type(bits)
+                places = add(graph.nodes[count])
+                return add(Compute(function, (self._extended(operand, type), places), type))
+            case Compute("select", (condition, *values)) if self._is_integer(number):
+                type = self._range(number).type(self._width(number))
+                chosen = [self._extended(each, type) for each in values]
+                return add(Compute("select", (self._made[condition], *chosen), type))
+            case Compute(function, sides) if self._is_integer(sides[-1]):
+                return self._computed(number, function, sides)
+        return add(with_operands(node, given))
+
+    def _computed(self, number: int, function: str, sides: Sequence[int]) -> int:
+        whole = self._range(sides[0])
+        for each in sides[1:]:
+            whole |= self._range(each)
+        result = self._ranges[number]
+        if result is None:
+            operating, type = whole.type(whole.bits), self._graph.nodes[number].type
+        elif function in _MODULAR:
+            operating = type = result.type(self._width(number))
+            stored = max(self._builder.nodes[self._made[each]].type.bits for each in sides)
+            if function == "*" and type.bits == 2 * whole.bits and stored <= whole.bits:
+                operating = whole.type(whole.bits)
+        else:
+            whole |= result
+            operating, type = whole.type(whole.bits), result.type(whole.bits)
+        given = tuple(self._extended(each, operating) for each in sides)
+        return self._builder.add(Compute(function, given, type))
+
+    def _extended(self, number: int, type: ScalarType) -> int:
+        """A node's value in at least as many rows as ``type`` has."""
+        made = self._made[number]
+        if self._builder.nodes[made].type.bits >= type.bits:
+            return made
+        return self._exactly(number, type)
+
+    def _exactly(self, number: int, type: ScalarType) -> int:
+        """In as many rows, and of that type."""
+        made = self._made[number]
+        node = self._builder.nodes[made]
+        if isinstance(node, Const):
+            return self._builder.add(replace(node, type=type))
+        if node.type == type:
+            return made
+        return self._builder.add(Compute("cast", (made,), type))
+
+    def _output(self, number: int) -> int:
+        made, type = self._made[number], self._graph.nodes[number].type
+        is_as_wide = self._builder.nodes[made].type.bits == type.bits
+        return made if is_as_wide else self._exactly(number, type)
+
+
+def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
+    """Of an integer node behind those that it reads."""
+    whole = Range(node.type.least, node.type.most)
+    given = [known[each] for each in operands(node)]
+    match node:
+        case Const(value) if not isinstance(value, str):
+            return Range(int(value), int(value))
+        case Move() | Broadcast() | Shrink():
+            found = given[0]
+        case Reduce(function):
+            found = given[0] if function != "+" else None
+        case Compute("select"):
+            _, chosen, other = given
+            found = chosen | other if chosen is not None and other is not None else None
+        case Compute(function) if all(given):
+            found = _computed(function, [each for each in given if each is not None])
+        case _:
+            found = None
+    is_held = found is not None and whole.least <= found.least and found.most <= whole.most
+    return found if found is not None and is_held else whole
+
+
+def _computed(function: str, given: Sequence[Range]) -> Range | None:
+    """Of exact results; ``None`` where nothing is known."""
+    one, other = given[0], given[-1]
+    ends = [(a, b) for a in (one.least, one.most) for b in (other.least, other.most)]
+    match function:
+        case "cast":
+            return one
+        case "neg":
+            return Range(-one.most, -one.least)
+        case "abs":
+            least = 0 if one.least <= 0 <= one.most else min(abs(one.least), abs(one.most))
+            return Range(least, max(abs(one.least), abs(one.most)))
+        case "+":
+            return Range(one.least + other.least, one.most + other.most)
+        case "-":
+            return Range(one.least - other.most, one.most - other.least)
+        case "*":
+            return _hull([a * b for a, b in ends])
+        case "min" | "max":
+            of = min if function == "min" else max
+            return Range(of(one.least, other.least), of(one.most, other.most))
+        case "<<":
+            return _hull([a << b for a, b in ends])
+        case ">>":
+            return _hull([a >> b for a, b in ends])
+        case "//" if other.least == other.most:
+            return _hull([a // b for a, b in ends])
+        case "%" if other.least > 0:
+            return Range(0, other.most - 1)
+        case "%" if other.most < 0:
+            return Range(other.least + 1, 0)
+    return None
+
+
+def _hull(values: Sequence[int]) -> Range:
+    return Range(min(values), max(values))
