@@ -84,7 +84,10 @@ class _Narrower:
             self._demand_operands(number)
         for number, node in enumerate(graph.nodes):
             self._made.append(self._make(number, node))
-        outputs = tuple(replace(each, node=self._output(each.node)) for each in graph.outputs)
+        outputs = tuple(
+            replace(each, node=self._as_wide(each.node, graph.nodes[each.node].type))
+            for each in graph.outputs
+        )
         return only_used(replace(graph, nodes=tuple(self._builder.nodes), outputs=outputs))
 
     def _range(self, number: int) -> Range:
@@ -170,18 +173,17 @@ class _Narrower:
         whole = self._range(sides[0])
         for each in sides[1:]:
             whole |= self._range(each)
-        result = self._ranges[number]
+        result, fit = self._ranges[number], self._extended
         if result is None:
             operating, type = whole.type(whole.bits), self._graph.nodes[number].type
         elif function in _MODULAR:
             operating = type = result.type(self._width(number))
-            stored = max(self._builder.nodes[self._made[each]].type.bits for each in sides)
-            if function == "*" and type.bits == 2 * whole.bits and stored <= whole.bits:
-                operating = whole.type(whole.bits)
+            if function == "*" and type.bits == 2 * whole.bits:
+                operating, fit = whole.type(whole.bits), self._as_wide
         else:
             whole |= result
             operating, type = whole.type(whole.bits), result.type(whole.bits)
-        given = tuple(self._extended(each, operating) for each in sides)
+        given = tuple(fit(each, operating) for each in sides)
         return self._builder.add(Compute(function, given, type))
 
     def _extended(self, number: int, type: ScalarType) -> int:
@@ -201,8 +203,9 @@ class _Narrower:
             return made
         return self._builder.add(Compute("cast", (made,), type))
 
-    def _output(self, number: int) -> int:
-        made, type = self._made[number], self._graph.nodes[number].type
+    def _as_wide(self, number: int, type: ScalarType) -> int:
+        """In as many rows; what they are taken for does not matter."""
+        made = self._made[number]
         is_as_wide = self._builder.nodes[made].type.bits == type.bits
         return made if is_as_wide else self._exactly(number, type)
 

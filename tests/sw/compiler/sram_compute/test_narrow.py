@@ -97,6 +97,9 @@ for i in range(1, n):
 for i in range(n):
     for j in range(m):
         low[i, j] = int8(sums[i, 3] * int32(b[0, j]) >> 2)
+for i in range(n):
+    for j in range(m):
+        wide[i, j] = max(min(sums[i, j], 127), -128) * int32(a[i, j])
 """
 
 
@@ -104,7 +107,7 @@ def test_moved_and_summed_up():
     """A reduction's result may be an operand, which moves, and becomes a float."""
     parameters = (
         "a: int8[n, m], b: uint8[1, m], total: int32[n, 1], most: int32[1, m], sums: int32[n, m], "
-        "real: float32[n, m], low: int8[n, m]"
+        "real: float32[n, m], low: int8[n, m], wide: int32[n, m]"
     )
     nest, chance = nest_of(parameters, ALONG), np.random.default_rng(3)
     a = numbers(INTEGERS["int8"], chance).reshape(5, 8)
@@ -129,6 +132,12 @@ def functions(graph: Graph) -> list[str]:
             "a: int8[n], b: int8[n], d: int32[n]",
             "d[i] + int32(a[i]) * int32(b[i])",
             ["* int8 int8 → int16", "cast int16 → int32", "+ int32 int32 → int32"],
+        ),
+        (
+            "a: int16[n], b: int8[n], d: int16[n]",
+            "max(min(a[i], 127), -128) * int16(b[i])",
+            ["min int16 int16 → int16", "max int16 int16 → int16", "cast int16 → int8"]
+            + ["* int8 int8 → int16"],
         ),
         # The low bits of what is stored in few.
         (
