@@ -21,6 +21,7 @@ from sw.golden.loops import GoldenLoops
 from sw.runtime.device import Device
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
+from tests.support.parameters import slow_but
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
@@ -69,7 +70,10 @@ def device() -> Iterator[Device]:
         yield device
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *OTHERS, *UNMEASURED])
+ALL = (*EXAMPLES, *OTHERS, *UNMEASURED)
+
+
+@pytest.mark.parametrize("name", slow_but({*ALL} - {"conv3d"}, ALL))
 def test_workloads_run_where_they_can(device: Device, name: str):
     """Graphs as they are planned: optimising them takes longer than all else."""
     names = {*(each.name for each in nest(name).sizes), *nest(name).scalars}
