@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -196,6 +197,25 @@ for k in range(n - 1):
 )
 def test_nests(parameters: str, body: str, values: dict[str, Any]):
     require_golden(nest_of(parameters, body), values)
+
+
+def test_quotients_of_c_are_cut_towards_zero():
+    nest = c_source.read_source(
+        "#include <stdint.h>\n"
+        "void f(int n, int16_t a[n], int q[n], int r[n], int s[n]) {\n"
+        "  for (int i = 0; i < n; i++) { q[i] = a[i] / 7; r[i] = a[i] % 10; s[i] = a[i] / -3; }\n"
+        "}\n",
+        "f.c",
+    )
+    a = np.concatenate([np.arange(-40, 41), [-32768, 32767]]).astype(np.int16)
+    config = replace(SMALL, wordlines=512)
+    lowered = require_golden(nest, {"a": a}, config)
+    zeros = {name: np.zeros(len(a), np.int32) for name in "qrs"}
+    found = execute(lowered, {"a": a, **zeros}, config)
+    wide = a.astype(np.int32)
+    for name, divisor in (("q", 7), ("s", -3)):
+        assert (found[name] == np.fix(wide / divisor)).all()
+    assert (found["r"] == np.fmod(wide, 10)).all()
 
 
 def test_random_regions():
