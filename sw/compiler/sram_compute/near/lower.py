@@ -105,7 +105,7 @@ def near_code(nest: Nest, binding: Binding, config: SramConfig, *, reassociate: 
     try:
         for array in nest.arrays.values():
             require_word(array.type, array.place)
-        computing = [each for group in _groups(nest) for each in lowering.statements(group, {})]
+        computing = [each for group in _groups(nest) for each in lowering.statements(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
     order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
@@ -157,36 +157,69 @@ class _Lowering:
         self._loops = 0
         self.written_first: set[str] = set()
 
-    def statements(self, group: tuple[Statement, ...], around: Mapping[str, int]) -> list[Command]:
-        """Their commands; ``around``: variables of loops that run in order. Raises
+    def statements(self, group: tuple[Statement, ...]) -> list[Command]:
+        """Their commands. What strips cannot do is done one element after the other. Raises
         ``NotTensor``."""
+        before = self._state()
+        try:
+            return self._group(group, {}, may_be_sequential=False)
+        except NotTensor as refusal:
+            self._return_to(before)
+            try:
+                return self._group(group, {}, may_be_sequential=True)
+            except NotTensor:
+                raise refusal from None
+
+    def _group(
+        self, group: tuple[Statement, ...], around: Mapping[str, int], *, may_be_sequential: bool
+    ) -> list[Command]:
+        """``around``: variables of loops that run in order."""
         known = frozenset(self._numbers) | frozenset(around)
-        before = self._loops, [*self.by_lanes], {*self._touched}, {*self.written_first}
+        before = self._state()
         try:
             stored = flatten(group, known, carry)
-            require_apart(stored)
+            try:
+                require_apart(stored)
+            except NotTensor:
+                if not may_be_sequential or len(stored) > 1:
+                    raise
+                return self._sequential(stored[0], around)
             made = [self._stored(each, around) for each in stored]
         except NotTensor as refusal:
+            self._return_to(before)
             loop = group[0]
             if len(group) > 1 or not isinstance(loop, For):
                 raise
             if not any(isinstance(each, For) for each in loop.body):
                 raise
-            self._loops, self.by_lanes, self._touched, self.written_first = before
             try:
-                return self._iterations(loop, around)
+                return [
+                    found
+                    for value in self._trips(loop, around)
+                    for each in loop.body
+                    for found in self._group(
+                        (each,),
+                        {**around, loop.variable: value},
+                        may_be_sequential=may_be_sequential,
+                    )
+                ]
             except NotTensor:
                 raise refusal from None
         return [each for commands in made for each in commands]
 
-    def _iterations(self, loop: For, around: Mapping[str, int]) -> list[Command]:
-        """Its body for each value of its variable, in order."""
-        return [
-            found
-            for value in self._trips(loop, around)
-            for each in loop.body
-            for found in self.statements((each,), {**around, loop.variable: value})
-        ]
+    def _state(self) -> tuple[int, list[For], set[str], set[str]]:
+        return self._loops, [*self.by_lanes], {*self._touched}, {*self.written_first}
+
+    def _return_to(self, before: tuple[int, list[For], set[str], set[str]]) -> None:
+        """What has been found since is of commands that are not taken."""
+        self._loops, self.by_lanes, self._touched, self.written_first = before
+
+    def _sequential(self, stored: Stored, around: Mapping[str, int]) -> list[Command]:
+        """Strips of one element, in the order of the source."""
+        if summed_loops(stored):
+            reject(stored.place, f"{stored.array} is read and summed up in the same statement")
+        outer, (z, y) = stored.loops[:-2], (None, None, *stored.loops)[-2:]
+        return list(self._in_order(stored, outer, [None, y, z], around))
 
     def _trips(self, loop: For, around: Mapping[str, int]) -> range:
         found = self._loop(loop, around)
@@ -275,8 +308,6 @@ class _Lowering:
         names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
         streams = Streams(self._arrays, loops, {**names, **around})
         target, index = streams.find(stored.array, stored.indices, stored.place)
-        if index is not None:
-            reject(stored.place, f"{stored.array}: the index of what is written is loaded")
         first = alignment(target)
         for loop in loops:
             self._require_count(loop, stored)
@@ -286,7 +317,12 @@ class _Lowering:
         expressions = Expressions(program, streams, x, y, first, numbers, sums.value)
         sums.expressions = expressions
         value = expressions.value(stored.value)
-        program.store(program.element(target), value)
+        if index is None:
+            element = program.element(target)
+        else:
+            value = program.register(value)
+            element = program.element(target, program.register(expressions.value(index)))
+        program.store(element, value)
         self._note(stored, loops)
         owner = program.streams.index(target)
         counts = (first + x.count, *(loop.count for loop in loops[1:]))
