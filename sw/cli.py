@@ -26,6 +26,7 @@ from sw.cli_options import (
     overrides_option,
     own_options,
     seed_option,
+    sizes_option,
     tensors_option,
     values_option,
 )
@@ -138,6 +139,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @configuration_argument
 @click.argument("workload", required=False)
 @tensors_option
+@sizes_option
 @output_option("-o", "--output", help="The program file to write.")
 @output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
 @folder_option(
@@ -157,6 +159,7 @@ def compile_(
     config: str,
     workload: str | None,
     tensors: dict[str, str],
+    sizes: dict[str, int],
     output: Path | None,
     dot: Path | None,
     dump: Path | None,
@@ -175,9 +178,13 @@ def compile_(
 
     For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
 
+    For sram, the program of a loop nest (.py, .c) is for any sizes, and runs on any configuration.
+
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
+
+    Example: gnarl compile sram_b4 examples/vec_add.c -o vec_add.npz
     """
     from sw.runtime.device import Device
 
@@ -212,7 +219,8 @@ def compile_(
     )
     device = Device(configuration, stages=ConsoleStages(stderr()))
     try:
-        program = device.compile(target.source(source, tensors), seed=seed, trace=trace, **options)
+        found = target.sized_source(target.source(source, tensors), sizes)
+        program = device.compile(found, seed=seed, trace=trace, **options)
     except StoppedError:
         return
     if stop_after is not None:  # a pass that this workload does not need
@@ -238,12 +246,41 @@ def passes(config: str) -> None:
 
 @main.command()
 @click.argument("program", type=input_file)
-def disasm(program: Path) -> None:
+@click.option(
+    "--config",
+    metavar="CONFIG",
+    help="Lower a program for any sizes (sram) as this configuration runs it.",
+)
+@overrides_option
+@tensors_option
+@sizes_option
+def disasm(
+    program: Path,
+    config: str | None,
+    overrides: tuple[str, ...],
+    tensors: dict[str, str],
+    sizes: dict[str, int],
+) -> None:
     """Print the instructions of a program file, or its CUDA source.
 
+    A program of a loop nest for in-SRAM computing has no sizes and no commands yet: without
+    --config, its nest and tensor dataflow graphs are printed, else the commands for the sizes of
+    --tensor and --size, 16 where these do not say.
+
     Example: gnarl disasm circuit.npz
+
+    Example: gnarl disasm vec_add.npz --config sram_b4 --size n=64
     """
-    found = load_program(program)
+    for option, given in (("--set", overrides), ("--tensor", tensors), ("--size", sizes)):
+        if given and config is None:
+            raise click.UsageError(f"{option} needs --config CONFIG.")
+    if config is None:
+        found = load_program(program)
+    else:
+        configuration = load_configuration(config, overrides)
+        found = configuration.target.at_sizes(
+            load_program(program, configuration), configuration.config, tensors, sizes
+        )
     for line in TARGETS[found.target].listing(found):
         click.echo(line)
 
@@ -252,6 +289,7 @@ def disasm(program: Path) -> None:
 @configuration_argument
 @click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
 @tensors_option
+@sizes_option
 @overrides_option
 @click.option(
     "--backend",
@@ -293,6 +331,7 @@ def run(
     config: str,
     workload: str | None,
     tensors: dict[str, str],
+    sizes: dict[str, int],
     overrides: tuple[str, ...],
     backend: str | None,
     port: str | None,
@@ -322,6 +361,10 @@ def run(
 
     Example: gnarl run tmu_l8 embedding_bag:rm1 --opt 3
 
+    Example: gnarl run sram_b4 examples/vec_add.c --size n=64
+
+    Example: gnarl run sram_b4_512 vec_add.npz --tensor a=a.npy --tensor b=b.npy
+
     Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
 
     Example: gnarl run cuda_sm90 "X(i,j)=B(i,k)*C(k,j) -f=B:ds" --tensor B=b.mtx --tensor C=c.npy
@@ -350,6 +393,7 @@ def run(
         backend=backend,
         values=values,
         tensors=tensors,
+        sizes=sizes,
         seed=seed,
         options=own_options(target, "run", own),
         waves=waves,

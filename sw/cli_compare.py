@@ -18,6 +18,7 @@ from sw.cli_options import (
     overrides_option,
     refuse_foreign,
     seed_option,
+    sizes_option,
     tensors_option,
     values_option,
 )
@@ -30,6 +31,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 @click.argument("workload")
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
 @tensors_option
+@sizes_option
 @overrides_option
 @click.option(
     "--backend",
@@ -47,6 +49,7 @@ def compare(
     workload: str,
     configs: tuple[str, ...],
     tensors: dict[str, str],
+    sizes: dict[str, int],
     overrides: tuple[str, ...],
     backends: tuple[str, ...],
     values: Path | None,
@@ -91,6 +94,7 @@ def compare(
         backends=backends,
         values=values,
         tensors=tensors,
+        sizes=sizes,
         seed=seed,
         options=own,
         stages=ConsoleStages(stderr()),

@@ -126,6 +126,23 @@ def _named(
     return found
 
 
+def _sizes(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, int]:
+    """Texts ``NAME=NUMBER`` by name."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if not (name and number.isascii() and number.isdigit() and int(number)):
+            raise click.BadParameter(
+                f"{text}: must be NAME=NUMBER, a whole number of at least 1.", context, parameter
+            )
+        if name in found:
+            raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)
+        found[name] = int(number)
+    return found
+
+
 def output_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
     return click.option(*names, type=OutputPath(dir_okay=False), **attributes)
 
@@ -157,7 +174,15 @@ tensors_option = click.option(
     metavar="NAME=PATH",
     callback=_named,
     help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam, tmu, "
-    "cuda); an array of a loop nest: .npy (tmu).",
+    "cuda); an array or scalar of a loop nest: .npy (tmu, sram).",
+)
+sizes_option = click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    callback=_sizes,
+    help="A size of a loop nest that no array has; may be given again (sram).",
 )
 values_option = click.option(
     "--values",

@@ -19,7 +19,6 @@ from bench.lib.summary import cell, cells, geometric_mean
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import WHOLE, names, sizes_text, workload
 from sw.program.program import Program
-from sw.program.tensor_spec import Array
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 
@@ -114,11 +113,11 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     }
 
 
-def compiled(device: Device, job: Job) -> tuple[Program, dict[str, Array]]:
-    """A job's program, and its inputs."""
+def compiled(device: Device, job: Job) -> tuple[Program, dict[str, Any]]:
+    """A job's program, and its inputs and sizes."""
     given = workload(job.workload, job.sizes, job.seed)
     program = device.compile(given, seed=job.seed, optimise=job.graphs == AFTER, place="memory")
-    return program, {spec.name: given.inputs[spec.name] for spec in program.inputs}
+    return program, {**given.inputs, **(given.sizes or {})}
 
 
 def _machine(job: Job, backend: str) -> Device:

@@ -79,8 +79,8 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README. Not measured, as they do not "
-    "exist yet: near-memory streams, placement among the three, and the paper's figures 13, 14, "
-    "16 and 17 at its size.",
+    "writes what was measured here, and sums it up in the README. Not measured: near memory "
+    "against memory. Not measured, as they do not exist yet: placement among the three, and the "
+    "paper's figures 13, 14, 16 and 17 at its size.",
     INTROS,
 )

@@ -17,16 +17,16 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
+from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.in_memory import InMemory
-from sw.compiler.sram_compute.placement import placed
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.runtime.stages import quiet
 from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.placement"
@@ -77,14 +77,15 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
         with Device(load_configuration(job.config), "rtl") as device:
+            inputs = {**given.inputs, **(given.sizes or {})}
             try:
-                program = device.compile(given, seed=job.seed, place=place)
+                fat = device.compile(given, seed=job.seed, place=place)
+                program = device.target.lowered(fat, inputs, config, quiet)
             except (WorkloadError, CapacityError):
                 found |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
                 continue
             cycles = next((count for other, count in done if _is_same(program, other)), None)
             if cycles is None:
-                inputs = {spec.name: given.inputs[spec.name] for spec in program.inputs}
                 result = device.run(program, inputs)
                 exact &= device.verify(result).bit_exact
                 cycles = cycles_of(result)
@@ -109,11 +110,7 @@ def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:
     if words:
         instructions = [Instruction.decoded(tuple(each)) for each in words]
         return part_cycles(instructions, config, _NO_LIMIT)
-    memory = InMemory(given.binding, config, True, True, None, False)
-    (part,) = placed(given.nest, reassociate=True)
-    _, lowered = memory.made(part)
-    assert lowered is not None
-    return lowered.estimate
+    return lowered_in_memory(given, config, None).estimate
 
 
 def jobs(request: Request) -> list[Job]:

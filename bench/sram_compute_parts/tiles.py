@@ -17,18 +17,16 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
+from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import nest, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.in_memory import InMemory
 from sw.compiler.sram_compute.lower.lower import Lowerer
-from sw.compiler.sram_compute.placement import placed
 from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
 from sw.compiler.sram_compute.tiles import Tiling
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
-from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.tiles"
 CONFIG = "sram_b4"
@@ -94,13 +92,12 @@ def measure(job: Job) -> dict[str, int | bool | None]:
     chosen = _chosen(job.workload, tuple(job.sizes.items()), job.seed, job.config)
     flags = {name: tile == job.tile for name, tile in chosen.items()}
     with Device(load_configuration(job.config), "model") as device:
+        tile = job.labels["tile"]
+        program = device.compile(given, seed=job.seed, place="memory", tile=tile)
         try:
-            tile = job.labels["tile"]
-            program = device.compile(given, seed=job.seed, place="memory", tile=tile)
+            result = device.run(program, {**given.inputs, **(given.sizes or {})})
         except CapacityError:
             return {"cycles": None, **flags, "bit_exact": True}
-        inputs = {spec.name: given.inputs[spec.name] for spec in program.inputs}
-        result = device.run(program, inputs)
         return {
             "cycles": cycles_of(result),
             **flags,
@@ -121,18 +118,11 @@ def _chosen(
     tilings = Lowerer(given.nest, steps, config).tilings(given.binding)
     none = (1,) * (rank - 1) + (config.bitlines,)
     return {
-        RULE: _lowered_tile(given, config, None)[:rank][::-1],
-        SEARCHED: _lowered_tile(given, config, "best")[:rank][::-1],
+        RULE: lowered_in_memory(given, config, None).tiling.tile[:rank][::-1],
+        SEARCHED: lowered_in_memory(given, config, "best").tiling.tile[:rank][::-1],
         PAPER: paper_tile(steps, tilings)[:rank][::-1],
         NONE: none,
     }
-
-
-def _lowered_tile(given: LoopWorkload, config: SramConfig, tile: str | None) -> tuple[int, ...]:
-    (part,) = placed(given.nest, reassociate=True)
-    _, lowered = InMemory(given.binding, config, True, True, tile, False).made(part)
-    assert lowered is not None
-    return lowered.tiling.tile
 
 
 def paper_tile(steps: tuple[Step, ...], tilings: Sequence[Tiling]) -> tuple[int, ...]:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from cocotb_tests.sram_compute.programs import pattern
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
+from hw.sram_compute.isa import STRIP, Opcode
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.program import Command, command
 
@@ -59,6 +61,19 @@ def broken(config: SramConfig) -> dict[str, Broken]:
         "a width of 33": command(Opcode.COMPUTE, n=33),
         "an entry beyond the ROM": command(Opcode.COMPUTE, entry=len(config.rom.words)),
         "an instruction beyond the last": command(Opcode.CORE, first=config.core_instructions),
+        "no line to copy": command(Opcode.COPY),
+        "words beyond the last": command(
+            Opcode.COPY, words=config.banks * config.bank_words // LINE_WORDS, lines=1
+        ),
+        "an operation that engines lack": command(Opcode.OPERATION),
+        "a rotation by more than half a strip": operation(ExecuteOpcode.ADD, offset=17),
+        "an operand from nowhere": operation(ExecuteOpcode.ADD, b_source=3),
+        "a store that reads": operation(ExecuteOpcode.STORE, reads=1),
+        "a store to the transposer": operation(ExecuteOpcode.STORE, d_is_turned=1),
+        "a quotient of an element": operation(ExecuteOpcode.FDIV, reads=1),
+        "a quotient of what is transposed": operation(ExecuteOpcode.FDIV, a_is_turned=1),
+        "a loop without an iteration": command(Opcode.NEAR, counts=(1, 0, 1)),
+        "a loop of operations that were never set": command(Opcode.NEAR, counts=(1, 1, 1)),
         "a base beyond the last row": command(Opcode.COMPUTE, bases=(0, 0, 0, 0, config.wordlines)),
     }
     layouts: dict[str, Command] = {
@@ -95,9 +110,61 @@ def broken(config: SramConfig) -> dict[str, Broken]:
             [shift, command(Opcode.MOVE, **rows, **one)], ErrorCause.UNSYNCED
         ),
         "a transfer behind a shift": Broken([layout(config), shift, load], ErrorCause.UNSYNCED),
+        "copied lines beyond memory": Broken(
+            [command(Opcode.COPY, line=config.memory_lines - 1, lines=2)], ErrorCause.ADDRESS
+        ),
+        "a copy behind a shift": Broken(
+            [shift, command(Opcode.COPY, lines=1)], ErrorCause.UNSYNCED
+        ),
+        "streams behind a shift": Broken(
+            [shift, command(Opcode.NEAR, counts=(1, 1, 1))], ErrorCause.UNSYNCED
+        ),
         "a core behind a shift": Broken([shift, command(Opcode.CORE)], ErrorCause.UNSYNCED),
         "an end behind a shift": Broken([shift, command(Opcode.END)], ErrorCause.UNSYNCED),
     }
+
+
+def broken_streams(config: SramConfig) -> dict[str, tuple[list[Command], int]]:
+    """Loops of stream engines, and the stream that is wrong with each, by a name."""
+    words = config.banks * config.bank_words
+    last_row = {"is_transposed": 1, "row": config.wordlines - STRIP + 1}
+    found: dict[str, tuple[dict[str, Any], tuple[int, int, int]]] = {
+        "a word beyond the last": ({"base": words - 40, "strides": (1, 0, 0)}, (41, 1, 1)),
+        "a word before the first": ({"base": 1, "strides": (0, -2 % (1 << 28), 0)}, (1, 2, 1)),
+        "a word of the second z": ({"base": words - 1, "strides": (0, 0, 1)}, (1, 1, 2)),
+        "a row beyond the last": ({"strides": (1, 0, 0), **last_row}, (1, 1, 1)),
+        "a bitline beyond the last": (
+            {"base": config.tiles * config.bitlines - 32, "strides": (1, 0, 0), "is_transposed": 1},
+            (33, 1, 1),
+        ),
+        "an index beyond the last": ({"is_indirect": 1, "length": 7}, (8, 1, 1)),
+        "a negative index": ({"is_indirect": 1, "length": 7}, (1, 1, 1)),
+    }
+    made = {}
+    for number, (name, (fields, counts)) in enumerate(found.items()):
+        first = -1 if name.startswith("a negative") else 0
+        made[name] = (
+            [
+                command(Opcode.STREAM, stream=number, **fields),
+                operation(ExecuteOpcode.AND, d=1, a=1, b_source=1),
+                operation(ExecuteOpcode.ADD, slot=1, d=1, a=1, b_source=2),
+                operation(
+                    ExecuteOpcode.ADD, slot=2, d=1, a=1, b_source=1, immediate=first % (1 << 32)
+                ),
+                operation(ExecuteOpcode.OR, slot=3, a=1, reads=1, stream=number),
+                command(Opcode.NEAR, last=3, counts=counts, owner=number),
+            ],
+            number,
+        )
+    unset = [
+        operation(ExecuteOpcode.STORE, stream=15),
+        command(Opcode.NEAR, counts=(1, 1, 1)),
+    ]
+    return made | {"a stream that was never set": (unset, 15)}
+
+
+def operation(operation: ExecuteOpcode, **fields: Any) -> Command:
+    return command(Opcode.OPERATION, operation=operation.value, **fields)
 
 
 def layout(config: SramConfig, **fields: Any) -> Command:

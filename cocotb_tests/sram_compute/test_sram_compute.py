@@ -11,9 +11,10 @@ import numpy as np
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
-from cocotb_tests.sram_compute.broken import broken, unknown
+from cocotb_tests.sram_compute.broken import broken, broken_streams, unknown
 from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_programs
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
+from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
 from hw.lib import execute_assembly
 from hw.sram_compute.config import SramConfig
@@ -32,6 +33,7 @@ CONFIG = SramConfig(
     latency=20,
     bandwidth=2,
     formats=("float8_e4m3",),
+    near_lanes=1,
     core_lanes=2,
     core_instructions=64,
     core_cache_bytes=1 << 10,
@@ -48,6 +50,15 @@ def generator() -> random.Random:
 
 def random_commands(chance: random.Random, count: int, cores: Sequence[int] = ()) -> list[Command]:
     return RandomProgram(CONFIG, chance, ARRAYS, cores).commands(count)
+
+
+def streaming(chance: random.Random, count: int) -> list[Command]:
+    """Loops of stream engines, whose registers are known; then all words go to memory."""
+    streams = RandomStreams(CONFIG, chance, ARRAYS)
+    commands = clearing_engines()
+    for _ in range(count):
+        commands += [streams.copy(), *streams.loop()]
+    return [*commands, streams.copy_all()]
 
 
 def begin(machine: Machine, chance: random.Random) -> None:
@@ -120,6 +131,25 @@ async def faults_of_the_core_are_named(dut):
 
 
 @cocotb.test()
+async def faults_name_their_stream(dut):
+    """A whole program runs behind each."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        for name, (commands, stream) in broken_streams(CONFIG).items():
+            before = random_commands(chance, 2)[:-1] if chance.random() < 0.5 else []
+            ended = machine.run(assemble([*before, *commands, command(Opcode.END)]))
+            assert isinstance(ended, StoppedError), name
+            assert (ended.cause, ended.detail) == (ErrorCause.STREAM, stream), name
+            machine.driver.clear()
+            machine.run(assemble([*clearing(CONFIG), *streaming(chance, 1), command(Opcode.END)]))
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
 async def a_core_that_waits_for_ever_is_stopped(dut):
     """There is nothing in its queues."""
     port = await open_port(dut)
@@ -129,6 +159,29 @@ async def a_core_that_waits_for_ever_is_stopped(dut):
         ended = machine.run(assemble([command(Opcode.SYNC), command(Opcode.CORE)]), 2)
         assert isinstance(ended, StoppedError)
         assert (ended.cause, ended.detail) == (ErrorCause.DEADLOCK, 9)
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
+async def streams_do_what_the_model_does(dut):
+    """On words, bits of words and indices, between other commands."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        crossing = 0
+        for _ in range(12):
+            commands = streaming(chance, chance.randrange(1, 5))
+            machine.run(assemble([*commands, *random_commands(chance, 3)]))
+            counters = machine.driver.counters()
+            spent = [count for name, count in counters.items() if name.startswith("cycles_")]
+            assert sum(spent) == machine.driver.cycles()
+            assert counters["cycles_near"] > counters["near_strips"] > 16
+            crossing += counters["bits_between_banks"]
+        assert crossing
+        machine.check_rest()
 
     await use_machine(port, CONFIG, use)
 
@@ -242,7 +295,7 @@ async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     machine = await use_machine(port, CONFIG, lambda machine: machine)
     instructions, cores = core_programs(CONFIG, chance, ARRAYS)
     await use_machine(port, CONFIG, lambda _: machine.load_core(instructions))
-    computed = [*clearing(CONFIG), *crossings() * 3, *random_commands(chance, 6)[:-1]]
+    computed = [*clearing(CONFIG), *crossings() * 3, *streaming(chance, 2)]
     units = assemble([*computed, *random_commands(chance, 6, cores)])
     begun = machine.model.memory.copy()
 

@@ -4,7 +4,8 @@ A line is the opcode's name in lower case, and fields: ``move a=0 d=32 n=8 dista
 bitlines=0:1:16 tiles=0:2:2``. What is left out is 0. Arrays of numbers have commas between them.
 A pattern is its start, then stride and number of places of each level, as in Infinity Stream,
 section 4.2. ``compute`` names its operation: ``compute float32.add bases=0,32,64,0,96``, with
-``n=8`` where the width is a parameter. ``#`` begins a comment.
+``n=8`` where the width is a parameter; so does ``operation fadd slot=1 d=2 a=0 b=1``. ``#`` begins
+a comment.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 from hw.lib.errors import WorkloadError
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COMMANDS, Opcode
+from hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
 from hw.sram_compute.program import Command, command
+
+_NAMING = (Opcode.COMPUTE, Opcode.OPERATION)
+
+_OPERATIONS = {each.name.lower(): each.value for each in NEAR_OPERATIONS}
 
 _PATTERNS = ("bitlines", "tiles", "sources", "copies")
 
@@ -29,6 +35,8 @@ def line_of(config: SramConfig, given: Command) -> str:
         if name is not None:
             words.append(name)
             del fields["entry"]
+    if given.opcode == Opcode.OPERATION and fields["operation"] in _OPERATIONS.values():
+        words.append(ExecuteOpcode(fields.pop("operation")).name.lower())
     for name in _PATTERNS:
         if f"{name}_start" in fields:
             parts = [fields.pop(f"{name}_{part}") for part in ("start", "strides", "counts")]
@@ -53,7 +61,7 @@ def command_of(config: SramConfig, line: str) -> Command:
     operation = None
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals and opcode == Opcode.COMPUTE and operation is None:
+        if not equals and opcode in _NAMING and operation is None:
             operation = name
         elif not equals:
             raise WorkloadError(f"{word}: must be a field and its value, as n=8")
@@ -63,7 +71,15 @@ def command_of(config: SramConfig, line: str) -> Command:
             fields |= _pattern_fields(name, value)
         else:
             fields[name] = _numbers(name, value)
-    if operation is not None:
+    if operation is not None and opcode == Opcode.OPERATION:
+        if "operation" in fields:
+            raise WorkloadError("operation: is given twice")
+        if operation not in _OPERATIONS:
+            raise WorkloadError(
+                f"{operation}: no such operation; there are {', '.join(_OPERATIONS)}"
+            )
+        fields["operation"] = _OPERATIONS[operation]
+    elif operation is not None:
         if "entry" in fields:
             raise WorkloadError("entry: is given twice")
         fields["entry"] = _entry(config, operation, fields.get("n", 0))

@@ -8,12 +8,25 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute import isa
 from hw.sram_compute.array_transfer import transfer_layout
 from hw.sram_compute.bank_command import CommandKind, bank_command_layout
+from hw.sram_compute.config import LINE_BITS
 from hw.sram_compute.exchange import exchange_layout
-from hw.sram_compute.isa import COMMANDS, MOST_UNITS, UNIT_BITS, UNITS, Opcode
+from hw.sram_compute.isa import (
+    COMMANDS,
+    MOST_UNITS,
+    NEAR_COMMANDS,
+    NEAR_OPERATIONS,
+    STRIP,
+    UNIT_BITS,
+    UNITS,
+    Opcode,
+    Second,
+)
 from hw.sram_compute.layout_walker import ENTRY
+from hw.sram_compute.near_memory import COMMAND_BITS
 from hw.sram_compute.operations import MAX_WIDTH
 
 
@@ -24,12 +37,12 @@ def decoded_layout(
 
     opcode, units
         its kind, and how long it is.
-    is_unknown, bad_operand, bad_layout
+    is_unknown, bad_operand, bad_layout, is_outside
         there is no such opcode; a number is beyond what there is, or rows overlap; the entry of a
-        ``LAYOUT`` makes no sense.
-    bank, exchange, transfer, layout, entry, first
+        ``LAYOUT`` makes no sense; lines of a ``COPY`` are none of memory.
+    bank, exchange, transfer, layout, entry, first, near
         what banks do, the exchange, the transfer; the number of an entry; its new contents; the
-        core's first instruction.
+        core's first instruction; the command, for ``NearMemory``.
     """
     return data.StructLayout(
         {
@@ -38,12 +51,14 @@ def decoded_layout(
             "is_unknown": 1,
             "bad_operand": 1,
             "bad_layout": 1,
+            "is_outside": 1,
             "bank": bank_command_layout(wordlines, bitlines, tiles, microinstructions),
             "exchange": exchange_layout(wordlines, bitlines, tiles),
             "transfer": transfer_layout(wordlines),
             "layout": 4,
             "entry": ENTRY,
             "first": 16,
+            "near": COMMAND_BITS,
         }
     )
 
@@ -52,7 +67,7 @@ class CommandDecoder(wiring.Component):
     """Latency: 0 cycles.
 
     Parameters: ``wordlines``, ``bitlines``, ``tiles``, all powers of two; ``microinstructions`` of
-    the ROM; ``core_instructions``, 0 without a core.
+    the ROM; ``core_instructions``, 0 without a core; ``memory_lines``; ``has_engines``, of streams.
 
     Members: ``units``, the next ``MOST_UNITS`` units; ``decoded``, a ``decoded_layout``.
     """
@@ -64,12 +79,17 @@ class CommandDecoder(wiring.Component):
         tiles: int,
         microinstructions: int,
         core_instructions: int,
+        memory_lines: int,
+        has_engines: bool,
     ) -> None:
+        self._memory_lines = memory_lines
+        self._bank_lines = wordlines * bitlines * tiles // LINE_BITS
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._tiles = tiles
         self._microinstructions = microinstructions
-        self._has_core = core_instructions > 0
+        missing = {Opcode.CORE} if core_instructions == 0 else set()
+        self._missing = missing if has_engines else missing | {*NEAR_COMMANDS}
         self._core_instructions = max(1, core_instructions)
         decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
         super().__init__({"units": In(MOST_UNITS * UNIT_BITS), "decoded": Out(decoded)})
@@ -89,7 +109,7 @@ class CommandDecoder(wiring.Component):
             for opcode, view in views.items():
                 with m.Case(opcode):
                     m.d.comb += [
-                        decoded.is_unknown.eq(opcode == Opcode.CORE and not self._has_core),
+                        decoded.is_unknown.eq(opcode in self._missing),
                         decoded.units.eq(UNITS[opcode]),
                         decoded.bad_operand.eq(self._bad_operand(opcode, view)),
                         *self._meaning(opcode, view),
@@ -149,10 +169,18 @@ class CommandDecoder(wiring.Component):
             ]
         if opcode == Opcode.CORE:
             return [self.decoded.first.eq(view.first)]
+        if opcode in NEAR_COMMANDS:
+            meaning = [self.decoded.near.eq(self.units)]
+            if opcode == Opcode.COPY:
+                is_outside = view.line + view.lines > self._memory_lines
+                meaning.append(self.decoded.is_outside.eq(is_outside))
+            return meaning
         return []
 
     def _bad_operand(self, opcode: Opcode, view: data.View) -> Value:
         """Whether a number is beyond what there is, or rows overlap."""
+        if opcode in NEAR_COMMANDS:
+            return self._bad_near_operand(opcode, view)
         limits = {
             "entry": self._microinstructions,
             "distance": self._bitlines,
@@ -183,6 +211,26 @@ class CommandDecoder(wiring.Component):
             overlaps = (view.a < view.d + view.n) & (view.d < view.a + view.n)
             found.append(may_be_same & overlaps)
         return Cat(*found).any() if found else Const(0)
+
+    def _bad_near_operand(self, opcode: Opcode, view: data.View) -> Value:
+        if opcode == Opcode.COPY:
+            return (view.lines == 0) | (view.words + view.lines > self._bank_lines)
+        if opcode == Opcode.OPERATION:
+            is_known = Cat(view.operation == each for each in NEAR_OPERATIONS).any()
+            is_bad_store = (view.operation == ExecuteOpcode.STORE) & (view.reads | view.d_is_turned)
+            is_bad_quotient = (view.operation == ExecuteOpcode.FDIV) & (
+                view.reads | view.a_is_turned
+            )
+            is_bad = (
+                is_bad_store
+                | is_bad_quotient
+                | (view.b_source > max(Second))
+                | (view.offset > STRIP // 2)
+            )
+            return ~is_known | is_bad
+        if opcode == Opcode.NEAR:
+            return Cat(each == 0 for each in _numbers(view.counts)).any()
+        return Const(0)
 
     def _pattern_limits(self, name: str, places: int) -> dict[str, int]:
         return {f"{name}_{part}": places for part in ("start", "strides", "counts")}

@@ -18,6 +18,7 @@ from hw.sram_compute.exchange import exchange_layout
 from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS, Opcode
 from hw.sram_compute.layout_walker import ENTRY
 from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.near_memory import COMMAND_BITS
 
 END_CYCLES = 4
 """Cycles without anything under way before a run is over: until all is counted."""
@@ -29,6 +30,7 @@ class _State(enum.Enum):
     TRANSFER = 2
     EXCHANGE = 3
     CORE = 4
+    NEAR = 5
 
 
 class CommandUnit(wiring.Component):
@@ -36,7 +38,7 @@ class CommandUnit(wiring.Component):
     manual's order of events has it. Source: Infinity Stream, section 5.2.
 
     Parameters: ``wordlines``, ``bitlines``, ``tiles``; ``microinstructions`` of the ROM;
-    ``core_instructions``, 0 without a core.
+    ``core_instructions``, 0 without a core; ``memory_lines``; ``has_engines``, of streams.
 
     Members
     -------
@@ -58,6 +60,9 @@ class CommandUnit(wiring.Component):
         out, out, in: ``first``, ``start`` and ``busy`` of ``VectorCore``.
     core_fault, core_fault_place
         in: what is wrong with the core's program, and at which instruction.
+    near, starts_near, near_is_complete, near_copies, near_streams, near_fault, near_stream
+        out, out, in: ``command``, ``start``, ``is_complete``, ``copies``, ``streams``, ``fault``
+        and ``stream`` of ``NearMemory``.
     accepted
         out: a command is taken up.
     transfer_fault
@@ -75,9 +80,11 @@ class CommandUnit(wiring.Component):
         tiles: int,
         microinstructions: int,
         core_instructions: int,
+        memory_lines: int,
+        has_engines: bool,
     ) -> None:
         size = (wordlines, bitlines, tiles, microinstructions, core_instructions)
-        self._decoder = CommandDecoder(*size)
+        self._decoder = CommandDecoder(*size, memory_lines, has_engines)
         self._decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
         bank = bank_command_layout(wordlines, bitlines, tiles, microinstructions)
         super().__init__(
@@ -106,6 +113,13 @@ class CommandUnit(wiring.Component):
                 "core_busy": In(1),
                 "core_fault": In(ErrorCause),
                 "core_fault_place": In(32),
+                "near": Out(COMMAND_BITS),
+                "starts_near": Out(1),
+                "near_is_complete": In(1),
+                "near_copies": In(1),
+                "near_streams": In(1),
+                "near_fault": In(ErrorCause),
+                "near_stream": In(4),
                 "accepted": Out(1),
                 "fault": Out(ErrorCause),
                 "fault_place": Out(32),
@@ -134,6 +148,7 @@ class CommandUnit(wiring.Component):
             self.exchange.eq(command.exchange),
             self.transfer.eq(command.transfer),
             self.first_instruction.eq(command.first),
+            self.near.eq(command.near),
             self.fault_place.eq(place),
             is_quiet.eq(self.banks_idle & ~self.exchange_busy),
         ]
@@ -168,6 +183,13 @@ class CommandUnit(wiring.Component):
                 with m.If(self.core_fault != ErrorCause.NONE):
                     m.d.comb += self.fault_place.eq(self.core_fault_place)
                 with m.If(~self.core_busy):
+                    m.d.sync += state.eq(_State.DECODE)
+            with m.Case(_State.NEAR):
+                is_copy = command.opcode == Opcode.COPY
+                m.d.comb += [self.holds.eq(is_copy), self.fault.eq(self.near_fault)]
+                with m.If(self.near_fault != ErrorCause.NONE):
+                    m.d.comb += self.fault_place.eq(self.near_stream)
+                with m.If(~(self.near_copies | self.near_streams)):
                     m.d.sync += state.eq(_State.DECODE)
             with m.Case(_State.EXCHANGE):
                 with m.If(~self.exchange_sends):
@@ -222,6 +244,26 @@ class CommandUnit(wiring.Component):
                 with m.Elif(self.fetch_idle):
                     m.d.comb += self.starts_core.eq(1)
                     m.d.sync += state.eq(_State.CORE)
+            with m.Case(Opcode.COPY):
+                m.d.comb += self.holds.eq(1)
+                with m.If(unsynced):
+                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+                with m.Elif(command.is_outside):
+                    m.d.comb += self.fault.eq(ErrorCause.ADDRESS)
+                with m.Elif(is_quiet & self.fetch_idle):
+                    m.d.comb += self.starts_near.eq(1)
+                    m.d.sync += state.eq(_State.NEAR)
+            with m.Case(Opcode.STREAM, Opcode.OPERATION):
+                m.d.comb += self.starts_near.eq(1)
+                m.d.sync += state.eq(_State.DECODE)
+            with m.Case(Opcode.NEAR):
+                with m.If(unsynced):
+                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+                with m.Elif(~self.near_is_complete):
+                    m.d.comb += self.fault.eq(ErrorCause.OPERAND)
+                with m.Elif(is_quiet):
+                    m.d.comb += self.starts_near.eq(1)
+                    m.d.sync += state.eq(_State.NEAR)
             with m.Case(Opcode.SHIFT, Opcode.BROADCAST):
                 with m.If(is_quiet):
                     m.d.comb += self.starts_exchange.eq(1)

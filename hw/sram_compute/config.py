@@ -20,6 +20,8 @@ LINE_BITS = 8 * LINE_BYTES
 LAYOUTS = 16
 """Entries of the layout override table. Source: Infinity Stream, table 2."""
 
+NEAR_LANES = (0, 1)
+
 CORE_LANES = (0, 2, 4, 8, 16)
 
 _POWERS_OF_TWO = (
@@ -58,6 +60,8 @@ class SramConfig(TargetConfig):
     network_bits
         bits a cycle that a bank sends to other banks, and takes from them: a power of two from 1 to
         64.
+    near_lanes
+        lanes of the stream engine of each bank: 1, or 0, the default, for no engines.
     formats
         floating-point formats whose operations banks have, beside those on integers.
     core_lanes
@@ -83,6 +87,7 @@ class SramConfig(TargetConfig):
     bandwidth: float = 0.2
     network_bits: int = 16
     formats: tuple[str, ...] = ("float32",)
+    near_lanes: int = 0
     core_lanes: int = 0
     core_instructions: int = 1024
     core_cache_bytes: int = 16 << 10
@@ -107,6 +112,7 @@ class SramConfig(TargetConfig):
                 ("memory_bytes", 1 << 14, 1 << 26),
                 ("latency", 2, 1000),
                 ("network_bits", 1, 64),
+                ("near_lanes", *NEAR_LANES),
                 ("core_lanes", 0, LINE_WORDS),
                 ("core_instructions", 16, 1 << 16),
                 ("core_cache_bytes", 1 << 10, 1 << 20),
@@ -143,6 +149,11 @@ class SramConfig(TargetConfig):
     def tiles(self) -> int:
         """Arrays of all banks: tile t is array t % ``arrays`` of bank t // ``arrays``."""
         return self.banks * self.arrays
+
+    @property
+    def bank_words(self) -> int:
+        """Words of a bank's arrays."""
+        return self.arrays * self.wordlines * self.bitlines // (8 * WORD_BYTES)
 
     @property
     def memory_words(self) -> int:

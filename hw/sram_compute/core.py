@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 
 from hw.lib.count_ones import count_ones
@@ -22,7 +22,7 @@ from hw.lib.settings import Settings
 from hw.lib.stream.fork import Fork
 from hw.lib.watchdog import Watchdog
 from hw.sram_compute.array_transfer import ArrayTransfer
-from hw.sram_compute.bank import Bank
+from hw.sram_compute.bank import WORD_BITS, Bank
 from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.command_unit import CommandUnit
 from hw.sram_compute.config import SramConfig
@@ -35,6 +35,7 @@ from hw.sram_compute.memory_map import (
     ErrorCause,
     memory_map,
 )
+from hw.sram_compute.near_memory import NearMemory
 from hw.sram_compute.row_network import RowNetwork
 from hw.sram_compute.vector_core import VectorCore
 
@@ -52,11 +53,13 @@ _RANKS = (
     ErrorCause.CORE_ENCODING,
     ErrorCause.CORE_CONTROL,
     ErrorCause.CORE_ADDRESS,
+    ErrorCause.STREAM,
 )
 
 
 class SramCore(Core):
-    """Banks of compute arrays, and perhaps a core, led by a program of commands in main memory.
+    """Banks of compute arrays, perhaps stream engines and a core, led by a program of commands in
+    main memory.
 
     A run begins with an empty layout override table; what arrays hold stays from run to run. It
     ends with an ``END``. Source: Infinity Stream, section 5, figure 10.
@@ -89,7 +92,12 @@ class SramCore(Core):
             config.network_bits,
         )
         fetch = CommandFetch(config.memory_lines)
-        unit = CommandUnit(*size, config.core_instructions if config.core_lanes else 0)
+        unit = CommandUnit(
+            *size,
+            config.core_instructions if config.core_lanes else 0,
+            config.memory_lines,
+            config.near_lanes > 0,
+        )
         transfer = ArrayTransfer(
             config.memory_lines, config.wordlines, config.bitlines, config.tiles
         )
@@ -99,16 +107,27 @@ class SramCore(Core):
         m.submodules.transfer = ResetInserter(reset)(transfer)
         m.submodules.exchange = ResetInserter(reset)(exchange)
         m.submodules.rows = ResetInserter(reset)(rows)
-        banks = self._add_banks(m, reset, unit, transfer, rows)
+        near = self._add_near(m, reset, unit) if config.near_lanes else None
+        banks = self._add_banks(m, reset, unit, transfer, rows, near)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
         core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
-        channel = self._connect_memory(m, fetch, transfer, core, control.busy, was_busy)
+        channel = self._connect_memory(m, fetch, transfer, near, core, control.busy, was_busy)
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
         )
         wiring.connect(m, program.host, wiring.flipped(self.windows.program))
 
         moves, computes, core_busy, issued = Signal(), Signal(), Signal(), Signal()
+        transfers, streams, strip_begins = Signal(), Signal(), Signal()
+        bits_of_words: ValueLike = 0
+        m.d.comb += transfers.eq(transfer.busy)
+        if near is not None:
+            m.d.comb += [
+                transfers.eq(transfer.busy | near.copies),
+                streams.eq(near.streams),
+                strip_begins.eq(near.begins),
+            ]
+            bits_of_words = near.words_between_banks * WORD_BITS
         if core is not None:
             m.d.comb += [core_busy.eq(core.busy), issued.eq(core.issued)]
         m.d.comb += [
@@ -121,19 +140,23 @@ class SramCore(Core):
             control.finished.eq(unit.finished),
             events.happens.eq(
                 Cat(
-                    transfer.busy & ~moves & ~computes,
+                    transfers & ~moves & ~computes,
                     moves,
                     computes & ~moves,
                     core_busy & ~moves & ~computes,
-                    ~(transfer.busy | moves | computes | core_busy),
+                    streams,
+                    ~(transfers | moves | computes | core_busy | streams),
                     unit.accepted,
                     channel[:3],
                     issued,
                     channel[3:],
+                    strip_begins,
                 )
             ),
             watchdog.watch.eq(control.busy),
-            watchdog.moves.eq(unit.accepted | channel.any() | exchange.busy | issued),
+            watchdog.moves.eq(
+                unit.accepted | channel.any() | exchange.busy | issued | strip_begins
+            ),
             faults.faults.cause.eq(unit.fault),
             faults.faults.place.eq(unit.fault_place),
             faults.faults.stuck.eq(watchdog.stuck),
@@ -141,7 +164,7 @@ class SramCore(Core):
         amounts = (
             sum((bank.bits_moved for bank in banks[1:]), banks[0].bits_moved),
             exchange.bits_between_tiles,
-            exchange.bits_between_banks,
+            exchange.bits_between_banks + bits_of_words,
         )
         self.add_totals(m, control, totals, amounts)
         return m
@@ -153,6 +176,7 @@ class SramCore(Core):
         unit: CommandUnit,
         transfer: ArrayTransfer,
         rows: RowNetwork,
+        near: NearMemory | None,
     ) -> list[Bank]:
         config, word = self._config, transfer.word
         array_bits = (config.arrays - 1).bit_length()
@@ -180,6 +204,13 @@ class SramCore(Core):
                 *(request[name].eq(word[name]) for name in ("row", "group", "write", "data")),
                 bank.response.ready.eq(1),
             ]
+            if near is not None:
+                with m.If(near.accesses[number]):
+                    m.d.comb += [
+                        bank.request.valid.eq(1),
+                        request.eq(getattr(near, f"request{number}")),
+                    ]
+                m.d.comb += getattr(near, f"response{number}").eq(bank.response.payload)
             banks.append(bank)
             read.append(Mux(bank.response.valid, bank.response.payload, 0))
         m.d.comb += transfer.read.eq(reduce(or_, read))
@@ -231,6 +262,28 @@ class SramCore(Core):
             rows.moves.eq(exchange.moves),
         ]
 
+    def _add_near(self, m: Module, reset: Signal, unit: CommandUnit) -> NearMemory:
+        config = self._config
+        near = NearMemory(
+            config.memory_lines,
+            config.banks,
+            config.arrays,
+            config.wordlines,
+            config.bitlines,
+            config.network_bits,
+        )
+        m.submodules.near_memory = ResetInserter(reset)(near)
+        m.d.comb += [
+            near.command.eq(unit.near),
+            near.start.eq(unit.starts_near),
+            unit.near_is_complete.eq(near.is_complete),
+            unit.near_copies.eq(near.copies),
+            unit.near_streams.eq(near.streams),
+            unit.near_fault.eq(near.fault),
+            unit.near_stream.eq(near.stream),
+        ]
+        return near
+
     def _add_core(self, m: Module, reset: Signal, unit: CommandUnit, busy: Signal) -> VectorCore:
         config = self._config
         core = VectorCore(
@@ -265,13 +318,14 @@ class SramCore(Core):
         m: Module,
         fetch: CommandFetch,
         transfer: ArrayTransfer,
+        near: NearMemory | None,
         core: VectorCore | None,
         busy: Signal,
         was_busy: Signal,
     ) -> Value:
-        """Main memory belongs to the transfer or the core while that is under way, else to the
-        fetch. The result: a line of the program is asked for, of an array, one is written; the core
-        asks for one, it writes one."""
+        """Main memory belongs to transfers, copies or the core while they are under way, else to
+        the fetch. The result: a line of the program is asked for, of an array, one is written; the
+        core asks for one, it writes one."""
         config = self._config
         main = LineMemory(
             self.memory_map.window("memory"),
@@ -283,12 +337,16 @@ class SramCore(Core):
         m.submodules.main = ResetInserter(was_busy & ~busy)(main)
         wiring.connect(m, wiring.flipped(self.windows.memory), main.host)
         m.d.comb += main.busy.eq(busy)
-        fetches, core_runs = Signal(), Signal()
+        fetches, core_runs, transfers = Signal(), Signal(), Signal()
         users = [(fetch.port, fetches), (transfer.port, transfer.busy)]
+        m.d.comb += transfers.eq(transfer.busy)
+        if near is not None:
+            users.append((near.port, near.copies))
+            m.d.comb += transfers.eq(transfer.busy | near.copies)
         if core is not None:
             users.append((core.port, core_runs))
             m.d.comb += core_runs.eq(core.busy)
-        m.d.comb += fetches.eq(~(transfer.busy | core_runs))
+        m.d.comb += fetches.eq(~(transfers | core_runs))
         for port, is_on in users:
             with m.If(is_on):
                 connect_wider(m, port, main.port)
@@ -300,8 +358,8 @@ class SramCore(Core):
         ]
         return Cat(
             fetches & reads,
-            transfer.busy & reads,
-            transfer.busy & writes,
+            transfers & reads,
+            transfers & writes,
             core_runs & reads,
             core_runs & writes,
         )

@@ -19,6 +19,8 @@ from amaranth.hdl import Shape, unsigned
 from amaranth.lib import data
 
 from hw.lib.enum import EnumType, IntEnum
+from hw.lib.execute_isa import INTEGERS
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.pattern import LEVELS
@@ -37,7 +39,23 @@ WIDTH_BITS = 6
 DIMENSIONS = 3
 """Of arrays in memory."""
 
+STRIP = 32
+"""Elements that a stream engine works on at a time, and neighbouring words of a bank."""
+
+STREAMS = 16
+"""Entries of the stream table."""
+
+SLOTS = 32
+"""Operations of the stream engines' program."""
+
+REGISTERS = 16
+"""Of a stream engine: ``STRIP`` words each."""
+
+WORD_BITS = 28
+"""Of the number of a word among all banks."""
+
 _ROW = unsigned(9)
+_REGISTER = unsigned(4)
 _WIDTH = unsigned(WIDTH_BITS)
 _BITLINE = unsigned(9)
 _TILE = unsigned(14)
@@ -79,6 +97,10 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
 
     ``CORE``: the vector core runs the program that begins at its instruction ``first``, from which
     the addresses in it are counted, until it halts.
+
+    ``COPY``: lines between memory and the words of banks, as they are. ``STREAM``: entry ``stream``
+    of the stream table becomes what the command says. ``OPERATION``: so does operation ``slot`` of
+    the stream engines' program. ``NEAR``: stream engines run that program on all elements.
     """
 
     END = 1
@@ -92,6 +114,45 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     STORE = 9
     SYNC = 10
     CORE = 11
+    COPY = 12
+    STREAM = 13
+    OPERATION = 14
+    NEAR = 15
+
+
+class Second(IntEnum, metaclass=EnumType, shape=2):
+    """What operand b of an operation is: a register, the immediate, or x."""
+
+    REGISTER = 0
+    IMMEDIATE = 1
+    X = 2
+
+
+class When(IntEnum):
+    """Bits of ``when``: only in the first or last group of strips, only for the first or last y."""
+
+    FIRST_X = 0
+    LAST_X = 1
+    FIRST_Y = 2
+    LAST_Y = 3
+
+
+NEAR_OPERATIONS = (
+    *INTEGERS,
+    ExecuteOpcode.MUL,
+    ExecuteOpcode.TO_FLOAT,
+    ExecuteOpcode.FADD,
+    ExecuteOpcode.FSUB,
+    ExecuteOpcode.FMUL,
+    ExecuteOpcode.FMIN,
+    ExecuteOpcode.FMAX,
+    ExecuteOpcode.FDIV,
+    ExecuteOpcode.FLESS,
+    ExecuteOpcode.FLESS_EQUAL,
+    ExecuteOpcode.FEQUAL,
+    ExecuteOpcode.STORE,
+)
+"""Of stream engines; they mean what they do in the execute unit."""
 
 
 def pattern_fields(name: str, place: Shape) -> dict[str, Any]:
@@ -164,6 +225,92 @@ SYNC = _command()
 
 CORE = _command(first=unsigned(16))
 
+COPY = _command(is_store=unsigned(1), line=_LINE, words=unsigned(24), lines=_LINE)
+"""``lines`` lines of memory from ``line`` on, and of the words of banks from line ``words`` on: to
+memory if ``is_store``, else to the banks. Words are counted over all banks: word w is in bank
+w // ``STRIP`` modulo the number of banks."""
+
+STREAM = _command(
+    stream=unsigned(4),
+    is_indirect=unsigned(1),
+    is_transposed=unsigned(1),
+    row=_ROW,
+    base=unsigned(WORD_BITS),
+    strides=data.ArrayLayout(unsigned(WORD_BITS), DIMENSIONS),
+    length=unsigned(WORD_BITS),
+    scale=unsigned(16),
+)
+"""Where the elements of a stream are. Source: Infinity Stream, sections 3.1 and 5.1.
+
+base, strides
+    element (x, y, z) is word ``base`` + the sum of strides x coordinates, modulo 2^``WORD_BITS``.
+is_indirect, length, scale
+    to that is added ``scale`` x an index, a number below ``length`` from a register.
+is_transposed, row
+    numbers are not those of words, but of bitlines over all tiles: step t of a strip is row ``row``
+    + t of the 32 bitlines that the element's is one of.
+"""
+
+OPERATION = _command(
+    slot=unsigned(5),
+    operation=ExecuteOpcode.as_shape(),
+    d=_REGISTER,
+    a=_REGISTER,
+    b=_REGISTER,
+    c=_REGISTER,
+    offset=unsigned(5),
+    reads=unsigned(1),
+    stream=unsigned(4),
+    a_is_turned=unsigned(1),
+    d_is_turned=unsigned(1),
+    b_source=Second.as_shape(),
+    is_whole=unsigned(1),
+    when=unsigned(len(When)),
+    immediate=unsigned(32),
+)
+"""What is done with a strip, ``STRIP`` elements, of each bank: in step t with element t.
+
+operation
+    one of ``NEAR_OPERATIONS``, of operands a, b and c. ``STORE``: b goes to ``stream``; ``SELECT``:
+    a where c is not 0, else b; a of ``FDIV`` is a register.
+d, a, b, c
+    registers, each of a strip of words. Elements are done one after the other.
+offset
+    step t takes element t + ``offset`` of register a, modulo ``STRIP``; at most ``STRIP`` / 2.
+reads
+    operand a is the element of ``stream``; not of a ``STORE``. Register a has the index where a
+    stream is indirect.
+a_is_turned, d_is_turned
+    words go to the transposer, word t in step t; operand a, or what ``STORE`` writes, is bit t of
+    all its words. ``STORE`` has no ``d_is_turned``.
+b_source, immediate
+    what operand b is.
+is_whole
+    elements change that are none of the loop's, too.
+when
+    the ``When`` bits without which it is left out.
+"""
+
+NEAR = _command(
+    last=unsigned(5),
+    first=unsigned(5),
+    counts=data.ArrayLayout(unsigned(20), DIMENSIONS),
+    owner=unsigned(4),
+    span=unsigned(16),
+)
+"""For each z, for each group of strips along x, for each y: operations 0 to ``last``.
+
+counts
+    of x, y and z; at least 1.
+first
+    the first x.
+owner
+    without a ``span``, strips go around the banks, the first to the one that has the first element
+    of this stream for y = 0.
+span
+    strips that lie one behind the other in a bank, if not 0.
+"""
+
 COMMANDS: dict[Opcode, data.StructLayout] = {
     Opcode.END: END,
     Opcode.COMPUTE: COMPUTE,
@@ -176,8 +323,15 @@ COMMANDS: dict[Opcode, data.StructLayout] = {
     Opcode.STORE: STORE,
     Opcode.SYNC: SYNC,
     Opcode.CORE: CORE,
+    Opcode.COPY: COPY,
+    Opcode.STREAM: STREAM,
+    Opcode.OPERATION: OPERATION,
+    Opcode.NEAR: NEAR,
 }
 """The layout of each command."""
+
+NEAR_COMMANDS = (Opcode.COPY, Opcode.STREAM, Opcode.OPERATION, Opcode.NEAR)
+"""Of configurations with stream engines."""
 
 UNITS = {opcode: -(-layout.size // UNIT_BITS) for opcode, layout in COMMANDS.items()}
 """Units of each command."""

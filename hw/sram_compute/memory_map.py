@@ -19,7 +19,9 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     override table that makes no sense, was never set, or has tiles beyond the last one.
     ``ADDRESS``: a line beyond memory, of an array or of the program. ``UNSYNCED``: there is no
     ``SYNC`` behind a ``SHIFT`` or ``BROADCAST``. ``DEADLOCK``: nothing has moved for a while.
-    ``CORE_ENCODING``, ``CORE_CONTROL``, ``CORE_ADDRESS``: as ``execute_isa.Fault``.
+    ``CORE_ENCODING``, ``CORE_CONTROL``, ``CORE_ADDRESS``: as ``execute_isa.Fault``. ``STREAM``: a
+    stream that was never set, an index that is not below its length, or an element beyond the
+    arrays; the detail is the stream's number.
     """
 
     NONE = 0
@@ -32,6 +34,7 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     CORE_ENCODING = 7
     CORE_CONTROL = 8
     CORE_ADDRESS = 9
+    STREAM = 10
 
 
 CORE_CAUSES = {
@@ -52,6 +55,7 @@ EVENTS = (
     "cycles_move",
     "cycles_compute",
     "cycles_core",
+    "cycles_near",
     "cycles_command",
     "commands",
     "command_lines",
@@ -60,15 +64,17 @@ EVENTS = (
     "core_instructions",
     "core_lines_read",
     "core_lines_written",
+    "near_strips",
 )
 """In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else an array is
-fetched and transposed, or stored; else the core runs; else commands are fetched, handed out and
-waited for. A command is taken up; a line of the program is asked for, of an array, one is written.
-An instruction of the core issues; it asks for a line, it writes one, in part or whole."""
+fetched, or stored; else the core runs; else stream engines do; else commands are fetched, handed
+out and waited for. A command is taken up; a line of the program is asked for, of an array, one is
+written. An instruction of the core issues; it asks for a line, it writes one, in part or whole.
+Stream engines begin an operation on a strip."""
 
 TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
 """Bits that were moved within their tile; to tiles of the same bank; that a bank took from
-another."""
+another, by exchanges or streams."""
 
 
 def memory_map(config: SramConfig) -> MemoryMap:

@@ -53,6 +53,11 @@ class Trace:
         self._only = only
         self._stop_after = stop_after
 
+    def wants(self, name: str) -> bool:
+        """Whether anyone looks at what pass ``name`` makes, for passes that run for that alone."""
+        is_kept = self._write is not None and (self._only is None or name in self._only)
+        return is_kept or name == self._stop_after
+
     def after(
         self,
         name: str,

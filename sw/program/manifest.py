@@ -14,7 +14,7 @@ from sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, 
 if TYPE_CHECKING:
     from sw.program.program import Launch, Program
 
-VERSION = 2
+VERSION = 3
 """Of program files; rises when a field or section changes its meaning."""
 
 _FIELDS: dict[str, type] = {

@@ -56,6 +56,7 @@ def run_all(
     backends: Sequence[str] = (),
     values: Path | None = None,
     tensors: Mapping[str, str] = {},
+    sizes: Mapping[str, int] = {},
     seed: int = 0,
     options: Mapping[str, Any] = {},
     stages: Stages = quiet,
@@ -86,7 +87,13 @@ def run_all(
                 backend = next((each for each in backends if each in target.backends), None)
                 device = stack.enter_context(Device(configuration, backend, stages=timed))
                 session = Session(
-                    device, source, values=values, tensors=tensors, seed=seed, options=options
+                    device,
+                    source,
+                    values=values,
+                    tensors=tensors,
+                    sizes=sizes,
+                    seed=seed,
+                    options=options,
                 )
                 runs.append(_Run(configuration, device, session, timed))
         return Comparison(_reports(runs))

@@ -110,11 +110,15 @@ class Device:
         options
             the target's own for runs.
 
+        The result's program is the one that ran: what a target lowers for shapes is lowered here.
         Raises ``ProgramError`` if the program is for another configuration, or if the machine stops
-        with an error or not at all; ``WorkloadError`` for values that are missing or do not fit.
+        with an error or not at all; ``WorkloadError`` for values that are missing or do not fit;
+        ``CapacityError`` for shapes that this configuration has no room for.
         """
         self.configuration.require(program)
         self._last = None
+        config = self.configuration.config
+        program = self.target.lowered(program, inputs, config, self._stages)
         tensors = self.target.bind(program, inputs)
         sizes = bind(program.inputs, tensors)
         known = dict(tensors)

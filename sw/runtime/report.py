@@ -38,6 +38,8 @@ JSON_FIELDS = {
     "vanished": "inputs that are not 0, but 0 in the machine's format; null if there are none, or "
     "an object: `count`, the `first` one's name and value, and the `format`",
     "compile_s": "seconds to compile; 0 if a program was given",
+    "lower_s": "seconds in which the host made the commands for the sizes and scalars of the run "
+    "(sram); 0 for other targets",
     "simulate_s": "seconds to load the memories, run, and read the results",
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
@@ -177,6 +179,7 @@ class Report:
             "max_rel_error": json_number(self.verification.max_rel_error),
             "vanished": self.vanished and asdict(self.vanished),
             "compile_s": self.seconds.get("compile", 0.0),
+            "lower_s": self.seconds.get("lower", 0.0),
             "simulate_s": self.seconds_simulated,
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),

@@ -32,6 +32,7 @@ def run_once(
     backend: str | None = None,
     values: Path | None = None,
     tensors: Mapping[str, str] = {},
+    sizes: Mapping[str, int] = {},
     seed: int = 0,
     options: Mapping[str, Any] = {},
     waves: Path | None = None,
@@ -50,6 +51,8 @@ def run_once(
     values, tensors
         file of input values, files of tensors by name; without, the inputs are those of the
         workload, which a program does not have.
+    sizes
+        of loop nests, by name: those that no array has.
     options
         the target's own, of compilers and runs.
     port, baud
@@ -68,17 +71,22 @@ def run_once(
             Device(configuration, backend, waves=waves, port=port, baud=baud, stages=timed)
         )
         session = Session(
-            device, source, values=values, tensors=tensors, seed=seed, options=options
+            device,
+            source,
+            values=values,
+            tensors=tensors,
+            sizes=sizes,
+            seed=seed,
+            options=options,
         )
-        program = session.program
         if output is not None:
-            check_output_path(output, program.outputs)
+            check_output_path(output, session.program.outputs)
         result = session.run()
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
-        target.draw(program, result, _title(report), timeline)
+        target.draw(result.program, result, _title(report), timeline)
     if output is not None:
-        save_outputs(output, program.outputs, result.outputs)
+        save_outputs(output, result.program.outputs, result.outputs)
     return report
 
 
@@ -99,10 +107,12 @@ class Session:
         *,
         values: Path | None = None,
         tensors: Mapping[str, str] = {},
+        sizes: Mapping[str, int] = {},
         seed: int = 0,
         options: Mapping[str, Any] = {},
     ) -> None:
         self._device, self._values, self._tensors, self._seed = device, values, tensors, seed
+        self._sizes = sizes
         target = device.target
         compile_options, self._options = (
             _options_of(target, command, options) for command in ("compile", "run")
@@ -116,23 +126,27 @@ class Session:
                     )
             self.program = load_program(source, device.configuration)
         else:
-            self._workload = device.workload(target.source(source, tensors), seed)
+            found = target.sized_source(target.source(source, tensors), sizes)
+            self._workload = device.workload(found, seed)
             if values is not None:
                 self._workload = target.valued(self._workload, values)
             self.program = device.compile(self._workload, seed=seed, **compile_options)
 
     def run(self) -> Result[Any]:
         """Runs the program once."""
-        self._given = self._device.target.inputs(
-            self.program, self._workload, self._values, self._tensors, self._seed, self._options
+        target, program = self._device.target, self.program
+        self._given = target.inputs(
+            program, self._workload, self._values, self._tensors, self._seed, self._options
         )
+        if self._workload is None:
+            self._given = target.sized_inputs(program, self._given, self._sizes)
         return self._device.run(self.program, self._given, **self._options)
 
     def report(
         self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
     ) -> Report:
         """On the last run. ``seconds``: of stages, by name."""
-        device, program = self._device, self.program
+        device, program = self._device, result.program
         target, configuration = device.target, device.configuration
         return Report(
             config=configuration.name,

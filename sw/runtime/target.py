@@ -132,6 +132,12 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
             raise WorkloadError(f"{text}: {'not a' if Path(text).exists() else 'no such'} file")
         return Path(text)
 
+    def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
+        """What ``source`` gave, with the command line's ``--size NAME=NUMBER``. Raises
+        ``WorkloadError`` for sizes that are not supported, by default all."""
+        self.refuse_sizes(sizes)
+        return source
+
     @abstractmethod
     def workload(self, source: Any, seed: int = 0) -> WorkloadT:
         """The workload in a file, or from what else the target's users have, or as it is.
@@ -176,6 +182,20 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
         raise WorkloadError(f"--dot: not supported by target {self.name}")
 
+    def at_sizes(
+        self,
+        program: Program,
+        config: ConfigT,
+        tensors: Mapping[str, str],
+        sizes: Mapping[str, int],
+    ) -> Program:
+        """What of a program's file runs on ``config`` for arrays of such files and sizes, to be
+        listed. Raises ``WorkloadError``, by default for any, and ``CapacityError``."""
+        for name in tensors:
+            raise WorkloadError(f"--tensor {name}: not supported by target {self.name}")
+        self.refuse_sizes(sizes)
+        return program
+
     def listing(self, program: Program) -> Iterator[str]:
         """The program's instructions, a line each."""
         raise WorkloadError(f"{program.workload}: a listing is not supported by target {self.name}")
@@ -204,6 +224,25 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
                 f"{program.workload}: a program has no input values: --values FILE gives them"
             )
         return source.inputs
+
+    def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
+        """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.
+        Raises ``WorkloadError`` for sizes that the program does not leave open, by default all."""
+        self.refuse_sizes(sizes)
+        return inputs
+
+    def refuse_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Raises ``WorkloadError`` if there are any: for what has none to be given."""
+        for name in sizes:
+            raise WorkloadError(f"--size {name}: not supported by target {self.name}")
+
+    def lowered(self, program: Program, inputs: Any, config: ConfigT, stages: Stages) -> Program:
+        """What runs on ``config`` for such inputs, as ``bind`` takes them: of a program that leaves
+        that to a run, by default of none, the one for the inputs' shapes.
+
+        Raises ``WorkloadError``, ``CapacityError``.
+        """
+        return program
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """The program's input tensors, from any form that the target's users have.

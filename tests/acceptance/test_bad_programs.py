@@ -52,7 +52,7 @@ def test_a_workload_called_a_program(tmp_path: Path, graph: Path, values: Path) 
 MANIFEST = {
     "version": (
         1,
-        "version 1 of program files: this Gnarl reads version 2: compile the workload again",
+        "version 1 of program files: this Gnarl reads version 3: compile the workload again",
     ),
     "target": ("cpu", "target 'cpu': must be one of dpu, sam, tmu, sram, cuda"),
     "workload": (3, "workload in manifest.json is 3: must be of type str"),

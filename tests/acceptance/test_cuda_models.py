@@ -7,13 +7,14 @@ import json
 import pytest
 
 from tests.support.commands import gnarl
+from tests.support.parameters import slow_but
 from tests.support.workloads import workload_file
 
 FEATURES = {"A": 1000, "B": 1200, "C": 800, "D": 1000, "E": 1000}
 """RecFlex, table I."""
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("name", slow_but(["A"], FEATURES))
 def test_a_model_of_the_paper(name: str) -> None:
     folder = workload_file(f"recflex/{name}/table_config.txt").parent
     batch = 64 if name == "A" else 16

@@ -80,8 +80,8 @@ CASES = {
         "sram_b2",
         {
             "plan": GRAPH,
-            "place": TEXT,
             "optimise": GRAPH,
+            "place": TEXT,
             "core": (),  # memory takes the nest
             "lower": TEXT,
             "assemble": TEXT,

@@ -1,4 +1,4 @@
-"""Programs of commands that were written by hand, and what any program of commands consists of.
+"""Programs of commands that were written by hand, and what any program's file consists of.
 
 The text has a line for each array, and one for each command::
 
@@ -31,10 +31,13 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import assemble, disassemble
 from sw.compiler.passes import Pass, Trace, text_of
-from sw.compiler.sram_compute.meaning import Meaning, meaning_of
+from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
+from sw.compiler.sram_compute.tdfg.text import text as graphs_text
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import TensorSpec
+from sw.workloads.loops.nest import Array, Constant, Nest
+from sw.workloads.loops.printer import print_expression, print_nest
 from sw.workloads.text_file import read_text
 
 PASSES: tuple[Pass, ...] = (
@@ -127,13 +130,12 @@ def program_of(
     inputs: Iterable[tuple[TensorSpec, int]],
     outputs: Iterable[tuple[TensorSpec, int]],
     units: np.ndarray,
-    meaning: np.ndarray | None = None,
     instructions: np.ndarray | None = None,
 ) -> Program:
     """A program on arrays that each begin in a line of memory.
 
-    ``units``: uint32 [units, words of a unit]; ``meaning``: of a loop nest, encoded;
-    ``instructions`` of the core: uint32 [instructions, words of one]. Raises ``CapacityError``.
+    ``units``: uint32 [units, words of a unit]; ``instructions`` of the core: uint32 [instructions,
+    words of one]. Raises ``CapacityError``.
     """
     if instructions is None:
         instructions = np.zeros((0, INSTRUCTION_WORDS), np.uint32)
@@ -148,8 +150,8 @@ def program_of(
         sections={
             "commands": units,
             "lines": np.array([line for _, line in (*inputs, *outputs)], np.int64),
-            "meaning": np.zeros(0, np.uint8) if meaning is None else meaning,
             "instructions": instructions,
+            "graphs": np.zeros(0, np.uint8),
         },
     )
     try:
@@ -159,6 +161,43 @@ def program_of(
     return program
 
 
+def fat_file(fat: FatProgram, name: str) -> Program:
+    """A program for any sizes and configuration. Its inputs are scalars and the arrays that are not
+    written; the others may be given, too, or begin as 0."""
+    inputs, outputs = _open_specs(fat.nest)
+    sections: dict[str, np.ndarray] = {
+        "commands": np.zeros((0, UNIT_WORDS), np.uint32),
+        "lines": np.zeros(0, np.int64),
+        "instructions": np.zeros((0, INSTRUCTION_WORDS), np.uint32),
+        "graphs": fat.encoded(),
+    }
+    launch = Launch(name, inputs, outputs, {}, sections, {}, "")
+    return Program(SramConfig.target, {}, "", name, inputs, outputs, (launch,), SRAM_SCHEMA)
+
+
+def _open_specs(nest: Nest) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Inputs and outputs."""
+    arrays = {each.name: _open_spec(each) for each in nest.arrays.values()}
+    inputs = [arrays[each] for each in arrays if each not in nest.results]
+    inputs += [TensorSpec(each.name, (), each.type.name) for each in nest.scalars.values()]
+    return tuple(inputs), tuple(arrays[each] for each in nest.results)
+
+
+def _open_spec(array: Array) -> TensorSpec:
+    """Its sizes are those of the nest, or expressions of them."""
+    sizes = (
+        int(size.value) if isinstance(size, Constant) else print_expression(size)
+        for size in array.shape
+    )
+    return TensorSpec(array.name, tuple(sizes), array.type.name)
+
+
+def fat_program(program: Program) -> FatProgram | None:
+    """``None`` for programs of commands."""
+    section = program.launches[0].sections["graphs"]
+    return fat_program_of(section) if len(section) else None
+
+
 def hexadecimal(units: np.ndarray) -> Iterator[str]:
     """A line for each unit."""
     for unit in units.tolist():
@@ -166,7 +205,14 @@ def hexadecimal(units: np.ndarray) -> Iterator[str]:
 
 
 def listing(program: Program) -> Iterator[str]:
-    """The commands of all launches, a line each, and as comments the core's instructions."""
+    """The commands of all launches, a line each, and as comments the core's instructions; or a nest
+    and its graphs, where these are not lowered yet."""
+    if (fat := fat_program(program)) is not None:
+        yield from print_nest(fat.nest).splitlines()
+        for part in fat.parts:
+            yield ""
+            yield from graphs_text(part.plans[0]) if part.plans[0] else ("no region: on the core",)
+        return
     for launch in program.launches:
         config = SramConfig.from_dict(launch.config)
         for _, each in disassemble(launch.sections["commands"]):
@@ -179,16 +225,6 @@ def core_listing(instructions: np.ndarray) -> Iterator[str]:
     yield from execute_listing(
         [Instruction.decoded(tuple(words)) for words in instructions.tolist()]
     )
-
-
-def meaning(program: Program) -> Meaning | None:
-    """Of a compiled nest; ``None`` for commands that were written by hand."""
-    return meaning_of_launch(program.launches[0])
-
-
-def meaning_of_launch(launch: Launch) -> Meaning | None:
-    section = launch.sections["meaning"]
-    return meaning_of(section) if len(section) else None
 
 
 def first_lines(launch: Launch) -> dict[str, int]:
@@ -207,11 +243,12 @@ def line_count(spec: TensorSpec) -> int:
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     """That each array has its place in memory."""
+    if len(launch.sections["graphs"]):
+        with damaged_as(ProgramError, "section 'graphs'"):
+            _check_fat(launch)
+        return
     config = SramConfig.from_dict(launch.config)
     specs = [*launch.inputs, *launch.outputs]
-    if len(launch.sections["meaning"]):
-        with damaged_as(ProgramError, "section 'meaning'"):
-            _check_meaning(launch)
     if len(launch.sections["lines"]) != len(specs):
         raise ProgramError(f"section 'lines': must have {len(specs)} numbers, one for each tensor")
     if launch.sections["commands"].shape[1] != UNIT_WORDS:
@@ -240,23 +277,23 @@ def _check_instructions(launch: Launch, config: SramConfig) -> None:
             raise ProgramError(f"section 'instructions', {number}: {error}") from error
 
 
-def _check_meaning(launch: Launch) -> None:
-    """That it is about the launch's arrays."""
-    meaning = meaning_of(launch.sections["meaning"])
-    for nest in (meaning.nest, meaning.order):
-        names = {spec.name for spec in launch.inputs} | {*nest.results}
-        if not {*meaning.nest.arrays} <= names | {*nest.arrays}:
-            raise ValueError("is about other arrays")
-    if meaning.nest.results != tuple(spec.name for spec in launch.outputs):
-        raise ValueError(f"must write {', '.join(spec.name for spec in launch.outputs)}")
+def _check_fat(launch: Launch) -> None:
+    """That there is nothing else, and that it is about the launch's tensors."""
+    sections = launch.sections
+    for name in ("commands", "lines", "instructions"):
+        if len(sections[name]):
+            raise ProgramError(f"section {name!r}: must be empty where there are graphs")
+    specs = _open_specs(fat_program_of(sections["graphs"]).nest)
+    if (launch.inputs, launch.outputs) != specs:
+        raise ProgramError("section 'graphs': is about other tensors")
 
 
 SRAM_SCHEMA = Schema(
     [
         Section("commands", np.uint32, ("units", "words of a unit")),
         Section("lines", np.int64, ("arrays",), 0),
-        Section("meaning", np.uint8, ("octets",)),
         Section("instructions", np.uint32, ("instructions", "words of an instruction")),
+        Section("graphs", np.uint8, ("octets",)),
     ],
     _check,
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
-from sw.compiler.sram_compute.optimise.saturate import Known, egglog_bindings, optimise_plan
 from sw.compiler.sram_compute.placement import Part, on_core
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
@@ -21,10 +20,8 @@ Made = tuple[Part, Lowered | None]
 class InMemory:
     """Lowers parts for one binding.
 
-    reassociate
-        whether sums of float32 may be added up in another order.
-    optimise
-        whether graphs are made cheaper.
+    lowerer
+        of one of a part's plans, by its number.
     tile
         which tiles arrays are in.
     is_core_open
@@ -32,22 +29,17 @@ class InMemory:
     """
 
     binding: Binding
-    config: SramConfig
-    reassociate: bool
-    optimise: bool
+    lowerer: Callable[[Part, int], Lowerer]
     tile: TileChoice
     is_core_open: bool
-    known: dict[bool, Known] = field(default_factory=lambda: {True: {}, False: {}})
 
     def made(self, part: Part) -> Made:
         """What banks turn out not to do, or have no room for, goes to the core where that is open.
         Raises ``OutsideError``, else ``WorkloadError`` and ``CapacityError``."""
         if part.refusal is not None:
             return part, None
-        if self.optimise:
-            egglog_bindings()
         try:
-            steps, lowered = self._fastest(part) if self.optimise else self._lowered(part)
+            steps, lowered = self._fastest(part)
         except OutsideError:
             raise
         except (WorkloadError, CapacityError) as refusal:
@@ -56,23 +48,21 @@ class InMemory:
             return on_core(part.nest, str(refusal)), None
         return replace(part, steps=steps), lowered
 
-    def _lowered(
-        self, part: Part, steps: tuple[Step, ...] | None = None
-    ) -> tuple[tuple[Step, ...], Lowered]:
-        steps = part.steps if steps is None else steps
-        lowerer = Lowerer(part.nest, steps, self.config)
-        return steps, lowered_tile(lowerer, self.binding, self.tile)
-
     def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered]:
-        """Optimised graphs, as commands. Where they need more values at once than there are rows,
-        those of which no sum is in another order are tried too, and those that are not
-        optimised."""
-        manners = [True, False] if self.reassociate else [False]
+        """The first of a part's plans with which no value has to be loaded twice, since there are
+        rows for all that are needed at once; else the one that seems the fastest of those that
+        fit."""
         found: list[tuple[tuple[Step, ...], Lowered]] = []
-        for manner in manners:
-            better = optimise_plan(part.steps, reassociate=manner, known=self.known[manner])
-            found.append(self._lowered(part, better))
-            if not found[-1][1].returns:
+        refused: list[CapacityError] = []
+        for at, steps in enumerate(part.plans):
+            try:
+                lowered = lowered_tile(self.lowerer(part, at), self.binding, self.tile)
+            except CapacityError as error:
+                refused.append(error)
+                continue
+            found.append((steps, lowered))
+            if not lowered.returns:
                 return found[-1]
-        found.append(self._lowered(part))
+        if not found:
+            raise refused[0]
         return min(found, key=lambda each: each[1].estimate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -11,7 +11,7 @@ from sw.compiler.sram_compute.tdfg.statements import nodes
 from sw.workloads.loops.nest import Assign, Nest, Statement, Variable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Neighbouring statements of a nest's body, which run in one place.
 
@@ -21,26 +21,39 @@ class Part:
         what memory does, or would if it did not refuse.
     refusal
         why memory does not, "file:line:column: …"; ``None`` where it does.
+    optimised
+        the same as ``steps``, cheaper, in several manners, the best first.
     """
 
     nest: Nest
     steps: tuple[Step, ...]
     refusal: str | None = None
+    optimised: tuple[tuple[Step, ...], ...] = ()
+
+    @property
+    def plans(self) -> tuple[tuple[Step, ...], ...]:
+        """All of these, the best first: which of them is the fastest depends on sizes."""
+        return (*self.optimised, self.steps)
 
 
 def on_core(nest: Nest, refusal: str) -> Part:
     return Part(nest, (), refusal)
 
 
-def placed(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
-    """Parts in order, of which neighbours run in different places: what memory computes there, all
-    else on the core. O(statements x depth)."""
+def planned(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
+    """A part for each statement of a nest's body. O(statements x depth)."""
     parts = []
     for statement in nest.body:
         part = replace(nest, body=(statement,))
         steps = plan(part, reassociate=reassociate, streams=False)
         refused = refusals(steps)
         parts.append(Part(part, steps, refused[0].reason if refused else None))
+    return tuple(parts)
+
+
+def placed(nest: Nest, parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Parts in order, of which neighbours run in different places: what memory computes there, all
+    else on the core."""
     found = tuple(
         _joined(list(group)) for _, group in groupby(parts, lambda part: part.refusal is None)
     )
@@ -53,7 +66,9 @@ def placed(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
 def _joined(parts: list[Part]) -> Part:
     body = tuple(each for part in parts for each in part.nest.body)
     steps = tuple(step for part in parts for step in part.steps)
-    return Part(replace(parts[0].nest, body=body), steps, parts[0].refusal)
+    manners = zip(*(part.optimised for part in parts), strict=True)
+    optimised = tuple(tuple(step for plan in manner for step in plan) for manner in manners)
+    return Part(replace(parts[0].nest, body=body), steps, parts[0].refusal, optimised)
 
 
 def share_locals(nests: Iterable[Nest]) -> bool:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from hw.lib.lines.line_size import LINE_BYTES
-from sw.compiler.sram_compute.command_program import meaning
+from sw.compiler.sram_compute.meaning import meaning
 from sw.golden.loop_code import Placement
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
@@ -22,6 +22,7 @@ _CYCLES = {
     "move": "cycles_move",
     "compute": "cycles_compute",
     "core": "cycles_core",
+    "near-memory": "cycles_near",
     "commands": "cycles_command",
 }
 

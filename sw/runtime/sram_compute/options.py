@@ -13,8 +13,9 @@ OPTIONS = (
         commands=("compile",),
         type=click.Choice(PLACES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
-        "vector core, if the configuration has one; or auto, the default: each loop where it seems "
-        "to take fewer cycles, what memory does not take on the core.",
+        "vector core, or near, on stream engines, if the configuration has them; or auto, the "
+        "default: each loop where it seems to take fewer cycles, what memory does not take on the "
+        "core.",
     ),
     TargetOption(
         "--tile",

@@ -11,16 +11,18 @@ from hw.lib.errors import WorkloadError, quoted
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import memory_map
 from hw.sram_compute.top import build
-from sw.compiler.passes import Trace
+from sw.compiler.passes import Trace, text_of
 from sw.compiler.sram_compute.command_program import (
     SRAM_SCHEMA,
     CommandWorkload,
+    fat_program,
     listing,
-    meaning,
-    meaning_of_launch,
     read,
 )
 from sw.compiler.sram_compute.compile import PASSES, compile
+from sw.compiler.sram_compute.lowering import lowering, prepare
+from sw.compiler.sram_compute.meaning import meaning
+from sw.compiler.sram_compute.tdfg.text import dot
 from sw.golden.loops import GoldenLoops
 from sw.program.atomic import write_text
 from sw.program.program import Launch, Program
@@ -33,6 +35,7 @@ from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
+from sw.runtime.stages import Stages, quiet
 from sw.runtime.target import Example
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.sources import file_workload, load_arrays
@@ -51,8 +54,9 @@ void smooth(int n, const float a[n], float b[n]) {
 
 
 class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]):
-    """See ``sw.runtime.target.Target``. What a compiled nest means, the golden model of nests says;
-    what commands that were written by hand mean, the model."""
+    """See ``sw.runtime.target.Target``. Nests are lowered when a run says their sizes. What a nest
+    means, the golden model of nests says; what commands that were written by hand mean, the model.
+    """
 
     name = "sram"
     configuration = SramConfig
@@ -60,9 +64,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     options = OPTIONS
     schema = SRAM_SCHEMA
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("banks", "arrays", "bitlines", "core_lanes"),
-        "flip_flops": ("banks", "arrays", "bitlines", "core_lanes"),
-        "dsps": ("core_lanes",),
+        "luts": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
+        "flip_flops": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
+        "dsps": ("near_lanes", "core_lanes"),
         "block_rams": (
             "memory_bytes",
             "banks",
@@ -87,15 +91,25 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         write_text(path, _EXAMPLE)
         return [Example(path.stem, str(path))]
 
+    def differences(self, program: Program, config: SramConfig) -> list[str]:
+        """A program that is yet to be lowered is for any configuration."""
+        return [] if fat_program(program) else super().differences(program, config)
+
     def source(self, text: str, tensors: Mapping[str, str]) -> Any:
         return (text, dict(tensors)) if _is_nest(text) else super().source(text, {})
 
+    def sized_source(self, source: Any, sizes: Mapping[str, int]) -> Any:
+        if isinstance(source, tuple):
+            return (*source, dict(sizes))
+        return super().sized_source(source, sizes)
+
     def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
-        """A nest lacks no values: those that are not given are synthesised. Raises
+        """From a path, in a tuple with paths of ``.npy`` files by the names of arrays and, perhaps,
+        with sizes by name. A nest lacks no values: those that are not given are synthesised. Raises
         ``WorkloadError``."""
         if isinstance(source, LoopWorkload | CommandWorkload):
             return source
-        text, tensors = source if isinstance(source, tuple) else (source, {})
+        text, tensors, *sizes = source if isinstance(source, tuple) else (source, {})
         if not isinstance(text, str | Path):
             raise WorkloadError(
                 f"{quoted(text)}: must be the path of a loop nest (.py or .c) or of a file of "
@@ -104,8 +118,8 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         if not _is_nest(str(text)):
             return read(Path(text))
         found = file_workload(str(text), tensors)
-        values, sizes = synthesised(found.nest, found.inputs, seed)
-        return LoopWorkload(found.name, found.nest, values, sizes)
+        values, extents = synthesised(found.nest, found.inputs, seed, *sizes)
+        return LoopWorkload(found.name, found.nest, values, extents)
 
     def compile(
         self,
@@ -118,16 +132,33 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
 
+    def at_sizes(
+        self,
+        program: Program,
+        config: SramConfig,
+        tensors: Mapping[str, str],
+        sizes: Mapping[str, int],
+    ) -> Program:
+        """What is not given is synthesised, as for a nest."""
+        fat = fat_program(program)
+        if fat is None:
+            return super().at_sizes(program, config, tensors, sizes)
+        values, extents = synthesised(fat.nest, load_arrays(tensors), 0, sizes)
+        return self.lowered(program, {**values, **extents}, config, quiet)
+
     def listing(self, program: Program) -> Iterator[str]:
         yield from listing(program)
 
     def dot(self, program: Program) -> str:
-        found = meaning(program)
-        if found is None:
+        fat, found = fat_program(program), meaning(program)
+        if fat is None and found is None:
             return super().dot(program)
-        if not found.dot:
-            raise WorkloadError(f"--dot: {program.workload} runs on the core: it has no graph")
-        return found.dot
+        steps = fat.steps if fat is not None else found.steps if found is not None else ()
+        if not steps:
+            raise WorkloadError(
+                f"--dot: {program.workload} has no graph: it does not run in memory"
+            )
+        return text_of(dot(steps))
 
     def inputs(
         self,
@@ -142,23 +173,48 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             raise WorkloadError("--values: arrays are given by --tensor NAME=FILE.npy")
         found = load_arrays(tensors)
         if isinstance(workload, LoopWorkload):
-            names = [spec.name for spec in program.inputs]
-            return {name: {**workload.inputs, **found}[name] for name in names}
+            return {**workload.inputs, **found, **(workload.sizes or {})}
         return found
+
+    def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
+        fat = fat_program(program)
+        if fat is None:
+            return super().sized_inputs(program, inputs, sizes)
+        fat.require_sizes(sizes)
+        return {**inputs, **sizes}
+
+    def refuse_sizes(self, sizes: Mapping[str, int]) -> None:
+        for name in sizes:
+            raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
+
+    def lowered(self, program: Program, inputs: Any, config: SramConfig, stages: Stages) -> Program:
+        """``inputs``: arrays, scalars and sizes by name."""
+        fat = fat_program(program)
+        if fat is None:
+            return program
+        given = super().bind(program, inputs)
+        with stages("prepare compiler"):
+            prepare()
+        with stages("lower"):
+            return lowering(fat, program.workload, config).program(fat.binding(inputs), given)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """Arrays by name. Raises ``WorkloadError``."""
         arrays = super().bind(program, inputs)
+        if meaning(program) is not None:  # as it was lowered for them
+            arrays = {spec.name: arrays[spec.name] for spec in program.inputs}
         bind_arrays(program.inputs, arrays)
         return arrays
 
-    def operands(self, launch: Launch, tensors: Tensors) -> Tensors:
+    def job(
+        self, program: Program, launch: Launch, tensors: Tensors, **options: Any
+    ) -> HostJob[Tensors]:
         """Checks the values for the core: no access of the nest is outside its arrays, which the
         hardware does not notice. Raises ``WorkloadError``."""
-        found = meaning_of_launch(launch)
+        found = meaning(program)
         if found is not None and len(launch.sections["instructions"]):
             _golden(found.nest).run(found.binding(found.nest, tensors))
-        return tensors
+        return super().job(program, launch, tensors, **options)
 
     def model(self, config: SramConfig, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
         """Raises ``StoppedError`` where the hardware stops."""

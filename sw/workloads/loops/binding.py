@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,15 @@ def sizes_of(
     return found.sizes
 
 
+def require_sizes(nest: Nest, names: Iterable[str]) -> None:
+    """Raises ``WorkloadError`` for a name that is no size of the nest."""
+    known = [size.name for size in nest.sizes]
+    for name in names:
+        if name not in known:
+            wanted = f"must be of {', '.join(known)}" if known else "it has none"
+            raise WorkloadError(f"{name}: is no size of {nest.name}: {wanted}")
+
+
 def dimension(size: Expression, sizes: Mapping[str, int]) -> int:
     """A size in an array's shape, as a whole number of any magnitude."""
     match size:
@@ -94,12 +104,9 @@ class _Sizes:
         self._nest = nest
         self.sizes: dict[str, int] = {}
         self._origins: dict[str, str] = {}
-        names = [size.name for size in nest.sizes]
+        require_sizes(nest, given)
         for name, size in given.items():
-            if name not in names:
-                known = f"must be of {', '.join(names)}" if names else "it has none"
-                raise WorkloadError(f"{name}: is no size of {nest.name}: {known}")
-            self._set(name, int(size), "given")
+            self._set(name, _whole(name, size), "given")
 
     def infer(self, given: Mapping[str, np.ndarray], otherwise: int | None = None) -> None:
         """Sizes from shapes of arrays, else ``otherwise``, and whether all shapes agree."""
@@ -173,6 +180,13 @@ class _Sizes:
         return ", with " + ", ".join(
             f"{name} = {self.sizes[name]} ({self._origins[name]})" for name in used
         )
+
+
+def _whole(name: str, size: Any) -> int:
+    try:
+        return index(size)
+    except TypeError:
+        raise WorkloadError(f"{name} = {size}, given: must be a whole number") from None
 
 
 def _names(size: Expression) -> set[str]:

@@ -36,6 +36,9 @@ def test_lines():
         "compute float32.add bases=0,32,64,0,96": command(
             Opcode.COMPUTE, entry=CONFIG.rom.entry(add), bases=(0, 32, 64, 0, 96)
         ),
+        "operation fadd slot=3 d=2 a=1 b=5 immediate=7": command(
+            Opcode.OPERATION, slot=3, operation=24, d=2, a=1, b=5, immediate=7
+        ),
         "compute multiply n=8": command(Opcode.COMPUTE, entry=CONFIG.rom.entry(multiply, 8), n=8),
     }
     for line, given in lines.items():
@@ -56,7 +59,7 @@ def test_what_lines_say_is_what_they_were_made_of():
         (
             "jump",
             "jump: no such command; there are end, compute, move, fill, shift, broadcast, layout, "
-            "load, store, sync, core",
+            "load, store, sync, core, copy, stream, operation, near",
         ),
         ("load row", "row: must be a field and its value, as n=8"),
         ("load row=1 row=2", "row: is given twice"),
@@ -69,6 +72,13 @@ def test_what_lines_say_is_what_they_were_made_of():
         (
             "fill tiles=0:1",
             "tiles=0:1: must be a start, and up to 3 strides and numbers of places",
+        ),
+        ("operation fadd operation=24", "operation: is given twice"),
+        (
+            "operation halt",
+            "halt: no such operation; there are add, sub, and, or, xor, shift_left, shift_right, "
+            "min, max, less, fabs, select, mul, to_float, fadd, fsub, fmul, fmin, fmax, fdiv, "
+            "fless, fless_equal, fequal, store",
         ),
         ("compute multiply", "width 0 of multiply: must be from 1 to 32"),
     ],

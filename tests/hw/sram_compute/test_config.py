@@ -46,6 +46,7 @@ def test_lines_have_memory_for_whole_cycles(banks, bandwidth, cycles):
             "formats = ('float16', 'float16'): must be different ones of float32, float16, "
             "bfloat16, float8_e5m2, float8_e4m3",
         ),
+        ({"near_lanes": 2}, "near_lanes = 2: must be a whole number from 0 to 1"),
         ({"core_lanes": 17}, "core_lanes = 17: must be a whole number from 0 to 16"),
         ({"core_lanes": 6}, "core_lanes = 6: must be one of 0, 2, 4, 8, 16"),
         ({"core_instructions": 100}, "core_instructions = 100: must be a power of two"),

@@ -57,6 +57,10 @@ def test_units():
         "STORE": 1,
         "SYNC": 1,
         "CORE": 1,
+        "COPY": 1,
+        "STREAM": 2,
+        "OPERATION": 1,
+        "NEAR": 1,
     }
 
 

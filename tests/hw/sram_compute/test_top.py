@@ -27,6 +27,20 @@ CONFIGS = {
         core_cache_bytes=1 << 10,
         core_loads=1,
     ),
+    "stream engines": SramConfig(
+        banks=2,
+        arrays=1,
+        wordlines=64,
+        bitlines=64,
+        memory_bytes=1 << 14,
+        network_bits=32,
+        formats=(),
+        near_lanes=1,
+        core_lanes=2,
+        core_instructions=16,
+        core_cache_bytes=1 << 10,
+        core_loads=1,
+    ),
     "banks of one array": SramConfig(
         banks=4,
         arrays=1,
@@ -48,3 +62,5 @@ def test_lint_finds_nothing_and_equal_parts_are_one_module(name):
     assert len(set(modules)) == len(modules)
     for kind in ("bank", "shifting_array", "compute_array", "exchange_port", "layout_walker"):
         assert [each for each in modules if each.startswith(f"top_{kind}")] == [f"top_{kind}"]
+    lanes = CONFIGS[name].core_lanes or CONFIGS[name].near_lanes
+    assert [each for each in modules if each.startswith("top_lane")][:1] == ["top_lane"][:lanes]

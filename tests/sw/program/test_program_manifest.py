@@ -11,7 +11,7 @@ import pytest
 from tests.support.example_program import refuses
 from tests.support.program_files import manifest_of, with_manifest, with_member
 
-AGAIN = " of program files: this Gnarl reads version 2: compile the workload again"
+AGAIN = " of program files: this Gnarl reads version 3: compile the workload again"
 
 
 def rewrite_manifest(path: Path, **change: Any) -> None:
@@ -26,7 +26,7 @@ def rewrite_manifest(path: Path, **change: Any) -> None:
     ("change", "text"),
     [
         ({"version": 1}, f"version 1{AGAIN}"),
-        ({"version": 3}, f"version 3{AGAIN}"),
+        ({"version": 4}, f"version 4{AGAIN}"),
         ({"version": None}, f"version None{AGAIN}"),
         ({"digest": None}, "manifest.json has no digest"),
         ({"colour": "red"}, "manifest.json has an unknown field 'colour'"),

@@ -156,6 +156,7 @@ def test_the_json_object() -> None:
         "max_rel_error": 2.5e-7,
         "vanished": None,
         "compile_s": 3.25,
+        "lower_s": 0.0,
         "simulate_s": 0.04,
         "seconds": {"compile": 3.25, "simulate": 0.04},
         "counters": {"exec": 300, "copy": 31},

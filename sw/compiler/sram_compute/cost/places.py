@@ -8,7 +8,7 @@ go to here, main memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -16,12 +16,13 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.cheapest import Run, cheapest
 from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, on_core, placed, share_locals
+from sw.compiler.sram_compute.placement import Part, on_core, share_locals
+from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
 
 MOST_CYCLES = 1 << 24
 """Of a part on the core that memory does not compute, those that are looked at."""
@@ -67,26 +68,35 @@ class Chosen:
             yield f"chosen: {_named(nest, run.first, run.end)}: {run.place}"
 
 
+@dataclass(frozen=True)
+class PlacementJob:
+    """A nest on a configuration at some sizes; ``given``: the arrays that it writes and that do not
+    begin as 0."""
+
+    fat: FatProgram
+    config: SramConfig
+    binding: Binding
+    given: Collection[str]
+
+
 def chosen_places(
-    workload: LoopWorkload,
-    config: SramConfig,
+    job: PlacementJob,
     parts: Sequence[Part],
+    placed: Callable[[int, int], tuple[Part, ...]],
     in_memory: Callable[[Part], Made],
     codes: CoreCodes,
-    *,
-    reassociate: bool,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
     since memory takes no statement, or since some statement runs nowhere.
 
-    ``parts``: as ``placed`` makes them; ``in_memory``: a part's commands, if it has some;
-    ``codes``: parts on the core; ``reassociate``: as for ``placed``. Looks at each statement for
-    itself, at each of ``parts``, and at the nest as a whole.
+    ``placed``: parts of statements from one up to another, without; ``parts``: of all;
+    ``in_memory``: a part's commands, if it has some; ``codes``: parts on the core. Looks at each
+    statement for itself, at each of ``parts``, and at the nest as a whole.
     """
     if all(part.refusal is not None for part in parts):
         return None
-    nest = workload.nest
-    costs = _Costs(workload, config, in_memory, codes, reassociate)
+    nest = job.fat.nest
+    costs = _Costs(job, placed, in_memory, codes)
     runs = cheapest(
         len(nest.body),
         list(_segments(nest, parts)),
@@ -136,17 +146,15 @@ def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
 class _Costs:
     def __init__(
         self,
-        workload: LoopWorkload,
-        config: SramConfig,
+        job: PlacementJob,
+        placed: Callable[[int, int], tuple[Part, ...]],
         in_memory: Callable[[Part], Made],
         codes: CoreCodes,
-        reassociate: bool,
     ) -> None:
-        self._workload = workload
-        self._config = config
+        self._job = job
+        self._placed = placed
         self._in_memory = in_memory
         self._codes = codes
-        self._reassociate = reassociate
         self.made = cache(self._made)
         self.seen: list[Seen] = []
         self.refusals: dict[tuple[int, int], str] = {}
@@ -161,16 +169,15 @@ class _Costs:
 
     def core(self, first: int, end: int) -> int | None:
         """As far as ``memory`` takes no fewer cycles."""
-        workload, config = self._workload, self._config
-        nest = self._nest(first, end)
-        arrays = workload.binding.arrays
-        types = [workload.nest.arrays[name].type for name in arrays]
+        fat, config, binding = self._job.fat, self._job.config, self._job.binding
+        nest, arrays = self._nest(first, end), binding.arrays
+        types = [fat.nest.arrays[name].type for name in arrays]
         shapes = [padded(array.shape[::-1]) for array in arrays.values()]
         lines = {
             name: each.first_line
             for name, each in zip(arrays, stored(types, shapes, 1), strict=True)
         }
-        zeros = {each for each in workload.nest.results if each not in workload.inputs}
+        zeros = {*fat.nest.results} - {*self._job.given}
         zeros -= {*self._nest(0, first).results}
         try:
             made = self._codes.made(nest, zeros=zeros, lines=lines, before=0)
@@ -187,12 +194,12 @@ class _Costs:
         return on_core(self._nest(run.first, run.end), ""), None
 
     def _nest(self, first: int, end: int) -> Nest:
-        nest = self._workload.nest
+        nest = self._job.fat.nest
         return replace(nest, body=nest.body[first:end])
 
     def _made(self, first: int, end: int) -> Made:
         """In memory; without commands, and with the reason, where it does not run there."""
-        parts = placed(self._nest(first, end), reassociate=self._reassociate)
+        parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)
         if refusal is not None:
             return on_core(self._nest(first, end), refusal), None

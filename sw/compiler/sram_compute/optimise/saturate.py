@@ -84,20 +84,11 @@ def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> O
     return best
 
 
-Known = dict[Any, tuple[Graph, Optimised]]
-"""Graphs that have been optimised, by their forms."""
-
-
 def optimise_plan(
-    steps: tuple[Step, ...],
-    *,
-    reassociate: bool,
-    limits: Limits = Limits(),
-    known: Known | None = None,
+    steps: tuple[Step, ...], *, reassociate: bool, limits: Limits = Limits()
 ) -> tuple[Step, ...]:
-    """All regions of a plan, each within the limits; of those that are alike, one, and none of
-    those ``known``, to which others are added."""
-    known = {} if known is None else known
+    """All regions of a plan, each within the limits; of those that are alike, one."""
+    known: dict[Any, tuple[Graph, Optimised]] = {}
 
     def optimised(region: Region) -> Region:
         graph = region.graph

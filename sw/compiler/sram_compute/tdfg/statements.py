@@ -6,7 +6,7 @@ each value an expression of loads. Source: Infinity Stream, section 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
@@ -75,10 +75,18 @@ class Stored:
     place: Place
 
 
-def flatten(body: tuple[Statement, ...], known: frozenset[str]) -> list[Stored]:
+Carry: TypeAlias = Callable[[For, Mapping[str, tuple[Variable, Any, Any]]], Mapping[str, Any]]
+"""What gives the values behind a loop of locals that it carries from one iteration to the next,
+where they are no reductions. Of each: how it is called in an iteration, its value before the loop,
+and behind an iteration."""
+
+
+def flatten(
+    body: tuple[Statement, ...], known: frozenset[str], carry: Carry | None = None
+) -> list[Stored]:
     """Raises ``NotTensor``. ``known``: sizes, scalars and loop variables around the region.
     O(statements x iterations unrolled)."""
-    reader = _Reader(known)
+    reader = _Reader(known, carry)
     reader.block(body, (), {})
     if not reader.stored:
         reject(body[0].place, "no array is written: must be one")
@@ -86,8 +94,9 @@ def flatten(body: tuple[Statement, ...], known: frozenset[str]) -> list[Stored]:
 
 
 class _Reader:
-    def __init__(self, known: frozenset[str]) -> None:
+    def __init__(self, known: frozenset[str], carry: Carry | None) -> None:
         self._known = known
+        self._carry = carry
         self.stored: list[Stored] = []
 
     def block(
@@ -168,10 +177,19 @@ class _Reader:
             for name in sorted(assigned & locals.keys())
         }
         inside = self.block(loop.body, (*loops, loop), locals | markers)
+        changed = {
+            name: (marker, locals[name], inside[name])
+            for name, marker in markers.items()
+            if inside[name] != marker
+        }
         found = dict(locals)
-        for name, marker in markers.items():
-            if inside[name] != marker:
-                found[name] = _reduction(inside[name], marker, locals[name], loop)
+        try:
+            for name, (marker, initial, value) in changed.items():
+                found[name] = _reduction(value, marker, initial, loop)
+        except NotTensor:
+            if self._carry is None:
+                raise
+            found |= self._carry(loop, changed)
         for each in self.stored:
             for marker in markers.values():
                 if marker in list(nodes(each.value)):

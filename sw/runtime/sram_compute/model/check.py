@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hw.lib.errors import ProgramError
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
+from hw.sram_compute.isa import NEAR_OPERATIONS, STRIP, Opcode, Second
 from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.operations import MAX_WIDTH
 from hw.sram_compute.program import Command
@@ -18,6 +20,7 @@ class StoppedError(ProgramError):
 
     def __init__(self, cause: ErrorCause, detail: int) -> None:
         where = "instruction" if cause in CORE_CAUSES.values() else "unit"
+        where = "stream" if cause == ErrorCause.STREAM else where
         super().__init__(f"stops with {cause.name} at {where} {detail}")
         self.cause = cause
         self.detail = detail
@@ -26,8 +29,23 @@ class StoppedError(ProgramError):
 def operand_is_bad(config: SramConfig, command: Command) -> bool:
     """Whether a number is beyond what the configuration has, or rows overlap."""
     fields = command.fields
-    if command.opcode in (Opcode.LAYOUT, Opcode.END, Opcode.SYNC):
+    if command.opcode in (Opcode.LAYOUT, Opcode.END, Opcode.SYNC, Opcode.STREAM):
         return False
+    if command.opcode == Opcode.COPY:
+        bank_lines = config.banks * config.bank_words // LINE_WORDS
+        return fields["lines"] == 0 or bool(fields["words"] + fields["lines"] > bank_lines)
+    if command.opcode == Opcode.OPERATION:
+        return (
+            fields["operation"] not in list(NEAR_OPERATIONS)
+            or fields["b_source"] not in list(Second)
+            or bool(fields["offset"] > STRIP // 2)
+            or fields["operation"] == ExecuteOpcode.FDIV
+            and bool(fields["reads"] or fields["a_is_turned"])
+            or fields["operation"] == ExecuteOpcode.STORE
+            and bool(fields["reads"] or fields["d_is_turned"])
+        )
+    if command.opcode == Opcode.NEAR:
+        return min(fields["counts"]) == 0
     if command.opcode == Opcode.CORE:
         return bool(fields["first"] >= config.core_instructions)
     if command.opcode == Opcode.COMPUTE:

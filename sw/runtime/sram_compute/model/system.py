@@ -12,12 +12,13 @@ from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNIT_WORDS, UNITS, Opcode
 from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
+from hw.sram_compute.word_copy import LOAD_CYCLES, STORE_CYCLES
 from sw.runtime.execute_model import execute
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
@@ -27,6 +28,7 @@ from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, ope
 from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
 from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
+from sw.runtime.sram_compute.model.streams import Engines, Streaming
 from sw.runtime.sram_compute.model.tiles import pattern
 
 _SYNCED = (
@@ -36,6 +38,8 @@ _SYNCED = (
     Opcode.LOAD,
     Opcode.STORE,
     Opcode.CORE,
+    Opcode.COPY,
+    Opcode.NEAR,
     Opcode.END,
 )
 """What needs a ``SYNC`` before it."""
@@ -45,6 +49,7 @@ _UNTIMED = (
     "lines_loaded",
     "lines_stored",
     "core_instructions",
+    "near_strips",
     "bits_within_tiles",
     "bits_between_tiles",
     "bits_between_banks",
@@ -78,6 +83,7 @@ class System:
             )
             for number in range(config.banks)
         ]
+        self.engines = Engines(config, self.arrays)
         self._programs = _programs(config)
 
     def run(self, first_line: int) -> Run:
@@ -113,6 +119,8 @@ class Run:
         self._exchange_end = -1  # the last cycle in which rows are on the network
         self._exchanges: list[tuple[int, int]] = []
         self._transfers: list[tuple[int, int]] = []
+        self._near: list[tuple[int, int]] = []
+        self._streaming = Streaming(system.config, system.engines)
         self._counts = dict.fromkeys(
             (
                 "commands",
@@ -139,6 +147,8 @@ class Run:
             raise StoppedError(ErrorCause.ADDRESS, self._place)
         opcode = opcode_of(units[self._place])
         if opcode == Opcode.CORE and not self._config.core_lanes:
+            opcode = None
+        if opcode in NEAR_COMMANDS and not self._config.near_lanes:
             opcode = None
         count = 1 if opcode is None else UNITS[opcode]
         if self._place + count > len(units):
@@ -169,6 +179,11 @@ class Run:
                 cause = ErrorCause.LAYOUT
             elif fields["n"] > 8 << entry["element"]:
                 cause = ErrorCause.OPERAND
+        elif command.opcode == Opcode.COPY:
+            if fields["line"] + fields["lines"] > config.memory_lines:
+                cause = ErrorCause.ADDRESS
+        elif command.opcode == Opcode.NEAR and not self._streaming.is_complete(fields):
+            cause = ErrorCause.OPERAND
         if cause is not None:
             raise StoppedError(cause, self._place)
 
@@ -209,6 +224,8 @@ class Run:
             self._fetch.release(self._cycle)
         elif opcode == Opcode.CORE:
             self._core(fields["first"])
+        elif opcode in NEAR_COMMANDS:
+            self._do_near(opcode, fields, cycle)
         elif opcode == Opcode.SYNC:
             self._is_unsynced = False
             self._cycle = self._quiet(cycle) + 1
@@ -302,18 +319,56 @@ class Run:
             ) from error
         self._counts["core_instructions"] += done.instructions
 
+    def _do_near(self, opcode: Opcode, fields: dict[str, Any], cycle: int) -> None:
+        if opcode == Opcode.STREAM:
+            self._streaming.streams[fields["stream"]] = fields
+            self._cycle = cycle + 1
+        elif opcode == Opcode.OPERATION:
+            self._streaming.operations[fields["slot"]] = fields
+            self._cycle = cycle + 1
+        elif opcode == Opcode.COPY:
+            idle = self._fetch.hold(cycle)
+            self._copy(fields, max(self._quiet(cycle), idle))
+            self._fetch.release(self._cycle)
+        else:
+            start = self._quiet(cycle)
+            through = self._streaming.run(fields, start)
+            self._near.append((start + 1, through - 1))
+            self._cycle = through + 1
+
+    def _copy(self, fields: dict[str, Any], start: int) -> None:
+        lines = fields["lines"]
+        self._system.engines.copy(fields, self._system.memory)
+        if fields["is_store"]:
+            end = transfer.store_times(self._channel, start, lines, STORE_CYCLES)
+        else:
+            end = transfer.load_times(self._channel, start, lines, LOAD_CYCLES)
+        self._counts["lines_stored" if fields["is_store"] else "lines_loaded"] += lines
+        self._transfers.append((start + 1, end))
+        self._cycle = end + 2
+
     def _end(self, cycles: int) -> None:
         banks = self._system.banks
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]
-        spent = cycle_counts(cycles, (self._exchanges + moves, programs, self._transfers))
-        names = ("cycles_move", "cycles_compute", "cycles_transfer", "cycles_command")
+        spent = cycle_counts(
+            cycles, (self._exchanges + moves, programs, self._transfers, self._near)
+        )
+        names = (
+            "cycles_move",
+            "cycles_compute",
+            "cycles_transfer",
+            "cycles_near",
+            "cycles_command",
+        )
         counters = {
             **dict(zip(names, spent, strict=True)),
             **self._counts,
+            "near_strips": self._streaming.strips,
             "command_lines": self._fetch.lines(cycles - 1),
             "bits_within_tiles": sum(bank.bits_moved for bank in banks),
         }
+        counters["bits_between_banks"] += 32 * self._streaming.words_between_banks
         if self._is_timed:
             self.cycles = cycles
             without = ("cycles_core", "core_lines_read", "core_lines_written")

@@ -16,6 +16,7 @@ from sw.compiler.cuda.backward_kernels import (
 from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.workloads.embedding.model import EmbeddingModel, Feature
+from tests.support.parameters import slow_but
 
 
 def program_of(
@@ -119,7 +120,7 @@ WIDE = (
 )
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", slow_but(["sm_90"], ["sm_75", "sm_80", "sm_90"]))
 @pytest.mark.parametrize(
     "optimizer",
     [None, SGD(0.5), Adagrad(0.5, 1), RowWiseAdagrad(0.5)],

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
 from hw.lib.execute_isa import Instruction
 from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.in_memory import InMemory
-from sw.compiler.sram_compute.placement import placed
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.runtime.stages import quiet
 from sw.workloads.loops.workload import LoopWorkload
+from tests.support.lowered_nests import lowered
 
 pytest.importorskip("egglog")
 
@@ -33,11 +33,7 @@ def core_estimate(program: Program, limit: int = 1 << 40) -> int:
 
 
 def memory_estimate(given_nest: LoopWorkload) -> int:
-    (part,) = placed(given_nest.nest, reassociate=True)
-    memory = InMemory(given_nest.binding, B4.config, True, True, None, False)
-    _, lowered = memory.made(part)
-    assert lowered is not None
-    return lowered.estimate
+    return lowered_in_memory(given_nest, B4.config, None).estimate
 
 
 def is_on_core(program: Program) -> bool:
@@ -60,8 +56,7 @@ def test_commands_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str
     given_nest = workload(name, sizes, 3)
     with Device(B4, "model") as device:
         program = device.compile(given_nest, place="memory")
-        inputs = {spec.name: given_nest.inputs[spec.name] for spec in program.inputs}
-        cycles = device.run(program, inputs).cycles
+        cycles = device.run(program, given_nest.inputs).cycles
     assert cycles is not None
     assert memory_estimate(given_nest) == pytest.approx(cycles, rel=0.06)
 
@@ -78,12 +73,12 @@ CORE_CYCLES = {
 @pytest.mark.parametrize("case", CORE_CYCLES, ids=str)
 def test_the_core_takes_as_long_as_the_compiler_thinks(case: tuple[str, str, int]):
     name, size, extent = case
-    program = compile(workload(name, {size: extent}, 0), B4.config, trace=Trace(), place="core")
+    program = lowered(workload(name, {size: extent}, 0), B4.config, place="core")
     assert core_estimate(program) == pytest.approx(CORE_CYCLES[case], rel=0.05)
 
 
 def test_the_estimate_of_the_core_stops_at_its_limit():
-    program = compile(workload("vec_add", {"n": 4096}, 0), B4.config, trace=Trace(), place="core")
+    program = lowered(workload("vec_add", {"n": 4096}, 0), B4.config, place="core")
     assert 5000 < core_estimate(program, 5000) < 7000 < core_estimate(program)
 
 
@@ -101,9 +96,7 @@ def test_auto_takes_the_cheaper_place_and_the_results_are_the_same(
     with Device(B4, "model") as device:
         for place in ("memory", "core", "auto"):
             program = device.compile(given_nest, place=place, reassociate=False, optimise=False)
-            if place == "memory":
-                inputs = {spec.name: given_nest.inputs[spec.name] for spec in program.inputs}
-            found[place] = device.run(program, inputs)
+            found[place] = device.run(program, given_nest.inputs)
     for array, wanted in found["core"].outputs.items():
         assert found["memory"].outputs[array].tobytes() == wanted.tobytes()
         assert found["auto"].outputs[array].tobytes() == wanted.tobytes()
@@ -113,18 +106,32 @@ def test_auto_takes_the_cheaper_place_and_the_results_are_the_same(
 @pytest.mark.parametrize("n", [16, 1024])
 def test_auto_is_never_much_slower_than_the_best_place(n: int, steps: int):
     given_nest = workload("stencil1d", {"n": n, "steps": steps}, 0)
-    core = core_estimate(compile(given_nest, B4.config, trace=Trace(), place="core"))
+    core = core_estimate(lowered(given_nest, B4.config, place="core"))
     memory = memory_estimate(given_nest)
-    auto = compile(given_nest, B4.config, trace=Trace())
+    auto = lowered(given_nest, B4.config)
     assert (core if is_on_core(auto) else memory) <= min(core, memory)
 
 
 def test_long_loops_over_what_fits_run_in_memory_short_ones_on_the_core():
     chosen = [
-        is_on_core(compile(workload("stencil1d", sizes, 0), B4.config, trace=Trace()))
+        is_on_core(lowered(workload("stencil1d", sizes, 0), B4.config))
         for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
     ]
     assert chosen == [True, False]
+
+
+def test_one_program_runs_where_its_sizes_say():
+    small, large = (
+        workload("stencil1d", sizes, 0)
+        for sizes in ({"n": 16, "steps": 1}, {"n": 16384, "steps": 8})
+    )
+    with Device(B4, "model") as device:
+        program = device.compile(small)
+        found = [
+            is_on_core(device.target.lowered(program, each.inputs, B4.config, quiet))
+            for each in (small, large)
+        ]
+    assert found == [True, False]
 
 
 def test_decisions_repeat_and_say_why():
@@ -136,7 +143,7 @@ def test_decisions_repeat_and_say_why():
     for _ in range(2):
         given_nest = workload("lifting", {"rows": 16, "columns": 64}, 0)
         trace = Trace(write=write, only=["place"])
-        programs.append(compile(given_nest, B4.config, trace=trace, optimise=False))
+        programs.append(lowered(given_nest, B4.config, trace, optimise=False))
     assert texts[0] == texts[1]
     sections = [program.launches[0].sections for program in programs]
     for name, section in sections[0].items():

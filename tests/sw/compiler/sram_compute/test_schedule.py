@@ -10,14 +10,13 @@ import pytest
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import disassemble
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES
 from sw.compiler.sram_compute.tdfg.graph import operands
 from sw.compiler.sram_compute.tdfg.interpret import run_graph
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
 from sw.workloads.loops.python_source import read_file
 from sw.workloads.loops.workload import LoopWorkload
+from tests.support.lowered_nests import lowered
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
@@ -45,7 +44,6 @@ def test_nothing_is_loaded_twice_where_rows_suffice_in_some_order():
     nest = read_file(EXAMPLES / "conv2d.py")
     scalars = {name: np.float32(0.3) for name in ("corner", "edge", "middle")}
     workload = LoopWorkload("conv2d", nest, {"a": matrix(64, 128), **scalars})
-    program = compile(workload, SramConfig(), trace=Trace())
-    (launch,) = program.launches
+    (launch,) = lowered(workload, SramConfig()).launches
     opcodes = [each.opcode for _, each in disassemble(launch.sections["commands"])]
     assert (opcodes.count(Opcode.LOAD), opcodes.count(Opcode.STORE)) == (2, 1)

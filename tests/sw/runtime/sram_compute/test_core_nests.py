@@ -15,10 +15,8 @@ import pytest
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.placement import placed
+from sw.compiler.sram_compute.placement import placed, planned
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -171,8 +169,7 @@ def workload(name: str, folder: Path) -> LoopWorkload:
 
 
 def run(device: Device, given: LoopWorkload, **options: Any) -> Any:
-    program = device.compile(given, **options)
-    return device.run(program, {spec.name: given.inputs[spec.name] for spec in program.inputs})
+    return device.run(device.compile(given, **options), given.inputs)
 
 
 def estimate(program: Program) -> int:
@@ -272,24 +269,27 @@ def test_locals_keep_statements_together(tmp_path: Path):
         " for (int i = 0; i < n; i++) b[i] = a[i] + last;\n"
         " for (int i = 1; i < n; i++) { last = c[i - 1]; c[i] += last; }\n}\n"
     )
-    parts = placed(file_workload(str(path), {}).nest, reassociate=True)
+    nest = file_workload(str(path), {}).nest
+    parts = placed(nest, planned(nest, reassociate=True))
     assert [part.refusal is None for part in parts] == [False]
 
 
-def test_a_saved_program_has_its_instructions(model: Device, tmp_path: Path):
+def test_a_saved_program_runs_on_the_core(model: Device, tmp_path: Path):
     given, path = workload("gather", tmp_path), tmp_path / "gather.npz"
     model.compile(given).save(path)
     program = Program.load(path, lambda target: TARGET.schema)
-    assert model.verify(model.run(program, given.inputs)).bit_exact
-    listing = list(TARGET.listing(program))
+    result = model.run(program, given.inputs)
+    assert model.verify(result).bit_exact
+    listing = list(TARGET.listing(result.program))
     assert listing[:2] == ["core", "end"]
     assert listing[-1] == "#     halt"
-    with pytest.raises(WorkloadError, match="runs on the core: it has no graph$"):
-        TARGET.dot(program)
+    for each in (program, result.program):
+        with pytest.raises(WorkloadError, match="has no graph: it does not run in memory$"):
+            TARGET.dot(each)
 
 
 def test_damaged_instructions_are_refused(model: Device, tmp_path: Path):
-    (launch,) = model.compile(workload("strided", tmp_path)).launches
+    (launch,) = run(model, workload("strided", tmp_path)).program.launches
     for damage, text in (
         (lambda words: words[:, :2], "section 'instructions' is [{}, 2]: must be at most"),
         (lambda words: words | 0x3F, "section 'instructions', 0: 63 is not a valid Opcode"),
@@ -323,7 +323,7 @@ def test_iterations_outside_of_arrays_do_not_go_to_the_core(model: Device, tmp_p
         "void f(int n, float a[n], float b[n]) {\n for (int i = 0; i < n; i++) b[i] = a[i + 1];\n}"
     )
     with pytest.raises(WorkloadError, match=r"next\.c:2:\d+: a: index 16 in dimension 0"):
-        model.compile(model.workload(str(path)))
+        run(model, model.workload(str(path)))
 
 
 def test_without_egglog_nothing_goes_to_the_core_unsaid(
@@ -345,9 +345,9 @@ def test_without_egglog_nothing_goes_to_the_core_unsaid(
         ),
         (
             {},
-            {"place": "near"},
+            {"place": "far"},
             WorkloadError,
-            "--place near: not supported: must be one of auto, memory, core",
+            "--place far: not supported: must be one of auto, memory, core, near",
         ),
         (
             {"core_instructions": 16},
@@ -358,9 +358,10 @@ def test_without_egglog_nothing_goes_to_the_core_unsaid(
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, fields, options, kind, text):
-    config = replace(load_configuration("sram_b2").config, **fields)
-    with pytest.raises(kind) as caught:
-        compile(workload("gather", tmp_path), config, trace=Trace(), **options)
+    named = load_configuration("sram_b2")
+    small = replace(named, config=replace(named.config, **fields))
+    with Device(small, "model") as device, pytest.raises(kind) as caught:
+        run(device, workload("gather", tmp_path), **options)
     assert str(caught.value) == text
 
 
@@ -370,7 +371,7 @@ def test_what_neither_runs_is_refused(model: Device, tmp_path: Path):
         "void f(int n, int8_t a[n]) {\n for (int i = 1; i < n; i++) a[i] = a[i - 1];\n}"
     )
     with pytest.raises(WorkloadError) as caught:
-        model.compile(model.workload(str(path)))
+        run(model, model.workload(str(path)))
     memory, core = str(caught.value).split("; on the core: ")
     assert memory.startswith(f"{path}:2:")
     assert core == f"{path}:1:22: a: int8: not supported by the execute unit"

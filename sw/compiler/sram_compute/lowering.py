@@ -1,0 +1,251 @@
+"""Fat programs at given sizes, as programs of commands: what is done when all is known.
+
+Source: Infinity Stream, section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.execute_assembly import encode
+from hw.lib.execute_isa import Instruction
+from hw.sram_compute.assembly import line_of
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.program import disassemble
+from sw.compiler.passes import Trace, text_of
+from sw.compiler.sram_compute import command_program
+from sw.compiler.sram_compute.command_program import line_count, program_of
+from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
+from sw.compiler.sram_compute.fat_program import FatProgram
+from sw.compiler.sram_compute.in_memory import InMemory, Made
+from sw.compiler.sram_compute.joined import joined, lines_of_commands
+from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
+from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
+from sw.compiler.sram_compute.on_core import CoreCodes
+from sw.compiler.sram_compute.on_near import near_program
+from sw.compiler.sram_compute.placement import Part, placed
+from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from sw.compiler.sram_compute.tdfg.plan import plan
+from sw.compiler.sram_compute.tile_choice import tile_choice
+from sw.program.tensor_spec import TensorSpec
+from sw.workloads.loops.binding import Binding, bind
+from sw.workloads.loops.nest import Statement
+from sw.workloads.loops.python_source import read_source
+
+_REMEMBERED = 64
+"""Shapes and scalars for which a program is kept."""
+
+_CONFIGURATIONS = 16
+"""Pairs of a fat program and a configuration for which all of that is kept."""
+
+
+class _Key(NamedTuple):
+    """What a program depends on: shapes, sizes, bytes of scalars; and which arrays that are written
+    are given, since others begin as 0."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    sizes: tuple[tuple[str, int], ...]
+    scalars: tuple[bytes, ...]
+    given: frozenset[str]
+
+
+_SMALL = """
+n = sizes("n")
+
+
+@nest
+def copied(a: int8[n], b: int8[n]):
+    for i in range(n):
+        b[i] = a[i]
+"""
+
+
+@cache
+def prepare() -> None:
+    """Loads compiled functions by lowering a small nest: once in a process."""
+    nest = read_source(_SMALL, "copied.py")
+    Lowerer(nest, plan(nest), SramConfig()).lower(bind(nest, {"a": np.zeros(1, np.int8)}))
+
+
+def require_places(fat: FatProgram, config: SramConfig) -> None:
+    """Raises ``WorkloadError`` for what ``config`` does not run at any sizes."""
+    if fat.place == "near":
+        if not config.near_lanes:
+            raise WorkloadError(
+                "--place near: near_lanes = 0: the configuration has no stream engines"
+            )
+        return
+    if fat.place == "core" and not config.core_lanes:
+        raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
+    tile_choice(fat.tile, fat.nest, config)
+    for part in fat.parts:
+        if part.refusal is not None and (fat.place == "memory" or not config.core_lanes):
+            raise WorkloadError(part.refusal)
+
+
+@lru_cache(maxsize=_CONFIGURATIONS)
+def lowering(fat: FatProgram, name: str, config: SramConfig) -> Lowering:
+    """The one of this process, which remembers."""
+    return Lowering(fat, name, config)
+
+
+class Lowering:
+    """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes
+    and scalars. ``name``: of the programs. Raises ``WorkloadError`` as ``require_places`` does."""
+
+    def __init__(self, fat: FatProgram, name: str, config: SramConfig) -> None:
+        require_places(fat, config)
+        self._fat, self._name, self._config = fat, name, config
+        self._tile = tile_choice(fat.tile, fat.nest, config)
+        self._placed = cache(self._new_placed)
+        self._parts = self._placed(0, len(fat.parts))
+        self._is_core_open = fat.place != "memory" and config.core_lanes > 0
+        self._lowerer = cache(self._new_lowerer)
+        self._remembered: dict[_Key, LoweredProgram] = {}
+
+    def program(
+        self, binding: Binding, given: Collection[str], trace: Trace | None = None
+    ) -> LoweredProgram:
+        """The program for a binding's shapes, sizes and scalars.
+
+        ``given``: arrays and scalars that runs are given; others begin as 0. What is remembered
+        makes nothing, and tells ``trace`` nothing. Raises ``WorkloadError`` for iterations that
+        leave an array and for what runs nowhere, and ``CapacityError`` naming what is too small.
+        """
+        results = self._fat.nest.results
+        key = _Key(
+            tuple(array.shape for array in binding.arrays.values()),
+            tuple(sorted(binding.sizes.items())),
+            tuple(value.tobytes() for value in binding.scalars.values()),
+            frozenset(each for each in results if each in given),
+        )
+        program = self._remembered.pop(key, None)
+        if program is None:
+            trace = trace or Trace()
+            program = self._new_program(binding, key.given, trace)
+        self._remembered[key] = program  # behind the others: the first is the one to forget
+        if len(self._remembered) > _REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        return program
+
+    def _new_program(
+        self, binding: Binding, given: Collection[str], trace: Trace
+    ) -> LoweredProgram:
+        if self._fat.place == "near":
+            return near_program(self._fat, self._name, binding, given, self._config, trace)
+        codes = self.codes(binding)
+        found = self.made(binding, given, codes, trace)
+        return self._program(binding, given, codes, trace, found)
+
+    def codes(self, binding: Binding) -> CoreCodes:
+        """For parts on the core."""
+        return CoreCodes(binding, self._config, reassociate=self._fat.reassociate)
+
+    def made(
+        self, binding: Binding, given: Collection[str], codes: CoreCodes, trace: Trace
+    ) -> Sequence[Made]:
+        """The parts of a program, in the places of the fewest cycles where there is a choice;
+        arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
+        fat, config = self._fat, self._config
+        memory = InMemory(binding, self._lowerer, self._tile, self._is_core_open)
+        if self._is_core_open and fat.place != "core":
+            job = PlacementJob(fat, config, binding, given)
+            chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
+            if chosen is not None:
+                listing = text_of(chosen.listing(fat.nest))
+                trace.after("place", lambda: {"txt": listing})
+                return chosen.parts
+        return [memory.made(part) for part in self._parts]
+
+    def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
+        """Of some of the nest's statements."""
+        nest = replace(self._fat.nest, body=self._fat.nest.body[first:end])
+        return placed(nest, self._fat.parts[first:end])
+
+    def _new_lowerer(self, part: Part, at: int) -> Lowerer:
+        """Of one of the part's plans."""
+        return Lowerer(part.nest, part.plans[at], self._config)
+
+    def _program(
+        self,
+        binding: Binding,
+        given: Collection[str],
+        codes: CoreCodes,
+        trace: Trace,
+        found: Sequence[Made],
+    ) -> LoweredProgram:
+        nest, config = self._fat.nest, self._config
+        specs = {
+            each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
+            for each, array in binding.arrays.items()
+        }
+        pieces = [lowered for _, lowered in found]
+        lines, end = _layout(specs.values(), pieces)
+        zeros = {*nest.results} - {*given}
+        parameters, body = nest.parameters, list[Statement]()
+        instructions, firsts = list[Instruction](), list[int]()
+        for part, lowered in found:
+            if lowered is not None:
+                own = replace(part.nest, parameters=parameters)
+                order, _ = compiled_order(own, part.steps)
+                parameters = order.parameters
+            else:
+                firsts.append(len(instructions))
+                try:
+                    made = codes.made(part.nest, zeros=zeros, lines=lines, before=len(instructions))
+                except (WorkloadError, CapacityError) as error:
+                    if not part.refusal:
+                        raise
+                    raise type(error)(f"{part.refusal}; on the core: {error}") from None
+                instructions += made.instructions
+                order = made.order
+            body += order.body
+            zeros -= {*part.nest.results}
+        words = encode(instructions)
+        if instructions:
+            trace.after("core", lambda: {"txt": text_of(command_program.core_listing(words))})
+        units = joined(pieces, firsts, lines, end, config.memory_lines)
+        trace.after(
+            "lower",
+            lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
+        )
+        trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(units))})
+        inputs = [each for each in specs if each in given or each not in nest.results]
+        program = program_of(
+            config,
+            self._name,
+            [(specs[each], lines[each]) for each in inputs],
+            [(specs[each], lines[each]) for each in nest.results],
+            units,
+            words,
+        )
+        meaning = Meaning(
+            nest,
+            replace(nest, parameters=parameters, body=tuple(body)),
+            binding.sizes,
+            {each: value.item() for each, value in binding.scalars.items()},
+            tuple(step for part, lowered in found if lowered is not None for step in part.steps),
+        )
+        return LoweredProgram(**vars(program), meaning=meaning)
+
+
+def _layout(
+    specs: Iterable[TensorSpec], pieces: Sequence[Lowered | None]
+) -> tuple[dict[str, int], int]:
+    """The first line of each array, and that behind the last one: where they lie for the one piece
+    that there is, if that is in memory."""
+    if len(pieces) == 1 and pieces[0] is not None:
+        arrays = pieces[0].arrays
+        lines = {name: array.first_line for name, array in arrays.items()}
+        return lines, max(array.first_line + array.lines for array in arrays.values())
+    line, lines = lines_of_commands(pieces), {}
+    for spec in specs:
+        lines[spec.name] = line
+        line += line_count(spec)
+    return lines, line

@@ -1,0 +1,1 @@
+"""Loop nests for the stream engines of in-SRAM computing."""

@@ -1,0 +1,99 @@
+"""Sums, and least and largest of values, of the loops of a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hw.lib.execute_isa import Opcode
+from hw.sram_compute.isa import When
+from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
+from sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
+from sw.compiler.sram_compute.near.strips import (
+    Element,
+    Immediate,
+    Operand,
+    Register,
+    StripProgram,
+)
+from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
+from sw.workloads.loops.nest import For, Load
+
+
+class SumAlongY:
+    """A reduction or a recurrence along y, in registers."""
+
+    expressions: Expressions
+
+    def __init__(self, program: StripProgram) -> None:
+        self._program = program
+        self._totals: list[Register] = []
+
+    def value(self, node: Reduction | Recurrence) -> Operand:
+        """In the source's order. All behind it is done for the last y alone."""
+        if isinstance(node, Recurrence):
+            if not self._totals:
+                self._carry(node.carried)
+            return self._totals[node.number]
+        program = self._program
+        program.when = 1 << When.FIRST_Y
+        total = program.keep_apart(self.expressions.value(node.initial))
+        program.when = 0
+        add(program, node, total, self.expressions.value(node.term))
+        program.when = 1 << When.LAST_Y
+        return total
+
+    def _carry(self, carried: Carried) -> None:
+        program = self._program
+        program.when = 1 << When.FIRST_Y
+        self._totals = [
+            program.keep_apart(self.expressions.value(each)) for each in carried.initials
+        ]
+        program.when = 0
+        names = [marker.name for marker in carried.markers]
+        self.expressions.locals |= dict(zip(names, self._totals, strict=True))
+        values = [program.keep(self.expressions.value(each)) for each in carried.nexts]
+        for total, value in zip(self._totals, values, strict=True):
+            program.set(total, Opcode.OR, value, Immediate(0))
+            program.release(value)
+        program.when = 1 << When.LAST_Y
+
+
+def add(program: StripProgram, node: Reduction, total: Register, term: Operand) -> None:
+    """``total`` becomes its sum with ``term``, or the lesser or larger of them."""
+    operands = (term, total) if isinstance(term, Element) else (total, term)
+    program.set(total, sum_operation(node), *operands)
+
+
+def sum_operation(node: Reduction) -> Opcode:
+    """Raises ``NotTensor``."""
+    found = operation_of(node.operator, node.type)
+    if found is None:
+        reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
+    return found
+
+
+def summed_loops(stored: Stored) -> tuple[For, ...]:
+    """Of the reduction or recurrence in a value, of which there is one at most."""
+    found = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
+    found += {
+        id(each): (each.loop,) for each in nodes(stored.value) if isinstance(each, Carried)
+    }.values()
+    if len(found) > 1:
+        reject(stored.place, "several sums in one value: must be one")
+    return found[0] if found else ()
+
+
+def continued(stored: Stored) -> Stored:
+    """Which goes on with what has been stored."""
+    if not isinstance(stored.value, Reduction):
+        reject(stored.place, "a sum over several loops within a value: must be the value")
+    element = Load(stored.array, stored.indices, stored.value.type, stored.place)
+    return replace(stored, value=replace(stored.value, initial=element))
+
+
+def without_sum(stored: Stored) -> Stored:
+    """Where there is nothing to add up."""
+    found = stored.value
+    if not isinstance(found, Reduction):
+        reject(stored.place, "a sum of nothing within a value: must be the value")
+    return replace(stored, value=found.initial)

@@ -1,0 +1,150 @@
+"""Whether a plan is one of its nest: for plans that come from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sw.compiler.sram_compute.tdfg.affine import Affine, Box
+from sw.compiler.sram_compute.tdfg.graph import (
+    Broadcast,
+    Compute,
+    Const,
+    Graph,
+    Indirect,
+    Move,
+    Reduce,
+    Shrink,
+    Stream,
+    Tensor,
+    lattice_name,
+    operands,
+)
+from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
+from sw.workloads.loops.nest import COMPARISONS, Nest
+from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
+
+_LARGEST = 1 << 31
+"""Of affine numbers, below which any of them times a size is in 64 bits."""
+
+_REDUCTIONS = ("+", "min", "max")
+
+
+def check_plan(nest: Nest, steps: tuple[Step, ...]) -> None:
+    """Raises ``ValueError`` for nodes, arrays and names that there are not. O(nodes)."""
+    sizes = frozenset(size.name for size in nest.sizes)
+    _check_steps(nest, steps, sizes)
+
+
+def _check_steps(nest: Nest, steps: tuple[Step, ...], names: frozenset[str]) -> None:
+    for step in steps:
+        match step:
+            case Region(graph):
+                _check_graph(nest, graph, names)
+            case Repeat(variable, lower, upper, stride, body):
+                _check_names((lower, upper), names | {*nest.scalars})
+                _require(stride > 0, f"loop over {variable}: its step is {stride}")
+                _check_steps(nest, body, names | {variable})
+
+
+def _check_graph(nest: Nest, graph: Graph, names: frozenset[str]) -> None:
+    rank = len(graph.lattice)
+    _require(rank > 0 and len(graph.shapes) > 0, "a lattice without dimensions or arrays")
+    _check_names(graph, names | {lattice_name(each) for each in range(rank)})
+    for array, shape in graph.shapes:
+        _require(array in nest.arrays and len(shape) == rank, f"shape of {array}")
+    for number in range(len(graph.nodes)):
+        _check_node(nest, graph, number)
+    for output in graph.outputs:
+        known = output.array in nest.results and 0 <= output.node < len(graph.nodes)
+        known = known and _is_array(nest, output.array, graph.nodes[output.node].type)
+        _require(known and _is_box(output.box, rank), f"output to {output.array}")
+    for access in graph.accesses:
+        known = access.array in nest.arrays
+        fits = _is_box(access.box, rank) and _is_box(access.cells, rank)
+        _require(known and fits, f"access to {access.array}")
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node, Move | Broadcast | Reduce):
+            _require(_is_box(graph.domains[node.operand], rank), f"node {number}")
+
+
+def _check_node(nest: Nest, graph: Graph, number: int) -> None:
+    node, rank = graph.nodes[number], len(graph.lattice)
+    known = all(0 <= each < number for each in operands(node))
+    given = [graph.nodes[each].type for each in operands(node)] if known else []
+    match node:
+        case Tensor(array, box, type):
+            known = _is_array(nest, array, type) and _is_box(box, rank)
+        case Stream(array, indices, box, type):
+            arrays = [each.array for each in indices if isinstance(each, Indirect)]
+            known = _is_array(nest, array, type) and _is_box(box, rank)
+            known = known and {*arrays} <= {*nest.arrays}
+        case Const(value, type) if isinstance(value, str):
+            known = value in nest.scalars and nest.scalars[value].type == type
+        case Const(value, type) if not isinstance(value, str):
+            known = _is_held(value, type)
+        case Compute(function, type=type):
+            known = known and _has_types(function, given, type)
+        case Move() | Broadcast() | Shrink():
+            known = known and 0 <= node.dimension < rank and given == [node.type]
+        case Reduce():
+            known = known and 0 <= node.dimension < rank and given == [node.type]
+            known = known and node.function in _REDUCTIONS
+    _require(known, f"node {number}")
+
+
+def _has_types(function: str, given: list[ScalarType], type: ScalarType) -> bool:
+    """Whether a function of such operands gives such a result."""
+    match function:
+        case "cast":
+            return len(given) == 1
+        case "select":
+            return given == [BOOL, type, type]
+        case "neg" | "abs" | "sqrt" | "not":
+            return given == [type]
+        case "<<" | ">>":
+            return len(given) == 2 and given[0] == type and given[1].is_integer
+    if function in COMPARISONS:
+        return len(given) == 2 and given[0] == given[1] and type == BOOL
+    return given == [type, type]
+
+
+def _is_held(value: float, type: ScalarType) -> bool:
+    if type == FLOAT32:
+        return not isfinite(value) or abs(value) <= float(np.finfo(np.float32).max)
+    return value in ((0, 1) if type == BOOL else range(type.least, type.most + 1))
+
+
+def _is_array(nest: Nest, name: str, type: Any) -> bool:
+    return name in nest.arrays and nest.arrays[name].type == type
+
+
+def _is_box(box: Box, rank: int) -> bool:
+    return len(box) == rank and all(each.lower and each.upper for each in box)
+
+
+def _check_names(value: Any, names: frozenset[str]) -> None:
+    for affine in _affines(value):
+        _require(affine.names <= names, f"{affine}: names what is not known there")
+        numbers = (affine.constant, *(factor for _, factor in affine.terms))
+        _require(max(map(abs, numbers)) < _LARGEST, f"{affine}: is large")
+
+
+def _affines(value: Any) -> Iterator[Affine]:
+    if isinstance(value, Affine):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _affines(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _affines(getattr(value, field.name))
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{what}: is not as the nest has it")

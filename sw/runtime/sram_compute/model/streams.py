@@ -1,0 +1,353 @@
+"""Stream engines: what they do to the words of banks, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hw.lib.execute_isa import FLOAT_STAGES
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Second, When
+from hw.sram_compute.memory_map import ErrorCause
+from hw.sram_compute.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.word_network import word_cycles
+from sw.runtime.sram_compute.model.array import ComputeArray
+from sw.runtime.sram_compute.model.check import StoppedError
+from sw.runtime.sram_compute.model.strip_arithmetic import computed
+
+_STEPS = np.arange(STRIP)
+
+_EMPTY_STREAM: dict[str, Any] = {"base": 0, "strides": (0, 0, 0), "is_transposed": 0}
+
+Fields = Mapping[str, Any]
+
+
+class Engines:
+    """Those of all banks, on ``arrays``.
+
+    registers
+        uint32 [registers, banks, elements of a strip], which stay from run to run.
+    turned
+        uint32 [banks, words]: the transposers.
+    """
+
+    def __init__(self, config: SramConfig, arrays: ComputeArray) -> None:
+        self._config = config
+        self.registers = np.zeros((REGISTERS, config.banks, STRIP), np.uint32)
+        self.turned = np.zeros((config.banks, STRIP), np.uint32)
+        self._words = arrays.planes.view("<u4")  # [wordlines, words of a row of all banks]
+
+    def copy(self, fields: Fields, memory: np.ndarray) -> None:
+        """Does a ``COPY``; ``memory``: uint32 [lines, words of a line]."""
+        count, line_words = fields["lines"], memory.shape[1]
+        words = fields["words"] * line_words + np.arange(count * line_words)
+        rows, columns, _ = self.places(words)
+        lines = memory[fields["line"] : fields["line"] + count]
+        if fields["is_store"]:
+            lines[:] = self._words[rows, columns].reshape(lines.shape)
+        else:
+            self._words[rows, columns] = lines.reshape(-1)
+
+    def places(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, places in the rows of all banks, and banks."""
+        banks = self._config.banks
+        of_row = self._words.shape[1] // banks
+        bank = words // STRIP % banks
+        own = words // (STRIP * banks) * STRIP + words % STRIP
+        return own // of_row, bank * of_row + own % of_row, bank
+
+    def transposed_places(
+        self, bitlines: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As ``places``, of the words of rows that have these bitlines of all tiles."""
+        return rows, bitlines // 32, bitlines // (self._config.bitlines * self._config.arrays)
+
+    def read(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self._words[rows, columns]
+
+    def write(self, rows: np.ndarray, columns: np.ndarray, data: Any, mask: Any) -> None:
+        """One after the other."""
+        for row, column, word, bits in zip(rows, columns, data, mask, strict=True):
+            self._words[row, column] = self._words[row, column] & ~bits | word & bits
+
+    @property
+    def word_count(self) -> int:
+        return self._words.size
+
+
+@dataclass
+class Times:
+    """When the operation before went through: the cycles in which the accesses of its last three
+    steps ended; all but the last let others go on."""
+
+    ends: tuple[int, int, int] = (-4, -4, -4)
+
+    def begin(self, offered: int, drains: bool) -> int:
+        """The cycle in which an operation begins that is offered from a cycle on."""
+        return max(offered, self.ends[0], self.ends[2] + 3 if drains else 0)
+
+    def access(self, begun: int, cycles: np.ndarray) -> None:
+        """``cycles``: those that the access of each step takes."""
+        first = self._next(self._next(begun)) + 1
+        ends = first + np.cumsum(cycles) - 1
+        self.ends = (int(ends[-3]), int(ends[-2]), int(ends[-1]))
+
+    def _next(self, cycle: int) -> int:
+        """The first cycle behind one in which steps go on."""
+        for end in self.ends[1:]:
+            if cycle < end:
+                return end
+        return cycle + 1
+
+    @property
+    def through(self) -> int:
+        """The first cycle in which nothing is under way."""
+        return self.ends[2] + 3 + FLOAT_STAGES
+
+
+class Streaming:
+    """Runs of a ``NEAR`` command, on streams and operations as they were set.
+
+    strips, words_between_banks
+        what all runs have done.
+    """
+
+    def __init__(self, config: SramConfig, engines: Engines) -> None:
+        self._config = config
+        self._engines = engines
+        self._number = np.arange(config.banks)[:, None]
+        self.streams: dict[int, Fields] = {}
+        self.operations: dict[int, Fields] = {}
+        self.strips = 0
+        self.words_between_banks = 0
+
+    def is_complete(self, near: Fields) -> bool:
+        return all(slot in self.operations for slot in range(near["last"] + 1))
+
+    def run(self, near: Fields, start: int) -> int:
+        """Begins in a cycle; the first in which all is through. Raises ``StoppedError``."""
+        times, idle = Times(), start + 1
+        for place, begins_z in self._places(near):
+            operation = self.operations[place.slot]
+            idle += 2 * begins_z
+            offered = idle + 2
+            if not place.runs(operation["when"]):
+                idle = offered
+                continue
+            stores = operation["operation"] == ExecuteOpcode.STORE
+            accesses = operation["reads"] or stores
+            begun = times.begin(offered + 3 * accesses, stores and operation["a_is_turned"])
+            times.access(begun, self._strip(near, place, operation, stores))
+            self.strips += 1
+            idle = begun + 1
+        return max(idle, times.through)
+
+    def _places(self, near: Fields) -> Iterator[tuple[_Place, bool]]:
+        """All operations in order, and whether they are the first of a z."""
+        width, height, depth = near["counts"]
+        groups = near["span"] or -(-width // (STRIP * self._config.banks))
+        for z in range(depth):
+            for x in range(groups):
+                for y in range(height):
+                    for slot in range(near["last"] + 1):
+                        is_met = (x == 0, x == groups - 1, y == 0, y == height - 1)
+                        yield _Place(slot, x, y, z, is_met), not (x or y or slot)
+
+    def _strip(self, near: Fields, place: _Place, operation: Fields, stores: bool) -> np.ndarray:
+        """Does an operation; the cycles of each step's access."""
+        engines = self._engines
+        registers = engines.registers
+        own, first_strip = self._own(near, place)
+        strip = first_strip + own
+        x = strip * STRIP + _STEPS
+        is_there = (near["first"] <= x) & (x < near["counts"][0])
+        b = registers[operation["b"]]
+        if operation["b_source"] == Second.IMMEDIATE:
+            b = np.full_like(b, operation["immediate"])
+        elif operation["b_source"] == Second.X:
+            b = x.astype(np.uint32)
+        a, cycles = None, np.ones(STRIP, np.int64)
+        if operation["operation"] == ExecuteOpcode.FDIV:
+            cycles = np.full(STRIP, DIVIDE_CYCLES)
+        columns = _columns(engines.turned)
+        if operation["reads"] or stores:
+            index = self._index(operation)
+            rows, columns_of, banks, enabled = self._access(
+                place, operation, own, first_strip, is_there, index
+            )
+            cycles = self._rounds(rows, columns_of, banks, enabled, stores)
+            if stores:
+                stream = self.streams[operation["stream"]] if enabled.any() else _EMPTY_STREAM
+                data = columns if operation["a_is_turned"] else b
+                self._store(stream, rows, columns_of, banks, enabled, data, is_there)
+            else:
+                a = np.zeros_like(b)
+                a[enabled] = engines.read(rows[enabled], columns_of[enabled])
+        if stores:
+            return cycles
+        if a is None and operation["a_is_turned"]:
+            a = columns
+        if operation["d_is_turned"]:
+            engines.turned[:] = registers[operation["a"]] if a is None else a
+            return cycles
+        self._compute(operation, a, b, is_there | bool(operation["is_whole"]))
+        return cycles
+
+    def _compute(
+        self, operation: Fields, a: np.ndarray | None, b: np.ndarray, changes: np.ndarray
+    ) -> None:
+        """Element by element: where a register is rotated in place, elements that come around have
+        been written before."""
+        registers, offset = self._engines.registers, operation["offset"]
+        opcode = ExecuteOpcode(operation["operation"])
+        d, c = registers[operation["d"]], registers[operation["c"]].copy()
+        b = b.copy()
+        for part in (_STEPS[: STRIP - offset], _STEPS[STRIP - offset :]):
+            if a is None:
+                left = registers[operation["a"]][:, (part + offset) % STRIP]
+            else:
+                left = a[:, part]
+            found = computed(
+                opcode,
+                np.ascontiguousarray(left),
+                np.ascontiguousarray(b[:, part]),
+                np.ascontiguousarray(c[:, part]),
+            )
+            d[:, part] = np.where(changes[:, part], found, d[:, part])
+
+    def _own(self, near: Fields, place: _Place) -> tuple[np.ndarray, int]:
+        """Strips from the first one of all banks to each bank's, [banks, 1]; its number."""
+        banks = self._config.banks
+        if near["span"]:
+            return self._number * near["span"], place.x
+        stream = self.streams.get(near["owner"], _EMPTY_STREAM)
+        first = (stream["base"] + place.z * stream["strides"][2]) % (1 << WORD_BITS)
+        return (self._number - first // STRIP) % banks, place.x * banks
+
+    def _index(self, operation: Fields) -> np.ndarray:
+        offset = (_STEPS + operation["offset"]) % STRIP
+        return self._engines.registers[operation["a"]][:, offset].astype(np.int64)
+
+    def _access(
+        self,
+        place: _Place,
+        operation: Fields,
+        own: np.ndarray,
+        first_strip: int,
+        is_there: np.ndarray,
+        index: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, places in rows, banks, and which are accessed, [banks, steps] each."""
+        number = operation["stream"]
+        stream = self.streams.get(number)
+        if stream is None:
+            if is_there.any():
+                raise StoppedError(ErrorCause.STREAM, number)
+            return index, index, index, is_there
+        by_x, by_y, by_z = stream["strides"]
+        steps = (first_strip + own) * STRIP + _STEPS
+        element = stream["base"] + steps * by_x + place.y * by_y + place.z * by_z
+        enabled = is_there
+        if stream["is_transposed"]:
+            enabled = is_there.any(axis=1, keepdims=True) & np.ones(STRIP, bool)
+        is_bad = np.zeros_like(enabled)
+        if stream["is_indirect"]:
+            element = element + index % (1 << WORD_BITS) * stream["scale"]
+            is_bad = index >= stream["length"]
+        element = element % (1 << WORD_BITS)
+        config, engines = self._config, self._engines
+        if stream["is_transposed"]:
+            rows = stream["row"] + _STEPS + 0 * element
+            is_bad = is_bad | (element >= config.tiles * config.bitlines)
+            is_bad = is_bad | (rows >= config.wordlines)
+            found = engines.transposed_places(element, rows)
+        else:
+            is_bad = is_bad | (element >= engines.word_count)
+            found = engines.places(element)
+        if (is_bad & enabled).any():
+            raise StoppedError(ErrorCause.STREAM, number)
+        return (*found, enabled)
+
+    def _store(
+        self,
+        stream: Fields,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        banks: np.ndarray,
+        enabled: np.ndarray,
+        data: np.ndarray,
+        is_there: np.ndarray,
+    ) -> None:
+        """Step by step; in a step a bank's own engine is the first, the others follow by number."""
+        mask = np.full_like(data, (1 << 32) - 1)
+        if stream["is_transposed"]:
+            bits = np.packbits(is_there, axis=1, bitorder="little").view("<u4")
+            mask = np.broadcast_to(bits, data.shape)
+        engine, step = np.nonzero(enabled)
+        remote = banks[engine, step] != engine
+        order = np.lexsort((engine, remote, step))
+        at = engine[order], step[order]
+        self._engines.write(rows[at], columns[at], data[at], mask[at])
+
+    def _rounds(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        banks: np.ndarray,
+        enabled: np.ndarray,
+        stores: bool,
+    ) -> np.ndarray:
+        """Cycles of each step, as ``WordNetwork`` has it."""
+        cycles = np.ones(STRIP, np.int64)
+        crosses = (enabled & (banks != self._number)).any(axis=0)
+        for step in np.flatnonzero(crosses):
+            wants = [
+                (int(engine), int(banks[engine, step]), (rows[engine, step], columns[engine, step]))
+                for engine in np.flatnonzero(enabled[:, step])
+            ]
+            cycles[step] = self._step_cycles(wants, stores)
+        return cycles
+
+    def _step_cycles(self, wants: list[tuple[int, int, Any]], stores: bool) -> int:
+        """``wants``: engines, the banks of their words, and these."""
+        cycles = 0
+        while wants:
+            chosen: dict[int, tuple[int, Any]] = {}
+            for engine, bank, word in wants:
+                if bank not in chosen or engine == bank:
+                    chosen[bank] = engine, word
+            served = {
+                engine
+                for engine, bank, word in wants
+                if engine == chosen[bank][0] or not stores and word == chosen[bank][1]
+            }
+            crossing = sum(engine in served and engine != bank for engine, bank, _ in wants)
+            cycles += word_cycles(self._config.network_bits) if crossing else 1
+            self.words_between_banks += crossing
+            wants = [each for each in wants if each[0] not in served]
+        return cycles
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An operation of the loop: its slot, group of strips, y and z; which of ``When`` holds."""
+
+    slot: int
+    x: int
+    y: int
+    z: int
+    is_met: tuple[bool, ...]
+
+    def runs(self, when: int) -> bool:
+        return all(self.is_met[bit] for bit in When if when >> bit & 1)
+
+
+def _columns(turned: np.ndarray) -> np.ndarray:
+    """Bit t of all words of each transposer, for each t: uint32 [banks, steps]."""
+    bits = turned[:, :, None] >> np.arange(STRIP, dtype=np.uint32) & np.uint32(1)
+    places = np.arange(STRIP, dtype=np.uint32)[None, :, None]
+    return np.bitwise_or.reduce(bits << places, axis=1)

@@ -1,0 +1,23 @@
+"""Nests as programs of commands, for the sizes and scalars of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hw.sram_compute.config import SramConfig
+from sw.compiler.passes import Trace
+from sw.compiler.sram_compute.command_program import fat_program
+from sw.compiler.sram_compute.compile import compile
+from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.meaning import LoweredProgram
+from sw.workloads.loops.workload import LoopWorkload
+
+
+def lowered(
+    workload: LoopWorkload, config: SramConfig, trace: Trace | None = None, **options: Any
+) -> LoweredProgram:
+    """``options``: of the compiler. Raises ``WorkloadError``, ``CapacityError``."""
+    fat = fat_program(compile(workload, config, trace=Trace(), **options))
+    assert fat is not None
+    lowering = Lowering(fat, workload.name, config)
+    return lowering.program(workload.binding, workload.inputs, trace)

@@ -1,0 +1,37 @@
+"""Places of nests, which outlast their text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sw.workloads.loops import c_source
+from sw.workloads.loops.printer import print_nest
+from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.source_places import places_of, with_places
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+NAMES = sorted(path.name for path in EXAMPLES.glob("*.c"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_printed_nest_gets_its_places_back(name: str):
+    nest = c_source.read_file(EXAMPLES / name)
+    places = list(places_of(nest))
+    assert {place.file for place in places} == {str(EXAMPLES / name)}
+    printed = read_source(print_nest(nest), "printed")
+    found = with_places(printed, places)
+    assert found == printed
+    assert list(places_of(found)) == places
+    assert repr(found) == repr(nest)
+
+
+@pytest.mark.parametrize("change, text", [(slice(None, -1), "too few"), (None, "too many")])
+def test_other_numbers_of_places_are_refused(change: slice | None, text: str):
+    nest = c_source.read_file(EXAMPLES / "vec_add.c")
+    places = list(places_of(nest))
+    given = places[change] if change else [*places, nest.place]
+    with pytest.raises(ValueError, match=f"^places: are {text}$"):
+        with_places(nest, given)
