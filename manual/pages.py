@@ -67,7 +67,13 @@ def demo_page(config: str, name: str, backend: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         examples = configuration.target.examples(Path(folder))
         example = next(example for example in examples if example.name == name)
-        report = run_once(configuration, example.source, tensors=example.tensors, backend=backend)
+        report = run_once(
+            configuration,
+            example.source,
+            tensors=example.tensors,
+            options=example.options,
+            backend=backend,
+        )
     text = io.StringIO()
     replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())

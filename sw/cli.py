@@ -477,6 +477,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
                 configuration,
                 example.source,
                 tensors=example.tensors,
+                options=example.options,
                 timeline=picture,
                 stages=ConsoleStages(stderr()),
             )

@@ -15,11 +15,11 @@ from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
 from hw.sram_compute import isa
 from hw.sram_compute.isa import DIMENSIONS, SLOTS, STREAMS, STRIP, When
-from hw.sram_compute.stream_engine import (
+from hw.sram_compute.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.stream_step import (
     ADDRESS,
     BEGIN,
     COMPUTE,
-    DIVIDE_CYCLES,
     FETCH,
     LOOP,
     RESULT,
@@ -333,6 +333,12 @@ class StreamSequencer(wiring.Component):
             self.address.accesses.eq(address.valid & (of_address.reads | stores)),
             self.address.stores.eq(stores),
             self.address.is_set.eq(address.is_set),
+            self.address.is_uniform.eq(
+                ~stores
+                & (address.stream.strides[0] == 0)
+                & ~address.stream.is_indirect
+                & ~address.stream.is_transposed
+            ),
             *(
                 self.address[name].eq(address.stream[name])
                 for name in ("is_indirect", "is_transposed", "row", "length", "scale")

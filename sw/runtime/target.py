@@ -37,11 +37,13 @@ WorkloadT = TypeVar("WorkloadT")
 
 @dataclass(frozen=True)
 class Example:
-    """A workload as the command line takes it: ``source`` and files of ``tensors`` by name."""
+    """A workload as the command line takes it: ``source``, files of ``tensors`` by name, and the
+    target's own ``options``."""
 
     name: str
     source: str
     tensors: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class TargetOption(click.Option):

@@ -34,6 +34,7 @@ def _warm_up(target: Target[Any, Any, Any]) -> None:
                 example.source,
                 backend=target.backends[-1],
                 tensors=example.tensors,
+                options=example.options,
             )
 
 

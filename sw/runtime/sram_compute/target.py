@@ -44,11 +44,11 @@ from sw.workloads.loops.workload import LoopWorkload
 
 _NESTS = (".py", ".c")
 
-_EXAMPLE = """/* The mean of neighbours. */
+_EXAMPLE = """/* By how much each element is more than the one before it. */
 
-void smooth(int n, const float a[n], float b[n]) {
-    for (int i = 1; i < n - 1; i++)
-        b[i] = (a[i - 1] + a[i + 1]) * 0.5f;
+void differences(int n, const float a[n], float b[n]) {
+    for (int i = 1; i < n; i++)
+        b[i] = a[i] - a[i - 1];
 }
 """
 
@@ -59,6 +59,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     """
 
     name = "sram"
+    demo = "sram_b2"
     configuration = SramConfig
     passes = PASSES
     options = OPTIONS
@@ -86,10 +87,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     figures = staticmethod(figures)
 
     def examples(self, folder: Path) -> list[Example]:
-        """A nest in C."""
-        path = folder / "smooth.c"
+        """A nest in C, on bitlines: of so few elements, the core would be faster."""
+        path = folder / "differences.c"
         write_text(path, _EXAMPLE)
-        return [Example(path.stem, str(path))]
+        return [Example(path.stem, str(path), options={"place": "memory"})]
 
     def differences(self, program: Program, config: SramConfig) -> list[str]:
         """A program that is yet to be lowered is for any configuration."""
