@@ -8,12 +8,7 @@ from hw.sram_compute.isa import DIMENSIONS, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.expressions import Expressions
-from sw.compiler.sram_compute.near.lanes import (
-    ONCE,
-    Room,
-    can_sum_by_lanes,
-    sum_lanes,
-)
+from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
 from sw.compiler.sram_compute.near.recurrences import carry
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
 from sw.compiler.sram_compute.near.strips import StripProgram
@@ -237,12 +232,12 @@ class Statements:
 
     def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
         """What is read, and whether all of an array is written."""
-        self._touched |= {each.array for each in nodes(stored.value) if isinstance(each, Load)}
+        read = nodes((stored.value, *stored.indices))
+        self._touched |= {each.array for each in read if isinstance(each, Load)}
         whole = {loop.variable: loop.count for loop in loops if loop.first == 0 and loop.step == 1}
-        sizes = [
-            whole.get(index.name) if isinstance(index, Variable) else None
-            for index in stored.indices
-        ]
-        if stored.array not in self._touched and sizes == [*self._arrays[stored.array].shape]:
+        names = [each.name for each in stored.indices if isinstance(each, Variable)]
+        sizes = tuple(whole.get(name) for name in names)
+        is_whole = sizes == self._arrays[stored.array].shape and len({*names}) == len(names)
+        if is_whole and stored.array not in self._touched:
             self.written_first.add(stored.array)
         self._touched.add(stored.array)
