@@ -125,7 +125,7 @@ class Statements:
             affine = affine_of(bound)
             numbers = {**self._numbers, **around}
             if affine is None or affine.names - numbers.keys():
-                reject(loop.place, f"{loop.variable}: its bounds are no numbers: must be")
+                reject(loop.place, f"{loop.variable}: its bounds must be known before the loop")
             ends.append(affine.value({name: int(numbers[name]) for name in affine.names}))
         count = max(0, -(-(ends[1] - ends[0]) // loop.step))
         return Loop(loop.variable, ends[0], count, loop.step)
@@ -192,7 +192,9 @@ class Statements:
             return
         self._loops += 1
         if self._loops > MOST_LOOPS:
-            reject(stored.place, f"more than {MOST_LOOPS} loops in order: must be that many")
+            reject(
+                stored.place, f"needs more than {MOST_LOOPS} NEAR commands: must be at most that"
+            )
         yield from self._near(stored, loops, around)
 
     def _near(
@@ -228,7 +230,9 @@ class Statements:
 
     def _require_count(self, loop: Loop, stored: Stored) -> None:
         if loop.count > _MOST_COUNT:
-            reject(stored.place, f"a loop of more than {_MOST_COUNT} iterations")
+            reject(
+                stored.place, f"a loop of {loop.count} iterations: must be at most {_MOST_COUNT}"
+            )
 
     def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
         """What is read, and whether all of an array is written."""

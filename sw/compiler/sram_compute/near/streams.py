@@ -114,7 +114,7 @@ class Streams:
             base += first * words
             strides = [one + step * words for one, step in zip(strides, steps, strict=True)]
         if len(found) > 1:
-            reject(place, f"{array}: two indices are loaded: must be one")
+            reject(place, f"{array}: two indices are not affine: must be at most one")
         if scale > _MOST_SCALE:
             reject(
                 place, f"{array}: {scale} words to the next index: must be at most {_MOST_SCALE}"
@@ -131,7 +131,7 @@ class Streams:
         for name, factor in affine.terms:
             if name not in variables:
                 if name not in self._names:
-                    reject(place, f"{name} is no number here: must be one")
+                    reject(place, f"{name} must be known before the loop")
                 first += factor * self._names[name]
         return first, steps
 
