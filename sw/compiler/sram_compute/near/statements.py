@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hw.sram_compute.isa import DIMENSIONS, STRIP, Opcode
+from hw.sram_compute.isa import DIMENSIONS, NEAR, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.expressions import Expressions
@@ -28,7 +28,7 @@ from sw.workloads.loops.scalar_type import FLOAT32
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""
 
-_MOST_COUNT = (1 << 20) - 1 - STRIP
+_MOST_COUNT = (1 << NEAR["counts"].width // DIMENSIONS) - 1 - STRIP
 
 
 class Statements:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import prod
 
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
+from hw.sram_compute.isa import DIMENSIONS, STREAM, STRIP, WORD_BITS, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.statements import reject
 from sw.workloads.loops.nest import Expression
 from sw.workloads.loops.place import Place
 
-_MOST_SCALE = (1 << 16) - 1
+_MOST_SCALE = (1 << STREAM["scale"].width) - 1
 
 
 @dataclass(frozen=True)
