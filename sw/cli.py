@@ -141,7 +141,11 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @tensors_option
 @sizes_option
 @output_option("-o", "--output", help="The program file to write.")
-@output_option("--dot", help="Write the program's graph in the DOT dialect of the SAM tools (sam).")
+@output_option(
+    "--dot",
+    help="Write the program's graph as DOT: in the dialect of the SAM tools (sam), or its tensor "
+    "dataflow graphs (sram).",
+)
 @folder_option(
     "--dump",
     help="Folder to write what each pass made to, as text and, where it is a graph, as DOT.",

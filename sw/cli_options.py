@@ -182,7 +182,7 @@ sizes_option = click.option(
     multiple=True,
     metavar="NAME=NUMBER",
     callback=_sizes,
-    help="A size of a loop nest that no array has; may be given again (sram).",
+    help="A size of a loop nest that no given array has; may be given again (sram).",
 )
 values_option = click.option(
     "--values",

@@ -140,6 +140,12 @@ def program_of(
     if instructions is None:
         instructions = np.zeros((0, INSTRUCTION_WORDS), np.uint32)
     inputs, outputs = tuple(inputs), tuple(outputs)
+    needed = max((line + line_count(spec) for spec, line in (*inputs, *outputs)), default=0)
+    if needed > config.memory_lines:
+        raise CapacityError(
+            f"{name}: memory_bytes = {config.memory_bytes}: must be at least "
+            f"{1 << (needed * LINE_BYTES - 1).bit_length()}"
+        )
     program = Program.of_one_launch(
         config,
         name,
@@ -208,10 +214,11 @@ def listing(program: Program) -> Iterator[str]:
     """The commands of all launches, a line each, and as comments the core's instructions; or a nest
     and its graphs, where these are not lowered yet."""
     if (fat := fat_program(program)) is not None:
+        where = "stream engines" if fat.place == "near" else "the core"
         yield from print_nest(fat.nest).splitlines()
         for part in fat.parts:
             yield ""
-            yield from graphs_text(part.plans[0]) if part.plans[0] else ("no region: on the core",)
+            yield from graphs_text(part.plans[0]) if part.plans[0] else (f"no region: on {where}",)
         return
     for launch in program.launches:
         config = SramConfig.from_dict(launch.config)

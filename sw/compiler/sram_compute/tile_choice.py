@@ -31,15 +31,15 @@ def tile_choice(text: str | None, nest: Nest, config: SramConfig) -> TileChoice:
     tile = tuple(int(extent) for extent in reversed(text.split("x")))
     if len(tile) != rank:
         raise WorkloadError(
-            f"{problem}{rank} extents: the nest has arrays of {rank} dimensions"
+            f"{problem}have {rank} extents: the nest has arrays of {rank} dimensions"
             if rank > 1
-            else f"{problem}1 extent: the nest's arrays have 1 dimension"
+            else f"{problem}have 1 extent: the nest's arrays have 1 dimension"
         )
     if any(extent & (extent - 1) for extent in tile):
-        raise WorkloadError(f"{problem}powers of two")
+        raise WorkloadError(f"{problem}extents that are powers of two")
     if prod(tile) != config.bitlines:
         raise WorkloadError(
-            f"{problem}{config.bitlines} elements, bitlines of an array: these are {prod(tile)}"
+            f"{problem}have {config.bitlines} elements, the bitlines of an array, not {prod(tile)}"
         )
     return padded(tile)
 

@@ -10,6 +10,7 @@ from hw.lib.verilog import to_verilog
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.top import build
 from sw.runtime.verilate import lint
+from tests.support.parameters import slow_but
 
 CONFIGS = {
     "one bank": SramConfig(
@@ -54,7 +55,7 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", slow_but(["one bank", "stream engines"], CONFIGS))
 def test_lint_finds_nothing_and_equal_parts_are_one_module(name):
     text = to_verilog(build(CONFIGS[name]), "top")
     assert lint(text, "top") == []

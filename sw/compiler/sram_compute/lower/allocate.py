@@ -16,7 +16,6 @@ from sw.compiler.sram_compute.lower.commands import append, append_movement
 from sw.compiler.sram_compute.lower.movement import WITHIN
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.rows import (
-    BANK,
     STORE,
     STORED,
     State,
@@ -73,6 +72,7 @@ def allocate(
     wordlines: int,
     rows: np.ndarray,
     tally: Records,
+    banks: Records,
 ) -> Allocated:
     """Makes commands: ``rows``, int64 [n, columns], and ``TALLY`` [1]. O(steps x values in rows).
 
@@ -84,6 +84,9 @@ def allocate(
         steps, and rows of their moves.
     arrays
         ``STORED`` [n], all before ``free_line``.
+    banks
+        ``BANK`` [1] of zeros, which the caller holds: a compiled function frees an array of its own
+        while a record of it is still used.
     """
     values, steps = given.values[: given.counts[VALUES]], given.steps[: given.counts[STEPS]]
     is_needed = _needed(values, steps)
@@ -92,7 +95,7 @@ def allocate(
     for number in range(len(arrays)):
         stored[number] = arrays[number]
     owners = np.empty(len(values), np.int64)
-    bank = np.zeros(1, BANK)[0]
+    bank = banks[0]
     for row in range(wordlines):
         bank.is_free[row] = 1
     for entry in range(LAYOUTS):

@@ -30,7 +30,7 @@ from sw.compiler.sram_compute.lower.lattice import (
     tilings_of,
 )
 from sw.compiler.sram_compute.lower.movement import movements
-from sw.compiler.sram_compute.lower.rows import STORED
+from sw.compiler.sram_compute.lower.rows import BANK, STORED
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
@@ -232,6 +232,7 @@ class Lowerer:
                 config.wordlines,
                 rows,
                 counts,
+                np.zeros(1, BANK),
             )
             if found.how == allocation.FEW:
                 raise CapacityError(

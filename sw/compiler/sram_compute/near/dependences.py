@@ -31,8 +31,8 @@ def require_apart(stored: Sequence[Stored]) -> None:
                 if access.indices != one.indices or summed & loops and not is_own:
                     reject(
                         access.place,
-                        f"{one.array} is written at {one.place}, too: must be the same element for "
-                        "stream engines, and no sum that goes on",
+                        f"{one.array} is written at {one.place}, too: stream engines need the same "
+                        "element at both, and no sum in between",
                     )
 
 
@@ -59,5 +59,7 @@ def _require_own(stored: Stored) -> None:
             reject(stored.place, f"{stored.array}: the index of what is written is loaded")
         names = variables & affine.names
         if len(names) > 1 or names & seen:
-            reject(stored.place, f"{stored.array}: an index of several loops: must be of one")
+            reject(
+                stored.place, f"{stored.array}: an index depends on several loops: must be on one"
+            )
         seen |= names

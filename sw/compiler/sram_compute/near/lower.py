@@ -11,15 +11,10 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, UNITS, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import require_word
-from sw.compiler.sram_compute.near.lanes import (
-    Room,
-    order_by_lanes,
-)
+from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
 from sw.compiler.sram_compute.near.streams import Placed
-from sw.compiler.sram_compute.tdfg.statements import (
-    NotTensor,
-)
+from sw.compiler.sram_compute.tdfg.statements import NotTensor
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Assign, Nest, Statement
 

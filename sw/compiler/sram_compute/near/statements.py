@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hw.sram_compute.isa import DIMENSIONS, STRIP, Opcode
+from hw.sram_compute.isa import DIMENSIONS, NEAR, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.expressions import Expressions
-from sw.compiler.sram_compute.near.lanes import (
-    ONCE,
-    Room,
-    can_sum_by_lanes,
-    sum_lanes,
-)
+from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
 from sw.compiler.sram_compute.near.recurrences import carry
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
 from sw.compiler.sram_compute.near.strips import StripProgram
@@ -33,7 +28,7 @@ from sw.workloads.loops.scalar_type import FLOAT32
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""
 
-_MOST_COUNT = (1 << 20) - 1 - STRIP
+_MOST_COUNT = (1 << NEAR["counts"].width // DIMENSIONS) - 1 - STRIP
 
 
 class Statements:
@@ -130,7 +125,7 @@ class Statements:
             affine = affine_of(bound)
             numbers = {**self._numbers, **around}
             if affine is None or affine.names - numbers.keys():
-                reject(loop.place, f"{loop.variable}: its bounds are no numbers: must be")
+                reject(loop.place, f"{loop.variable}: its bounds must be known before the loop")
             ends.append(affine.value({name: int(numbers[name]) for name in affine.names}))
         count = max(0, -(-(ends[1] - ends[0]) // loop.step))
         return Loop(loop.variable, ends[0], count, loop.step)
@@ -197,7 +192,9 @@ class Statements:
             return
         self._loops += 1
         if self._loops > MOST_LOOPS:
-            reject(stored.place, f"more than {MOST_LOOPS} loops in order: must be that many")
+            reject(
+                stored.place, f"needs more than {MOST_LOOPS} NEAR commands: must be at most that"
+            )
         yield from self._near(stored, loops, around)
 
     def _near(
@@ -233,16 +230,18 @@ class Statements:
 
     def _require_count(self, loop: Loop, stored: Stored) -> None:
         if loop.count > _MOST_COUNT:
-            reject(stored.place, f"a loop of more than {_MOST_COUNT} iterations")
+            reject(
+                stored.place, f"a loop of {loop.count} iterations: must be at most {_MOST_COUNT}"
+            )
 
     def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
         """What is read, and whether all of an array is written."""
-        self._touched |= {each.array for each in nodes(stored.value) if isinstance(each, Load)}
+        read = nodes((stored.value, *stored.indices))
+        self._touched |= {each.array for each in read if isinstance(each, Load)}
         whole = {loop.variable: loop.count for loop in loops if loop.first == 0 and loop.step == 1}
-        sizes = [
-            whole.get(index.name) if isinstance(index, Variable) else None
-            for index in stored.indices
-        ]
-        if stored.array not in self._touched and sizes == [*self._arrays[stored.array].shape]:
+        names = [each.name for each in stored.indices if isinstance(each, Variable)]
+        sizes = tuple(whole.get(name) for name in names)
+        is_whole = sizes == self._arrays[stored.array].shape and len({*names}) == len(names)
+        if is_whole and stored.array not in self._touched:
             self.written_first.add(stored.array)
         self._touched.add(stored.array)

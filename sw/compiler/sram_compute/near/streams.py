@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import prod
 
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
+from hw.sram_compute.isa import DIMENSIONS, STREAM, STRIP, WORD_BITS, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.statements import reject
 from sw.workloads.loops.nest import Expression
 from sw.workloads.loops.place import Place
 
-_MOST_SCALE = (1 << 16) - 1
+_MOST_SCALE = (1 << STREAM["scale"].width) - 1
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Streams:
             base += first * words
             strides = [one + step * words for one, step in zip(strides, steps, strict=True)]
         if len(found) > 1:
-            reject(place, f"{array}: two indices are loaded: must be one")
+            reject(place, f"{array}: two indices are not affine: must be at most one")
         if scale > _MOST_SCALE:
             reject(
                 place, f"{array}: {scale} words to the next index: must be at most {_MOST_SCALE}"
@@ -131,7 +131,7 @@ class Streams:
         for name, factor in affine.terms:
             if name not in variables:
                 if name not in self._names:
-                    reject(place, f"{name} is no number here: must be one")
+                    reject(place, f"{name} must be known before the loop")
                 first += factor * self._names[name]
         return first, steps
 

@@ -85,7 +85,7 @@ class StripProgram:
         """``STREAM`` and ``OPERATION``; ``first``: x of the first iteration."""
         operations = self._operations
         if len(operations) > SLOTS:
-            reject(self._place, f"{len(operations)} operations: must be at most {SLOTS}")
+            reject(self._place, f"needs {len(operations)} operations: must be at most {SLOTS}")
         return [
             *(stream.command(number, first) for number, stream in enumerate(self.streams)),
             *(
@@ -106,7 +106,7 @@ class StripProgram:
         if stream not in self.streams:
             self.streams.append(stream)
         if len(self.streams) > STREAMS:
-            reject(self._place, f"more than {STREAMS} streams: must be that many")
+            reject(self._place, f"needs more than {STREAMS} streams: must be at most that")
         return Element(self.streams.index(stream), index)
 
     def compute(
@@ -227,7 +227,7 @@ class StripProgram:
 
     def _new(self) -> Register:
         if not self._free:
-            reject(self._place, f"needs more than {REGISTERS} registers: must be that many")
+            reject(self._place, f"needs more than {REGISTERS} registers: must be at most that")
         self._used.add(self._free[0])
         return Register(self._free.pop(0))
 
@@ -235,7 +235,7 @@ class StripProgram:
         """One that nothing writes in another iteration."""
         found = [number for number in self._free if number not in self._used]
         if not found:
-            reject(self._place, f"needs more than {REGISTERS} registers: must be that many")
+            reject(self._place, f"needs more than {REGISTERS} registers: must be at most that")
         self._free.remove(found[-1])
         return Register(found[-1], is_kept=True)
 

@@ -20,6 +20,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.command_program import fat_file, fat_program
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
+from sw.compiler.sram_compute.lowering import Lowering
 from sw.compiler.sram_compute.placement import planned
 from sw.compiler.sram_compute.tdfg.check import check_plan
 from sw.compiler.sram_compute.tdfg.graph import Graph
@@ -57,6 +58,16 @@ def test_what_was_written_is_read(name: str):
     assert [vars(part) for part in again.parts] == [vars(part) for part in found.parts]
     assert (again.place, again.reassociate) == ("auto", True)
     assert again.encoded().tobytes() == found.encoded().tobytes()
+
+
+def test_lowering_again_gives_the_same_commands():
+    """What compiled functions allocate is not freed too early."""
+    pytest.importorskip("egglog")
+    fat = fat_of(c_source.read_file(EXAMPLES / "conv2d.c"), place="memory")
+    scalars = {name: np.float32(1.5) for name in ("corner", "edge", "middle")}
+    values = {"a": np.ones((16, 16), np.float32), **scalars}
+    made = [Lowering(fat, "conv2d", CORE).program(fat.binding(values), values) for _ in range(20)]
+    assert len({each.launches[0].sections["commands"].tobytes() for each in made}) == 1
 
 
 @given(st.integers(0, 1 << 32))

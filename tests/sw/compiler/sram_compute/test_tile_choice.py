@@ -85,12 +85,15 @@ def test_the_named_tile_is_taken():
         ("16y4", "'16y4': must be best, or an extent for each dimension, as 16x16"),
         ("", "'': must be best, or an extent for each dimension, as 16x16"),
         ("0x64", "'0x64': must be best, or an extent for each dimension, as 16x16"),
-        ("64", "'64': must be best, or 2 extents: the nest has arrays of 2 dimensions"),
-        ("1x1x64", "'1x1x64': must be best, or 2 extents: the nest has arrays of 2 dimensions"),
-        ("3x16", "'3x16': must be best, or powers of two"),
+        ("64", "'64': must be best, or have 2 extents: the nest has arrays of 2 dimensions"),
+        (
+            "1x1x64",
+            "'1x1x64': must be best, or have 2 extents: the nest has arrays of 2 dimensions",
+        ),
+        ("3x16", "'3x16': must be best, or extents that are powers of two"),
         (
             "16x16",
-            "'16x16': must be best, or 64 elements, bitlines of an array: these are 256",
+            "'16x16': must be best, or have 64 elements, the bitlines of an array, not 256",
         ),
     ],
 )

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.sram_compute.config import SramConfig
 from sw.golden.loops import GoldenLoops
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.figures import figures
+from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.target import TARGET
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
@@ -255,6 +257,30 @@ def test_what_is_local_stays_in_its_bank(model: Device):
     assert result.counters["near_strips"] == 3
     found = figures(result.program, result)
     assert ("near-memory", result.counters["cycles_near"]) in found.charts[0].bars
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float a[n][n]) {\n  for (int i = 0; i < n; i++) a[i][i] = x[i];\n}",
+        "float a[n], int p[n]) {\n  for (int i = 0; i < n; i++) a[p[i]] = x[i];\n"
+        "  for (int i = 0; i < n; i++) p[i] = i;\n}",
+    ],
+)
+def test_banks_that_were_used_before_change_nothing(
+    model: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+):
+    """What is not written as a whole before it is read begins as 0, as the source has it."""
+
+    class Used(System):
+        def __init__(self, config: SramConfig) -> None:
+            super().__init__(config)
+            self.arrays.planes[:] = ~np.uint64(0)
+
+    monkeypatch.setattr("sw.runtime.sram_compute.target.System", Used)
+    source = f"void f(int n, float x[n], {text}"
+    given = workload(source, {"x": floats(np.random.default_rng(7), 5)}, tmp_path)
+    assert model.verify(run(model, given)).bit_exact
 
 
 def test_an_index_outside_its_array_ends_the_run(model: Device, tmp_path: Path):

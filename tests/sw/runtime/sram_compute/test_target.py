@@ -117,7 +117,7 @@ def test_what_no_operation_begins_at_has_no_meaning(tmp_path):
         (
             ["input a int8 2,4 line=1023", "end"],
             CapacityError,
-            ": section 'lines': a ends in line 1024, memory has 1024",
+            ": memory_bytes = 65536: must be at least 131072",
         ),
     ],
 )
