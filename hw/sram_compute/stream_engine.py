@@ -57,6 +57,7 @@ ADDRESS = data.StructLayout(
         "is_set": 1,
         "is_indirect": 1,
         "is_transposed": 1,
+        "is_uniform": 1,
         "row": unsigned(9),
         "length": isa.WORD_BITS,
         "scale": unsigned(16),
@@ -65,7 +66,8 @@ ADDRESS = data.StructLayout(
         "immediate": 32,
     }
 )
-"""Of the step whose place is found: fields as of ``isa.OPERATION`` and ``isa.STREAM``."""
+"""Of the step whose place is found: fields as of ``isa.OPERATION`` and ``isa.STREAM``.
+``is_uniform``: all elements of a strip are one word, which is read in step 0."""
 
 COMPUTE = data.StructLayout(
     {
@@ -179,7 +181,7 @@ class StreamEngine(Instanced):
 
         # What waits for the access, and then for its word.
         words = {"a": read["a"], "b": second, "c": read["c"], "there": is_there}
-        words["accesses"] = self._accesses(is_there, mask)
+        words["has_word"] = Mux(self.address.is_uniform, is_there, self._accesses(is_there, mask))
         held = {name: Signal.like(value, name=f"held_{name}") for name, value in words.items()}
         come = {name: Signal.like(value, name=f"come_{name}") for name, value in words.items()}
         ready = {name: Signal.like(value, name=f"ready_{name}") for name, value in words.items()}
@@ -248,7 +250,10 @@ class StreamEngine(Instanced):
     def _accesses(self, is_there: Value, mask: Value) -> Value:
         """Rows of bits are no elements: all are accessed, if there is any element."""
         address = self.address
-        return address.accesses & Mux(address.is_transposed, mask.any(), is_there)
+        is_one = address.is_uniform & (address.step == 0)
+        is_any = (address.is_transposed | is_one) & mask.any()
+        is_own = ~address.is_transposed & ~address.is_uniform & is_there
+        return address.accesses & (is_any | is_own)
 
     def _find_place(
         self,
@@ -326,7 +331,7 @@ class StreamEngine(Instanced):
             lane.right.eq(words["b"]),
         ]
         with m.If(compute.reads):
-            m.d.comb += left.eq(Mux(words["accesses"], self.operand, 0))
+            m.d.comb += left.eq(Mux(words["has_word"], self.operand, 0))
         with m.Elif(compute.a_is_turned):
             m.d.comb += left.eq(column)
         for step, turned_word in enumerate(turned):

@@ -333,6 +333,12 @@ class StreamSequencer(wiring.Component):
             self.address.accesses.eq(address.valid & (of_address.reads | stores)),
             self.address.stores.eq(stores),
             self.address.is_set.eq(address.is_set),
+            self.address.is_uniform.eq(
+                ~stores
+                & (address.stream.strides[0] == 0)
+                & ~address.stream.is_indirect
+                & ~address.stream.is_transposed
+            ),
             *(
                 self.address[name].eq(address.stream[name])
                 for name in ("is_indirect", "is_transposed", "row", "length", "scale")

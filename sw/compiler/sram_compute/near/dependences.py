@@ -55,7 +55,9 @@ def _require_own(stored: Stored) -> None:
     seen: set[str] = set()
     for index in stored.indices:
         affine = affine_of(index)
-        names = variables & (affine.names if affine is not None else frozenset())
+        if affine is None:
+            reject(stored.place, f"{stored.array}: the index of what is written is loaded")
+        names = variables & affine.names
         if len(names) > 1 or names & seen:
             reject(stored.place, f"{stored.array}: an index of several loops: must be of one")
         seen |= names

@@ -187,6 +187,8 @@ class Streaming:
             else:
                 a = np.zeros_like(b)
                 a[enabled] = engines.read(rows[enabled], columns_of[enabled])
+                if self._is_uniform(operation):
+                    a = np.where(is_there, a[:, :1], 0).astype(np.uint32)
         if stores:
             return cycles
         if a is None and operation["a_is_turned"]:
@@ -254,6 +256,8 @@ class Streaming:
         enabled = is_there
         if stream["is_transposed"]:
             enabled = is_there.any(axis=1, keepdims=True) & np.ones(STRIP, bool)
+        elif self._is_uniform(operation):
+            enabled = is_there.any(axis=1, keepdims=True) & (_STEPS == 0)
         is_bad = np.zeros_like(enabled)
         if stream["is_indirect"]:
             element = element + index % (1 << WORD_BITS) * stream["scale"]
@@ -271,6 +275,13 @@ class Streaming:
         if (is_bad & enabled).any():
             raise StoppedError(ErrorCause.STREAM, number)
         return (*found, enabled)
+
+    def _is_uniform(self, operation: Fields) -> bool:
+        """Whether one word is all elements of a strip: it is read once."""
+        stream = self.streams.get(operation["stream"])
+        if stream is None or not operation["reads"]:
+            return False
+        return not (stream["strides"][0] or stream["is_indirect"] or stream["is_transposed"])
 
     def _store(
         self,

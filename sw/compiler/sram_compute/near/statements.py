@@ -1,0 +1,248 @@
+"""Statements of a nest as loops of stream engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hw.sram_compute.isa import DIMENSIONS, STRIP, Opcode
+from hw.sram_compute.program import Command, command
+from sw.compiler.sram_compute.near.dependences import require_apart
+from sw.compiler.sram_compute.near.expressions import Expressions
+from sw.compiler.sram_compute.near.lanes import (
+    ONCE,
+    Room,
+    can_sum_by_lanes,
+    sum_lanes,
+)
+from sw.compiler.sram_compute.near.recurrences import carry
+from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
+from sw.compiler.sram_compute.near.strips import StripProgram
+from sw.compiler.sram_compute.near.sums import SumAlongY, continued, summed_loops, without_sum
+from sw.compiler.sram_compute.tdfg.affine import affine_of
+from sw.compiler.sram_compute.tdfg.statements import (
+    NotTensor,
+    Reduction,
+    Stored,
+    flatten,
+    nodes,
+    reject,
+)
+from sw.workloads.loops.nest import For, Load, Statement, Variable
+from sw.workloads.loops.scalar_type import FLOAT32
+
+MOST_LOOPS = 4096
+"""``NEAR`` commands of a program."""
+
+_MOST_COUNT = (1 << 20) - 1 - STRIP
+
+
+class Statements:
+    """room
+        for sums by lanes, if there may be any.
+    written_first
+        arrays of which all elements have been written before any is read.
+    by_lanes
+        loops of the body of which lanes have sums of float32 of their own.
+    """
+
+    def __init__(
+        self, arrays: Mapping[str, Placed], numbers: Mapping[str, float], room: Room | None
+    ) -> None:
+        self._room = room
+        self.by_lanes: list[For] = []
+        self._arrays = arrays
+        self._numbers = numbers
+        self._touched: set[str] = set()
+        self._loops = 0
+        self.written_first: set[str] = set()
+
+    def commands(self, group: tuple[Statement, ...]) -> list[Command]:
+        """Their commands. What strips cannot do is done one element after the other. Raises
+        ``NotTensor``."""
+        before = self._state()
+        try:
+            return self._group(group, {}, may_be_sequential=False)
+        except NotTensor as refusal:
+            self._return_to(before)
+            try:
+                return self._group(group, {}, may_be_sequential=True)
+            except NotTensor:
+                raise refusal from None
+
+    def _group(
+        self, group: tuple[Statement, ...], around: Mapping[str, int], *, may_be_sequential: bool
+    ) -> list[Command]:
+        """``around``: variables of loops that run in order."""
+        known = frozenset(self._numbers) | frozenset(around)
+        before = self._state()
+        try:
+            stored = flatten(group, known, carry)
+            try:
+                require_apart(stored)
+            except NotTensor:
+                if not may_be_sequential or len(stored) > 1:
+                    raise
+                return self._sequential(stored[0], around)
+            made = [self._stored(each, around) for each in stored]
+        except NotTensor as refusal:
+            self._return_to(before)
+            loop = group[0]
+            if len(group) > 1 or not isinstance(loop, For):
+                raise
+            if not any(isinstance(each, For) for each in loop.body):
+                raise
+            try:
+                return [
+                    found
+                    for value in self._trips(loop, around)
+                    for each in loop.body
+                    for found in self._group(
+                        (each,),
+                        {**around, loop.variable: value},
+                        may_be_sequential=may_be_sequential,
+                    )
+                ]
+            except NotTensor:
+                raise refusal from None
+        return [each for commands in made for each in commands]
+
+    def _state(self) -> tuple[int, list[For], set[str], set[str]]:
+        return self._loops, [*self.by_lanes], {*self._touched}, {*self.written_first}
+
+    def _return_to(self, before: tuple[int, list[For], set[str], set[str]]) -> None:
+        """What has been found since is of commands that are not taken."""
+        self._loops, self.by_lanes, self._touched, self.written_first = before
+
+    def _sequential(self, stored: Stored, around: Mapping[str, int]) -> list[Command]:
+        """Strips of one element, in the order of the source."""
+        if summed_loops(stored):
+            reject(stored.place, f"{stored.array} is read and summed up in the same statement")
+        outer, (z, y) = stored.loops[:-2], (None, None, *stored.loops)[-2:]
+        return list(self._in_order(stored, outer, [None, y, z], around))
+
+    def _trips(self, loop: For, around: Mapping[str, int]) -> range:
+        found = self._loop(loop, around)
+        return range(found.first, found.first + found.count * found.step, found.step)
+
+    def _loop(self, loop: For, around: Mapping[str, int]) -> Loop:
+        ends = []
+        for bound in (loop.lower, loop.upper):
+            affine = affine_of(bound)
+            numbers = {**self._numbers, **around}
+            if affine is None or affine.names - numbers.keys():
+                reject(loop.place, f"{loop.variable}: its bounds are no numbers: must be")
+            ends.append(affine.value({name: int(numbers[name]) for name in affine.names}))
+        count = max(0, -(-(ends[1] - ends[0]) // loop.step))
+        return Loop(loop.variable, ends[0], count, loop.step)
+
+    def _stored(self, stored: Stored, around: Mapping[str, int]) -> list[Command]:
+        """One ``NEAR`` for each iteration of loops that are none of its three."""
+        if self._room is not None and not around and can_sum_by_lanes(stored, self._room.banks):
+            if self._loop(summed_loops(stored)[0], {}).count > STRIP // 2:
+                return self._by_lanes(stored, self._room)
+        inner, outer = self._chosen(stored, summed_loops(stored))
+        return list(self._in_order(stored, outer, inner, around))
+
+    def _by_lanes(self, stored: Stored, room: Room) -> list[Command]:
+        (node,) = summed_loops(stored)
+        loop = self._loop(node, {})
+        self._require_count(loop, stored)
+        self._note(stored, (loop,))
+        if any(
+            each.operator == "+" and each.type == FLOAT32
+            for each in nodes(stored.value)
+            if isinstance(each, Reduction)
+        ):
+            self.by_lanes.append(node)
+        names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
+        return sum_lanes(stored, loop, self._arrays, names, self._numbers, room)
+
+    def _chosen(self, stored: Stored, summed: Sequence[For]) -> tuple[list[For | None], list[For]]:
+        """The loops x, y and z, and those around them, which run in order: x is the one along
+        which elements that are written are neighbours."""
+        parallel = list(stored.loops)
+        for each in summed:
+            if each.variable in [loop.variable for loop in parallel]:
+                reject(each.place, f"{each.variable} is the variable of two loops: must be of one")
+        last = stored.indices[-1] if stored.indices else ()
+        names = [each.name for each in nodes(last) if isinstance(each, Variable)]
+        x = next((each for each in parallel if each.variable in names), None)
+        x = x or (parallel[-1] if parallel else None)
+        others = [each for each in parallel if each is not x]
+        y = summed[-1] if summed else (others.pop() if others else None)
+        z = others.pop() if others else None
+        return [x, y, z], [*others, *summed[:-1]]
+
+    def _in_order(
+        self,
+        stored: Stored,
+        outer: Sequence[For],
+        inner: Sequence[For | None],
+        around: Mapping[str, int],
+    ) -> Iterator[Command]:
+        if outer:
+            trips = self._trips(outer[0], around)
+            if not trips and any(outer[0] is each for each in summed_loops(stored)):
+                yield from self._in_order(without_sum(stored), outer[1:], inner, around)
+            for value in trips:
+                names = {**around, outer[0].variable: value}
+                yield from self._in_order(stored, outer[1:], inner, names)
+                if any(outer[0] is each for each in summed_loops(stored)):
+                    stored = continued(stored)
+            return
+        loops = [ONCE if each is None else self._loop(each, around) for each in inner]
+        if inner[1] is not None and loops[1].count == 0 and summed_loops(stored):
+            stored, loops[1] = without_sum(stored), ONCE
+        if min(loop.count for loop in loops) == 0:
+            return
+        self._loops += 1
+        if self._loops > MOST_LOOPS:
+            reject(stored.place, f"more than {MOST_LOOPS} loops in order: must be that many")
+        yield from self._near(stored, loops, around)
+
+    def _near(
+        self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]
+    ) -> list[Command]:
+        x, y, _ = loops
+        names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
+        streams = Streams(self._arrays, loops, {**names, **around})
+        target, index = streams.find(stored.array, stored.indices, stored.place)
+        first = alignment(target)
+        for loop in loops:
+            self._require_count(loop, stored)
+        program = StripProgram(stored.place)
+        numbers = {**self._numbers, **around}
+        sums = SumAlongY(program)
+        expressions = Expressions(program, streams, x, y, first, numbers, sums.value)
+        sums.expressions = expressions
+        value = expressions.value(stored.value)
+        if index is None:
+            element = program.element(target)
+        else:
+            value = program.register(value)
+            element = program.element(target, program.register(expressions.value(index)))
+        program.store(element, value)
+        self._note(stored, loops)
+        owner = program.streams.index(target)
+        counts = (first + x.count, *(loop.count for loop in loops[1:]))
+        assert len(counts) == DIMENSIONS
+        return [
+            *program.commands(first),
+            command(Opcode.NEAR, last=program.last, first=first, counts=counts, owner=owner),
+        ]
+
+    def _require_count(self, loop: Loop, stored: Stored) -> None:
+        if loop.count > _MOST_COUNT:
+            reject(stored.place, f"a loop of more than {_MOST_COUNT} iterations")
+
+    def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
+        """What is read, and whether all of an array is written."""
+        self._touched |= {each.array for each in nodes(stored.value) if isinstance(each, Load)}
+        whole = {loop.variable: loop.count for loop in loops if loop.first == 0 and loop.step == 1}
+        sizes = [
+            whole.get(index.name) if isinstance(index, Variable) else None
+            for index in stored.indices
+        ]
+        if stored.array not in self._touched and sizes == [*self._arrays[stored.array].shape]:
+            self.written_first.add(stored.array)
+        self._touched.add(stored.array)
