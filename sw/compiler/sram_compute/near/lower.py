@@ -11,17 +11,15 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, UNITS, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import require_word
-from sw.compiler.sram_compute.near.lanes import (
-    Room,
-    order_by_lanes,
-)
+from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
 from sw.compiler.sram_compute.near.streams import Placed
-from sw.compiler.sram_compute.tdfg.statements import (
-    NotTensor,
-)
+from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
 from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Assign, Nest, Statement
+from sw.workloads.loops.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
+
+MOST_LOOPS = 4096
+"""``NEAR`` commands of a program."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +72,27 @@ class NearCode:
         return [*copies[0], *self.computing, *copies[1]]
 
 
-def near_code(nest: Nest, binding: Binding, config: SramConfig, *, reassociate: bool) -> NearCode:
+def near_code(
+    nest: Nest,
+    binding: Binding,
+    config: SramConfig,
+    *,
+    reassociate: bool,
+    most_loops: int = MOST_LOOPS,
+) -> NearCode:
     """Commands for the sizes and scalars of ``binding``.
 
-    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
-    line that stream engines cannot run, and ``CapacityError``.
+    ``reassociate``: whether lanes may have sums of their own; ``most_loops``: ``NEAR`` commands
+    that there may be. Raises ``WorkloadError`` naming the line that stream engines cannot run, and
+    ``CapacityError``.
     """
     arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
-    lowering = Statements(arrays, numbers, room if reassociate else None)
+    lowering = Statements(arrays, numbers, room if reassociate else None, most_loops)
     try:
-        for array in nest.arrays.values():
-            require_word(array.type, array.place)
+        for name in arrays:
+            require_word(nest.arrays[name].type, nest.arrays[name].place)
         computing = [each for group in _groups(nest) for each in lowering.commands(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
@@ -103,11 +109,17 @@ def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
 
 
 def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, Placed], Room]:
-    """Each array begins with the first bank, and so does room for a strip of each bank behind them.
-    Raises ``CapacityError``."""
+    """Each array of the body begins with the first bank, and so does room for a strip of each bank
+    behind them. Raises ``CapacityError``."""
+    accesses = (
+        each for each in nodes(nest.body) if isinstance(each, Load | Store | AugmentedStore)
+    )
+    used = {each.array for each in accesses}
     step = config.banks * STRIP // LINE_WORDS
     line, found = 0, {}
     for name in nest.arrays:
+        if name not in used:
+            continue
         found[name] = Placed(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
     room, words = Room(config.banks, line * LINE_WORDS), config.banks * config.bank_words

@@ -30,15 +30,14 @@ from sw.compiler.sram_compute.tdfg.statements import (
 from sw.workloads.loops.nest import For, Load, Statement, Variable
 from sw.workloads.loops.scalar_type import FLOAT32
 
-MOST_LOOPS = 4096
-"""``NEAR`` commands of a program."""
-
 _MOST_COUNT = (1 << 20) - 1 - STRIP
 
 
 class Statements:
     """room
         for sums by lanes, if there may be any.
+    most_loops
+        ``NEAR`` commands that there may be.
     written_first
         arrays of which all elements have been written before any is read.
     by_lanes
@@ -46,9 +45,14 @@ class Statements:
     """
 
     def __init__(
-        self, arrays: Mapping[str, Placed], numbers: Mapping[str, float], room: Room | None
+        self,
+        arrays: Mapping[str, Placed],
+        numbers: Mapping[str, float],
+        room: Room | None,
+        most_loops: int,
     ) -> None:
         self._room = room
+        self._most_loops = most_loops
         self.by_lanes: list[For] = []
         self._arrays = arrays
         self._numbers = numbers
@@ -196,8 +200,9 @@ class Statements:
         if min(loop.count for loop in loops) == 0:
             return
         self._loops += 1
-        if self._loops > MOST_LOOPS:
-            reject(stored.place, f"more than {MOST_LOOPS} loops in order: must be that many")
+        if self._loops > self._most_loops:
+            most = self._most_loops
+            reject(stored.place, f"more than {most} loops in order: must be that many")
         yield from self._near(stored, loops, around)
 
     def _near(
