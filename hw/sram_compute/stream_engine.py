@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.execute.divider import BITS_PER_CYCLE
@@ -20,75 +19,18 @@ from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
 from hw.sram_compute import isa
 from hw.sram_compute.isa import REGISTERS, STRIP, Second
+from hw.sram_compute.stream_step import (
+    ADDRESS,
+    BEGIN,
+    COMPUTE,
+    FETCH,
+    LOOP,
+    RESULT,
+    STEP_BITS,
+    STRIP_NUMBER,
+)
 from hw.sram_compute.word_network import access_layout
 from hw.sram_compute.word_place import bitline_place, place_layout, word_place
-
-STEP_BITS = (STRIP - 1).bit_length()
-
-STRIP_NUMBER = 24
-"""Bits of a strip's number."""
-
-LOOP = data.StructLayout(
-    {"first": unsigned(STEP_BITS), "count": unsigned(20), "span": unsigned(16), "rotation": 6}
-)
-"""Of the loop that runs: as ``isa.NEAR``; the bank that has the first strip."""
-
-BEGIN = data.StructLayout(
-    {
-        "enable": 1,
-        "origin": isa.WORD_BITS,
-        "stride": isa.WORD_BITS,
-        "strip": unsigned(STRIP_NUMBER),
-    }
-)
-"""An operation on a strip begins: the place of the first strip's first element, words from an
-element to the next, and the number of the first strip. ``stride`` is there a cycle before."""
-
-FETCH = data.StructLayout(
-    {"a": range(REGISTERS * STRIP), "b": range(REGISTERS * STRIP), "c": range(REGISTERS * STRIP)}
-)
-"""The words of registers that are read."""
-
-ADDRESS = data.StructLayout(
-    {
-        "step": unsigned(STEP_BITS),
-        "accesses": 1,
-        "stores": 1,
-        "is_set": 1,
-        "is_indirect": 1,
-        "is_transposed": 1,
-        "is_uniform": 1,
-        "row": unsigned(9),
-        "length": isa.WORD_BITS,
-        "scale": unsigned(16),
-        "a_is_turned": 1,
-        "b_source": Second,
-        "immediate": 32,
-    }
-)
-"""Of the step whose place is found: fields as of ``isa.OPERATION`` and ``isa.STREAM``.
-``is_uniform``: all elements of a strip are one word, which is read in step 0."""
-
-COMPUTE = data.StructLayout(
-    {
-        "step": unsigned(STEP_BITS),
-        "operation": ExecuteOpcode.as_shape(),
-        "reads": 1,
-        "a_is_turned": 1,
-        "turns": 1,
-    }
-)
-"""Of the step whose operands are there. ``turns``: operand a goes to the transposer."""
-
-RESULT = data.StructLayout(
-    {
-        "place": range(REGISTERS * STRIP),
-        "writes": 1,
-        "is_whole": 1,
-        "operation": ExecuteOpcode.as_shape(),
-    }
-)
-"""Of the step whose result is there, and goes to ``place`` of the registers."""
 
 _FLOAT_SUMS = {
     ExecuteOpcode.FADD: Operation.ADD,

@@ -15,11 +15,11 @@ from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
 from hw.sram_compute import isa
 from hw.sram_compute.isa import DIMENSIONS, SLOTS, STREAMS, STRIP, When
-from hw.sram_compute.stream_engine import (
+from hw.sram_compute.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.stream_step import (
     ADDRESS,
     BEGIN,
     COMPUTE,
-    DIVIDE_CYCLES,
     FETCH,
     LOOP,
     RESULT,

@@ -2,111 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Second, When
+from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
-from sw.runtime.sram_compute.model.array import ComputeArray
 from sw.runtime.sram_compute.model.check import StoppedError
+from sw.runtime.sram_compute.model.engines import Engines, Fields
 from sw.runtime.sram_compute.model.strip_arithmetic import computed
+from sw.runtime.sram_compute.model.strip_times import Times
 
 _STEPS = np.arange(STRIP)
 
 _EMPTY_STREAM: dict[str, Any] = {"base": 0, "strides": (0, 0, 0), "is_transposed": 0}
-
-Fields = Mapping[str, Any]
-
-
-class Engines:
-    """Those of all banks, on ``arrays``.
-
-    registers
-        uint32 [registers, banks, elements of a strip], which stay from run to run.
-    turned
-        uint32 [banks, words]: the transposers.
-    """
-
-    def __init__(self, config: SramConfig, arrays: ComputeArray) -> None:
-        self._config = config
-        self.registers = np.zeros((REGISTERS, config.banks, STRIP), np.uint32)
-        self.turned = np.zeros((config.banks, STRIP), np.uint32)
-        self._words = arrays.planes.view("<u4")  # [wordlines, words of a row of all banks]
-
-    def copy(self, fields: Fields, memory: np.ndarray) -> None:
-        """Does a ``COPY``; ``memory``: uint32 [lines, words of a line]."""
-        count, line_words = fields["lines"], memory.shape[1]
-        words = fields["words"] * line_words + np.arange(count * line_words)
-        rows, columns, _ = self.places(words)
-        lines = memory[fields["line"] : fields["line"] + count]
-        if fields["is_store"]:
-            lines[:] = self._words[rows, columns].reshape(lines.shape)
-        else:
-            self._words[rows, columns] = lines.reshape(-1)
-
-    def places(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows, places in the rows of all banks, and banks."""
-        banks = self._config.banks
-        of_row = self._words.shape[1] // banks
-        bank = words // STRIP % banks
-        own = words // (STRIP * banks) * STRIP + words % STRIP
-        return own // of_row, bank * of_row + own % of_row, bank
-
-    def transposed_places(
-        self, bitlines: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As ``places``, of the words of rows that have these bitlines of all tiles."""
-        return rows, bitlines // 32, bitlines // (self._config.bitlines * self._config.arrays)
-
-    def read(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self._words[rows, columns]
-
-    def write(self, rows: np.ndarray, columns: np.ndarray, data: Any, mask: Any) -> None:
-        """One after the other."""
-        for row, column, word, bits in zip(rows, columns, data, mask, strict=True):
-            self._words[row, column] = self._words[row, column] & ~bits | word & bits
-
-    @property
-    def word_count(self) -> int:
-        return self._words.size
-
-
-@dataclass
-class Times:
-    """When the operation before went through: the cycles in which the accesses of its last three
-    steps ended; all but the last let others go on."""
-
-    ends: tuple[int, int, int] = (-4, -4, -4)
-
-    def begin(self, offered: int, drains: bool) -> int:
-        """The cycle in which an operation begins that is offered from a cycle on."""
-        return max(offered, self.ends[0], self.ends[2] + 3 if drains else 0)
-
-    def access(self, begun: int, cycles: np.ndarray) -> None:
-        """``cycles``: those that the access of each step takes."""
-        first = self._next(self._next(begun)) + 1
-        ends = first + np.cumsum(cycles) - 1
-        self.ends = (int(ends[-3]), int(ends[-2]), int(ends[-1]))
-
-    def _next(self, cycle: int) -> int:
-        """The first cycle behind one in which steps go on."""
-        for end in self.ends[1:]:
-            if cycle < end:
-                return end
-        return cycle + 1
-
-    @property
-    def through(self) -> int:
-        """The first cycle in which nothing is under way."""
-        return self.ends[2] + 3 + FLOAT_STAGES
 
 
 class Streaming:

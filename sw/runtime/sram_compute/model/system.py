@@ -26,9 +26,10 @@ from sw.runtime.sram_compute.model.array import ComputeArray
 from sw.runtime.sram_compute.model.bank import Bank, Move
 from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
 from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
+from sw.runtime.sram_compute.model.engines import Engines
 from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
-from sw.runtime.sram_compute.model.streams import Engines, Streaming
+from sw.runtime.sram_compute.model.streams import Streaming
 from sw.runtime.sram_compute.model.tiles import pattern
 
 _SYNCED = (

@@ -1,0 +1,39 @@
+"""When stream engines do operations on strips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.lib.execute_isa import FLOAT_STAGES
+
+
+@dataclass
+class Times:
+    """When the operation before went through: the cycles in which the accesses of its last three
+    steps ended; all but the last let others go on."""
+
+    ends: tuple[int, int, int] = (-4, -4, -4)
+
+    def begin(self, offered: int, drains: bool) -> int:
+        """The cycle in which an operation begins that is offered from a cycle on."""
+        return max(offered, self.ends[0], self.ends[2] + 3 if drains else 0)
+
+    def access(self, begun: int, cycles: np.ndarray) -> None:
+        """``cycles``: those that the access of each step takes."""
+        first = self._next(self._next(begun)) + 1
+        ends = first + np.cumsum(cycles) - 1
+        self.ends = (int(ends[-3]), int(ends[-2]), int(ends[-1]))
+
+    def _next(self, cycle: int) -> int:
+        """The first cycle behind one in which steps go on."""
+        for end in self.ends[1:]:
+            if cycle < end:
+                return end
+        return cycle + 1
+
+    @property
+    def through(self) -> int:
+        """The first cycle in which nothing is under way."""
+        return self.ends[2] + 3 + FLOAT_STAGES
