@@ -55,7 +55,8 @@ INTROS = {
         "extents in the order of indices; cycles of the model, which are those of the RTL. "
         "*Rule*: what the compiler takes. *Search*: `--tile best`, the tile of the fewest cycles "
         "by the compiler's estimate. *Paper's heuristics*: of Infinity Stream, section 4.1. *No "
-        "tiling*: only neighbours in memory are in a tile.",
+        "tiling*: only neighbours in memory are in a tile. In any tile most cycles go to main "
+        "memory, from which all arrays come.",
     ),
     "lowering": Intro(
         "Lowering",
