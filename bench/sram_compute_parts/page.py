@@ -58,10 +58,10 @@ INTROS = {
         "memory, near it, on the core, and where `--place auto` has them. Cycles of memory and "
         "near are the model's, which are the RTL's; those of the core are the compiler's "
         "estimate, which [placement](#placement) has against the RTL; *auto on RTL* is simulated. "
-        "*Warm*: without cycles in which main memory alone works. *Least*: of "
-        "four lanes (as many engines as words of the core's vectors) with an operation of the "
-        "source a cycle, or of main memory with each word once, what is more. Empty: that place "
-        "does not run the workload.",
+        "*Warm*: without cycles in which main memory alone works. What lanes allow: an operation "
+        "of the source a cycle in each of four, as many engines as words of the core's vectors; "
+        "what main memory allows: each word of an array once. Empty: that place does not run the "
+        "workload.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",

@@ -157,7 +157,8 @@ class Lowering:
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
         if fat.place == "near":
-            code = near_code(fat.nest, binding, config, reassociate=fat.reassociate)
+            zeros = frozenset({*fat.nest.results} - {*given})
+            code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return [(elsewhere(fat.nest, ""), code)]
         memory = InMemory(binding, self._lowerer, self._tile, _is_else_open(fat, config))
         if fat.place == "auto" and memory.is_else_open:
@@ -209,7 +210,7 @@ class Lowering:
                 order, _ = compiled_order(own, part.steps)
                 parameters = order.parameters
             elif isinstance(lowered, NearCode):
-                commands.append(assemble(lowered.commands(lines, frozenset(zeros))))
+                commands.append(assemble(lowered.commands(lines)))
                 order = lowered.order
             else:
                 commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))

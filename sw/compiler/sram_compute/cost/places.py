@@ -175,7 +175,12 @@ class _Costs:
         nest, binding = self._nest(first, end), self._job.binding
         try:
             code = near_code(
-                nest, binding, config, reassociate=fat.reassociate, most_loops=_MOST_LOOPS
+                nest,
+                binding,
+                config,
+                reassociate=fat.reassociate,
+                zeros=self._zeros(first),
+                most_loops=_MOST_LOOPS,
             )
         except (WorkloadError, CapacityError) as refusal:
             self.seen.append(Seen(first, end, f"not near memory: {refusal}"))
@@ -183,7 +188,7 @@ class _Costs:
         self._near[first, end] = code
         lines = dict.fromkeys(nest.arrays, 0)
         limit = self._least.get((first, end), MOST_CYCLES)
-        cycles = near_cycles(code.commands(lines, self._zeros(first)), config, limit)
+        cycles = near_cycles(code.commands(lines), config, limit)
         return self._found("near", first, end, limit, cycles)
 
     def core(self, first: int, end: int) -> int | None:

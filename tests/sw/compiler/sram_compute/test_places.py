@@ -99,9 +99,9 @@ def test_indices_that_are_loaded_are_taken_to_be_random(tmp_path: Path):
 def require_near_cycles(given_nest: LoopWorkload) -> None:
     """As the compiler has them, up to any limit."""
     config, nest, binding = B4.config, given_nest.nest, given_nest.binding
-    code = near_code(nest, binding, config, reassociate=True)
     zeros = frozenset({*nest.results} - {*given_nest.inputs})
-    commands = code.commands(dict.fromkeys(nest.arrays, 0), zeros)
+    code = near_code(nest, binding, config, reassociate=True, zeros=zeros)
+    commands = code.commands(dict.fromkeys(nest.arrays, 0))
     with Device(B4, "model") as device:
         program = device.compile(given_nest, place="near")
         cycles = device.run(program, given_nest.inputs).cycles
