@@ -41,6 +41,13 @@ PAPER = {
 }
 """Cycles of the first over those of the second, of Infinity Stream's section 8."""
 
+_BASELINES = (
+    ("least", "cycles_near", "near, of what lanes or main memory allow"),
+    ("least", "cycles_core", "core, of what lanes or main memory allow"),
+    ("least_warm", "warm_near", "near, warm, of what lanes or banks allow"),
+)
+"""Metrics of what is possible and of what is, and what their quotient is called."""
+
 METRICS = {
     **{f"cycles_{place}": Metric("cycles", "lower") for place in (*PLACES, CHOSEN)},
     "warm_memory": Metric("cycles", "lower"),
@@ -177,14 +184,6 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     return {"Three places": Cells(header, body, names=2)}
 
 
-def _largest(found: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of each workload the last size."""
-    last: dict[str, dict[str, Any]] = {}
-    for labels, row in rows(found).items():
-        last[labels[0]] = row
-    return list(last.values())
-
-
 def _ratio(table: Sequence[Mapping[str, Any]], one: str, other: str) -> str:
     """Geometric mean of the cycles of one over those of another, where both run."""
     ratios = [row[one] / row[other] for row in table if row[one] and row[other]]
@@ -203,25 +202,19 @@ def verdict(found: Sequence[Record]) -> str:
         f"auto within 10 % of the best of three: {within} of {len(over)} runs "
         f"{mark(within == len(over))}; at worst {over[worst]:.2f} ({', '.join(worst)})"
     ]
-    large = _largest(found)
+    last = {labels[0]: row for labels, row in table.items()}
+    large = list(last.values())
     for (slow, fast), paper in PAPER.items():
         ratio = _ratio(large, f"cycles_{slow}", f"cycles_{fast}")
         lines.append(f"{fast} over {slow}, largest sizes: {ratio}, the paper's {paper}")
     lines.append(f"memory over near, warm: {_ratio(large, 'warm_near', 'warm_memory')}")
     for name in _OPERATIONS:
-        row = {labels[0]: row for labels, row in table.items()}.get(name, {})
-        for place in ("near", "core") if row else ():
-            share = row["least"] / row[f"cycles_{place}"]
-            lines.append(
-                f"{name}, {place}: {share:.0%} of lanes or main memory, asked {BASELINE:.0%} "
-                f"{mark(share >= BASELINE)}"
-            )
-        if row:
-            share = row["least_warm"] / row["warm_near"]
-            lines.append(
-                f"{name}, near, warm: {share:.0%} of lanes or banks' ports, asked {BASELINE:.0%} "
-                f"{mark(share >= BASELINE)}"
-            )
+        for least, place, text in _BASELINES if name in last else ():
+            if last[name][place]:
+                share = last[name][least] / last[name][place]
+                lines.append(
+                    f"{name}, {text}, asked {BASELINE:.0%}: {share:.0%} {mark(share >= BASELINE)}"
+                )
     exact = sum(row["bit_exact"] for row in table.values())
     on_rtl = sum(row["cycles_rtl"] is not None for row in table.values())
     lines.append(f"bit-exact: {exact} of {len(table)} runs, {on_rtl} of them on RTL, too")
