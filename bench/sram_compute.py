@@ -10,12 +10,14 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
 
 from bench.lib.command import Benchmark
 from bench.sram_compute_parts import (
+    bitlines,
     cycles,
     lowering,
     operations,
     optimiser,
     page,
     placement,
+    places,
     simulation,
     tiles,
 )
@@ -25,6 +27,8 @@ PARTS = {
     "optimiser": optimiser,
     "cycles": cycles,
     "placement": placement,
+    "places": places,
+    "bitlines": bitlines,
     "tiles": tiles,
     "lowering": lowering,
     "simulation": simulation,
@@ -38,6 +42,8 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     optimiser   what it saves, and its time and memory, region by region
     cycles      workloads before and after the optimiser, and RTL against the model
     placement   workloads in memory, on the core, and where the compiler places them, on RTL
+    places      workloads in memory, near it, on the core, and where the compiler places them
+    bitlines    workloads in memory and near it, over bitlines a lane, on the model
     tiles       workloads in every tile that fits, on the model
     lowering    host time of lowering at the sizes of the paper's table 3
     simulation  building the RTL's simulator, and its cycles a second

@@ -18,5 +18,5 @@ def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None)
     lowering, binding = Lowering(fat, given.name, config), given.binding
     codes = lowering.codes(binding)
     ((_, lowered),) = lowering.made(binding, given.inputs, codes, Trace())
-    assert lowered is not None
+    assert isinstance(lowered, Lowered)
     return lowered

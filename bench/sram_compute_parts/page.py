@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bench.lib.pages import Intro, Page
 from bench.sram_compute_parts import (
+    bitlines,
     cycles,
     lowering,
     operations,
     optimiser,
     placement,
+    places,
     simulation,
     tiles,
 )
@@ -44,10 +46,29 @@ INTROS = {
     ),
     "placement": Intro(
         "Placement",
-        f"Workloads at five sizes each on the RTL of `{placement.CONFIG}`, just switched on: as a "
-        "whole in memory, as a whole on the core, and where `--place auto` has them, by cycles "
-        "that the compiler estimates of both. *Estimate over cycles*: of the compiler. Empty: "
-        "that place does not run the workload.",
+        f"Workloads at five sizes each on the RTL of `{placement.CONFIG}` without stream engines "
+        f"(`{'`, `'.join(placement.CHANGES)}`), just switched on: as a whole in memory, as a whole "
+        "on the core, and where `--place auto` has them, by cycles that the compiler estimates of "
+        "both. *Estimate over cycles*: of the compiler. Empty: that place does not run the "
+        "workload.",
+    ),
+    "places": Intro(
+        "Three places",
+        f"Workloads at five sizes each on `{places.CONFIG}`, just switched on: as a whole in "
+        "memory, near it, on the core, and where `--place auto` has them. Cycles of memory and "
+        "near are the model's, which are the RTL's; those of the core are the compiler's "
+        "estimate, which [placement](#placement) has against the RTL; *auto on RTL* is simulated. "
+        "*Warm*: without cycles in which main memory alone works. What lanes allow: an operation "
+        "of the source a cycle in each of four, as many engines as words of the core's vectors; "
+        "what main memory allows: each word of an array once. Empty: that place does not run the "
+        "workload.",
+    ),
+    "bitlines": Intro(
+        "Bitlines a lane",
+        f"Workloads that fill the bitlines of `{bitlines.CONFIG}` with fewer or more arrays a "
+        "bank, an element on each; a bank has one stream engine, of one lane. Cycles of the "
+        "model, which are those of the RTL, just switched on. *Warm*: without cycles in which "
+        "main memory alone works, as if arrays were in banks.",
     ),
     "tiles": Intro(
         "Tiles",
@@ -79,8 +100,7 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README. Not measured: near memory "
-    "against memory. Not measured, as they do not exist yet: placement among the three, and the "
-    "paper's figures 13, 14, 16 and 17 at its size.",
+    "writes what was measured here, and sums it up in the README. Not measured, as they do "
+    "not exist yet: the paper's figures 13, 14, 16 and 17 at its size.",
     INTROS,
 )

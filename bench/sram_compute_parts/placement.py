@@ -1,4 +1,4 @@
-"""Memory, the core, and what the compiler chooses: cycles of workloads at several sizes."""
+"""Memory, the core, and what the compiler chooses of both: cycles of workloads at several sizes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_all
@@ -18,11 +16,10 @@ from bench.lib.results import Results
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_memory import lowered_in_memory
+from bench.sram_compute_parts.in_places import core_estimate, is_same
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
@@ -31,13 +28,14 @@ from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.placement"
 CONFIG = "sram_b4"
+CHANGES = ("near_lanes=0",)
+"""Without stream engines: with them there are three places, see ``places``."""
+
 PLACES = ("memory", "core")
 CHOSEN = "auto"
 
 LIMIT = 1.1
 """Cycles of what is chosen over those of the best place."""
-
-_NO_LIMIT = 1 << 40
 
 METRICS = {
     **{f"cycles_{place}": Metric("cycles", "lower") for place in (*PLACES, CHOSEN)},
@@ -61,7 +59,7 @@ class Job:
         return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
 
     def setting(self) -> Setting:
-        return Setting.of(load_configuration(self.config), self.seed)
+        return Setting.of(load_configuration(self.config, CHANGES), self.seed)
 
     def __str__(self) -> str:
         return f"{self.workload}, {sizes_text(self.sizes)}"
@@ -70,13 +68,13 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``, each run on a machine that has run nothing before."""
     given = workload(job.workload, job.sizes, job.seed)
-    config = load_configuration(job.config).config
+    config = load_configuration(job.config, CHANGES).config
     assert isinstance(config, SramConfig)
     found: dict[str, float | int | bool | None] = {}
     exact = True
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
-        with Device(load_configuration(job.config), "rtl") as device:
+        with Device(load_configuration(job.config, CHANGES), "rtl") as device:
             inputs = {**given.inputs, **(given.sizes or {})}
             try:
                 fat = device.compile(given, seed=job.seed, place=place)
@@ -84,7 +82,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
             except (WorkloadError, CapacityError):
                 found |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
                 continue
-            cycles = next((count for other, count in done if _is_same(program, other)), None)
+            cycles = next((count for other, count in done if is_same(program, other)), None)
             if cycles is None:
                 result = device.run(program, inputs)
                 exact &= device.verify(result).bit_exact
@@ -96,20 +94,10 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     return {**found, "bit_exact": exact}
 
 
-def _is_same(program: Program, other: Program) -> bool:
-    return all(
-        np.array_equal(section, other.launches[0].sections[name])
-        for name, section in program.launches[0].sections.items()
-        if name in ("commands", "instructions")
-    )
-
-
 def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:
     """What the compiler takes the cycles for, of a program in one place."""
-    words = program.launches[0].sections["instructions"].tolist()
-    if words:
-        instructions = [Instruction.decoded(tuple(each)) for each in words]
-        return part_cycles(instructions, config, _NO_LIMIT)
+    if len(program.launches[0].sections["instructions"]):
+        return core_estimate(program, config)
     return lowered_in_memory(given, config, None).estimate
 
 

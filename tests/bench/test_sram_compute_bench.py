@@ -13,12 +13,14 @@ from bench.lib.records import Record, records
 from bench.lib.request import Request
 from bench.sram_compute import PARTS
 from bench.sram_compute_parts import (
+    bitlines,
     cycles,
     lowering,
     operations,
     optimiser,
     page,
     placement,
+    places,
     simulation,
     tiles,
 )
@@ -34,6 +36,7 @@ from bench.sram_compute_parts.workloads import (
 from sw.compiler.sram_compute.tdfg.affine import Affine
 from sw.compiler.sram_compute.tdfg.plan import Repeat, plan, refusals, regions
 from sw.compiler.sram_compute.tiles import Tiling
+from sw.runtime.configuration import load_configuration
 
 
 @pytest.fixture
@@ -229,10 +232,81 @@ def test_auto_against_the_best_place(tmp_path: Path):
     require_picture(placement.draw, found, tmp_path)
 
 
+def made_three(name: str, n: int, **cycles: int | None):
+    job = places.Job(name, {"n": n}, 0, False)
+    values: dict[str, Any] = dict.fromkeys(places.METRICS)
+    values |= {f"cycles_{place}": count for place, count in cycles.items()}
+    values |= {"warm_memory": 50, "warm_near": 100, "least": 90, "least_warm": 70}
+    values["bit_exact"] = True
+    return records(places.BENCH, job.labels, values, places.METRICS, job.setting())
+
+
+def test_auto_against_the_best_of_three(tmp_path: Path):
+    found = made_three("vec_add", 9, memory=900, near=100, core=200, auto=100)
+    found += made_three("vec_add", 99, memory=400, near=100, core=200, auto=100)
+    found += made_three("mm", 9, memory=100, near=None, core=None, auto=120)
+    assert places.verdict(found).splitlines() == [
+        "auto within 10 % of the best of three: 2 of 3 runs ✘; at worst 1.20 (mm, n 9)",
+        "memory over near, largest sizes: 0.25 (1 workloads), the paper's 2.1",
+        "near over core, largest sizes: 2.00 (1 workloads), the paper's 2.0",
+        "auto over core, largest sizes: 2.00 (1 workloads), the paper's 5.1",
+        "auto over near, largest sizes: 1.00 (1 workloads), the paper's 2.6",
+        "memory over near, warm: 2.00 (2 workloads)",
+        "vec_add, near, of what lanes or main memory allow, asked 80%: 90% ✔",
+        "vec_add, core, of what lanes or main memory allow, asked 80%: 45% ✘",
+        "vec_add, near, warm, of what lanes or banks allow, asked 80%: 70% ✘",
+        "mm, near, warm, of what lanes or banks allow, asked 80%: 70% ✘",
+        "bit-exact: 3 of 3 runs, 0 of them on RTL, too",
+    ]
+    (table,) = places.tables(found).values()
+    assert table.body[2] == "mm|n 9|100|||120|1.20|50|100||yes".split("|")
+    require_picture(places.draw, found, tmp_path)
+
+
+def test_what_lanes_and_main_memory_allow():
+    config = load_configuration("sram_b4").config
+    least = places.least_cycles(workload("vec_add", {"n": 64}, 0), config, "vec_add")
+    assert least == {"least": 64 * 3 * 4 * 10 // 8, "least_warm": 64 * 3 // 4}
+    sizes = {"rows": 64, "columns": 64, "inner": 64}
+    least = places.least_cycles(workload("mm", sizes, 0), config, "mm")
+    assert least == dict.fromkeys(least, 2 * 64**3 // 4)
+
+
+def made_bitlines(lane: int, memory: int, near: int):
+    job = bitlines.Job("mm", lane, 0)
+    values = {"cycles_memory": memory, "cycles_near": near, "bit_exact": True}
+    values |= {"warm_memory": memory // 4, "warm_near": near // 2}
+    return records(bitlines.BENCH, job.labels, values, bitlines.METRICS, job.setting())
+
+
+def test_where_memory_and_stream_engines_break_even(tmp_path: Path):
+    found = made_bitlines(256, 1000, 400) + made_bitlines(1024, 1000, 900)
+    found += made_bitlines(4096, 1000, 2000)
+    assert bitlines.break_even(found, "cycles") == {"mm": 4096}
+    assert bitlines.break_even(found, "warm") == {"mm": 1024}
+    assert "mm 4096" in bitlines.verdict(found)
+    (table,) = bitlines.tables(found).values()
+    sizes = "rows 64, columns 64, inner 16"
+    assert table.body[1] == [
+        "mm",
+        "1024",
+        sizes,
+        "1,000",
+        "900",
+        "0.90",
+        "250",
+        "450",
+        "1.80",
+        "yes",
+    ]
+    require_picture(bitlines.draw, found, tmp_path)
+
+
 def test_all_workloads_have_five_sizes(request_of_all: Request):
     assert {*SEVERAL} == {*names()}
-    found = [tuple(job.labels.values()) for job in placement.jobs(request_of_all)]
-    assert len(set(found)) == len(found) == 5 * len(SEVERAL)
+    for part in (placement, places):
+        found = [tuple(job.labels.values()) for job in part.jobs(request_of_all)]
+        assert len(set(found)) == len(found) == 5 * len(SEVERAL)
 
 
 def made_tile(tile: tuple[int, ...], count: int | None, *flags: str):

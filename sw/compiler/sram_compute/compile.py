@@ -13,7 +13,7 @@ from sw.compiler.sram_compute.command_program import CommandWorkload, fat_file
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.lowering import Lowering, require_places
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
-from sw.compiler.sram_compute.placement import Part, on_core, planned
+from sw.compiler.sram_compute.placement import Part, elsewhere, planned
 from sw.compiler.sram_compute.places import PLACES
 from sw.compiler.sram_compute.tdfg.plan import Step, regions
 from sw.compiler.sram_compute.tdfg.text import dot, text
@@ -82,7 +82,7 @@ def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bo
     nest = fat.nest
     if fat.place in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)
-        parts = tuple(on_core(each, "") for each in alone)
+        parts = tuple(elsewhere(each, "") for each in alone)
     else:
         parts = planned(nest, reassociate=fat.reassociate)
         trace.after("plan", lambda: _texts(_steps(parts)))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
-from sw.compiler.sram_compute.placement import Part, on_core
+from sw.compiler.sram_compute.near.lower import NearCode
+from sw.compiler.sram_compute.placement import Part, elsewhere
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
 from sw.workloads.loops.binding import Binding
 
-Made = tuple[Part, Lowered | None]
-"""A part with its commands, which one on the core does not have."""
+Made = tuple[Part, Lowered | NearCode | None]
+"""A part with its commands, in memory or near it, which one on the core does not have."""
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,19 @@ class InMemory:
         of one of a part's plans, by its number.
     tile
         which tiles arrays are in.
-    is_core_open
-        whether the core takes what memory does not.
+    is_else_open
+        whether another place takes what memory does not.
     """
 
     binding: Binding
     lowerer: Callable[[Part, int], Lowerer]
     tile: TileChoice
-    is_core_open: bool
+    is_else_open: bool
 
-    def made(self, part: Part) -> Made:
-        """What banks turn out not to do, or have no room for, goes to the core where that is open.
-        Raises ``OutsideError``, else ``WorkloadError`` and ``CapacityError``."""
+    def made(self, part: Part) -> tuple[Part, Lowered | None]:
+        """Without commands, and with the reason, for what banks turn out not to do, or have no room
+        for, where another place takes it. Raises ``OutsideError``, else ``WorkloadError`` and
+        ``CapacityError``."""
         if part.refusal is not None:
             return part, None
         try:
@@ -43,9 +45,9 @@ class InMemory:
         except OutsideError:
             raise
         except (WorkloadError, CapacityError) as refusal:
-            if not self.is_core_open:
+            if not self.is_else_open:
                 raise
-            return on_core(part.nest, str(refusal)), None
+            return elsewhere(part.nest, str(refusal)), None
         return replace(part, steps=steps), lowered
 
     def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered]:

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from hw.lib.errors import CapacityError
-from hw.sram_compute.isa import LINE_UNITS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.near.lower import NearCode
 
 
-def lines_of_commands(parts: Sequence[Lowered | None]) -> int:
-    """That the joined program takes. ``None``: a part on the core, which has a ``CORE``."""
-    units = sum(1 if part is None else len(part.units) - 1 for part in parts) + 1
+def lines_of_commands(parts: Iterable[Lowered | NearCode | None]) -> int:
+    """That the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
+    units = UNITS[Opcode.END]
+    for part in parts:
+        match part:
+            case None:
+                units += UNITS[Opcode.CORE]
+            case NearCode():
+                units += part.units
+            case Lowered():
+                units += len(part.units) - UNITS[Opcode.END]
     return -(-units // LINE_UNITS)
 
 
 def joined(
-    parts: Sequence[Lowered | None],
-    cores: Sequence[int],
+    parts: Iterable[Lowered | np.ndarray],
     lines: Mapping[str, int],
     end: int,
     memory_lines: int,
 ) -> np.ndarray:
     """uint32 [units, words of a unit]: the parts in order, and one ``END``.
 
-    ``cores``: the first instruction of each part on the core; ``lines``: the first line of each
-    array; ``end``: that behind the last array, from which on parts keep what they store for a
-    while. Raises ``CapacityError`` where that is beyond memory. O(commands).
+    ``parts``: in memory, or else words of units; ``lines``: the first line of each array; ``end``:
+    that behind the last array, from which on parts keep what they store for a while. Raises
+    ``CapacityError`` where that is beyond memory. O(commands).
     """
-    firsts = iter(cores)
     found = [
-        assemble([command(Opcode.CORE, first=next(firsts))])
-        if part is None
-        else _moved(part, lines, end, memory_lines)[:-1]
+        _moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]]
+        if isinstance(part, Lowered)
+        else part
         for part in parts
     ]
     return np.concatenate([*found, assemble([command(Opcode.END)])])

@@ -17,7 +17,8 @@ from hw.lib.execute_assembly import encode
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.assembly import line_of
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.program import disassemble
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.passes import Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import line_count, program_of
@@ -27,9 +28,9 @@ from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
 from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
+from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.on_near import near_program
-from sw.compiler.sram_compute.placement import Part, placed
+from sw.compiler.sram_compute.placement import Part, elsewhere, placed
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -85,8 +86,13 @@ def require_places(fat: FatProgram, config: SramConfig) -> None:
         raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
     tile_choice(fat.tile, fat.nest, config)
     for part in fat.parts:
-        if part.refusal is not None and (fat.place == "memory" or not config.core_lanes):
+        if part.refusal is not None and not _is_else_open(fat, config):
             raise WorkloadError(part.refusal)
+
+
+def _is_else_open(fat: FatProgram, config: SramConfig) -> bool:
+    """Whether another place takes what memory does not."""
+    return fat.place != "memory" and bool(config.core_lanes or config.near_lanes)
 
 
 @lru_cache(maxsize=_CONFIGURATIONS)
@@ -105,7 +111,6 @@ class Lowering:
         self._tile = tile_choice(fat.tile, fat.nest, config)
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
-        self._is_core_open = fat.place != "memory" and config.core_lanes > 0
         self._lowerer = cache(self._new_lowerer)
         self._remembered: dict[_Key, LoweredProgram] = {}
 
@@ -137,8 +142,6 @@ class Lowering:
     def _new_program(
         self, binding: Binding, given: Collection[str], trace: Trace
     ) -> LoweredProgram:
-        if self._fat.place == "near":
-            return near_program(self._fat, self._name, binding, given, self._config, trace)
         codes = self.codes(binding)
         found = self.made(binding, given, codes, trace)
         return self._program(binding, given, codes, trace, found)
@@ -153,15 +156,25 @@ class Lowering:
         """The parts of a program, in the places of the fewest cycles where there is a choice;
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
-        memory = InMemory(binding, self._lowerer, self._tile, self._is_core_open)
-        if self._is_core_open and fat.place != "core":
+        if fat.place == "near":
+            zeros = frozenset({*fat.nest.results} - {*given})
+            code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
+            return [(elsewhere(fat.nest, ""), code)]
+        memory = InMemory(binding, self._lowerer, self._tile, _is_else_open(fat, config))
+        if fat.place == "auto" and memory.is_else_open:
             job = PlacementJob(fat, config, binding, given)
             chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
             if chosen is not None:
                 listing = text_of(chosen.listing(fat.nest))
                 trace.after("place", lambda: {"txt": listing})
                 return chosen.parts
-        return [memory.made(part) for part in self._parts]
+        if config.core_lanes:
+            return [memory.made(part) for part in self._parts]
+        for part in self._parts:
+            if part.refusal is not None:
+                raise WorkloadError(part.refusal)
+        alone = replace(memory, is_else_open=False)
+        return [alone.made(part) for part in self._parts]
 
     def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
         """Of some of the nest's statements."""
@@ -189,14 +202,18 @@ class Lowering:
         lines, end = _layout(specs.values(), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
-        instructions, firsts = list[Instruction](), list[int]()
+        instructions, commands = list[Instruction](), list[Lowered | np.ndarray]()
         for part, lowered in found:
-            if lowered is not None:
+            if isinstance(lowered, Lowered):
+                commands.append(lowered)
                 own = replace(part.nest, parameters=parameters)
                 order, _ = compiled_order(own, part.steps)
                 parameters = order.parameters
+            elif isinstance(lowered, NearCode):
+                commands.append(assemble(lowered.commands(lines)))
+                order = lowered.order
             else:
-                firsts.append(len(instructions))
+                commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))
                 try:
                     made = codes.made(part.nest, zeros=zeros, lines=lines, before=len(instructions))
                 except (WorkloadError, CapacityError) as error:
@@ -210,7 +227,7 @@ class Lowering:
         words = encode(instructions)
         if instructions:
             trace.after("core", lambda: {"txt": text_of(command_program.core_listing(words))})
-        units = joined(pieces, firsts, lines, end, config.memory_lines)
+        units = joined(commands, lines, end, config.memory_lines)
         trace.after(
             "lower",
             lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
@@ -236,11 +253,11 @@ class Lowering:
 
 
 def _layout(
-    specs: Iterable[TensorSpec], pieces: Sequence[Lowered | None]
+    specs: Iterable[TensorSpec], pieces: Sequence[Lowered | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory."""
-    if len(pieces) == 1 and pieces[0] is not None:
+    if len(pieces) == 1 and isinstance(pieces[0], Lowered):
         arrays = pieces[0].arrays
         lines = {name: array.first_line for name, array in arrays.items()}
         return lines, max(array.first_line + array.lines for array in arrays.values())

@@ -1,4 +1,4 @@
-"""Which statements of a nest run in memory, and which on the core."""
+"""Which statements of a nest run in memory, and which elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Part:
         return (*self.optimised, self.steps)
 
 
-def on_core(nest: Nest, refusal: str) -> Part:
+def elsewhere(nest: Nest, refusal: str) -> Part:
+    """What does not run in memory."""
     return Part(nest, (), refusal)
 
 
@@ -59,7 +60,7 @@ def placed(nest: Nest, parts: Sequence[Part]) -> tuple[Part, ...]:
     )
     if len(found) > 1 and share_locals([part.nest for part in found]):
         reason = next(part.refusal for part in found if part.refusal is not None)
-        return (on_core(nest, reason),)
+        return (elsewhere(nest, reason),)
     return found
 
 

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 PLACES = ("auto", "memory", "core", "near")
-"""``auto``: each statement of the nest's body where it takes fewer cycles, of memory and core.
-``near``: on stream engines."""
+"""``auto``: each statement of the nest's body where it takes the fewest cycles. ``near``: on stream
+engines."""

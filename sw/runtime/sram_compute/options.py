@@ -14,8 +14,7 @@ OPTIONS = (
         type=click.Choice(PLACES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
         "vector core, or near, on stream engines, if the configuration has them; or auto, the "
-        "default: each loop where it seems to take fewer cycles, what memory does not take on the "
-        "core.",
+        "default: each loop where it seems to take the fewest cycles.",
     ),
     TargetOption(
         "--tile",

@@ -1,39 +1,46 @@
 """What each statement of a nest costs in each place, and where it runs therefore.
 
-Costs are of lowered programs: that of the commands, which tells about when each is over, and that
-of the core's instructions, one by one. Equation 2 of Infinity Stream (section 4.3), which compares
-operations at peak throughput with latencies, would spare lowering; it leaves out what most cycles
-go to here, main memory.
+Costs are of lowered programs: of the commands, which tell about when each is over, of the stream
+engines' steps, and of the core's instructions, one by one. Equation 2 of Infinity Stream (section
+4.3), which compares operations at peak throughput with latencies, would spare lowering; it leaves
+out what most cycles go to here, main memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.cheapest import Run, cheapest
+from sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
 from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
+from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, on_core, share_locals
+from sw.compiler.sram_compute.placement import Part, elsewhere, share_locals
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
 MOST_CYCLES = 1 << 24
-"""Of a part on the core that memory does not compute, those that are looked at."""
+"""Of a part that memory does not compute, those that are looked at elsewhere."""
+
+_MOST_LOOPS = 512
+"""``NEAR`` commands of a part: those of more take the host too long to find out."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A part in a place, of ``cycles``; ``is_more``: of some more, where it does not matter."""
+    """What was found out about statements ``first`` to ``end``, without, in a place."""
 
-    run: Run
-    is_more: bool = False
+    first: int
+    end: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -44,24 +51,18 @@ class Chosen:
         where they run, and about how many cycles each takes.
     seen
         all that was looked at.
-    refusals
-        why memory does not take parts, by (first, end).
     """
 
     parts: tuple[Made, ...]
     runs: tuple[Run, ...]
     seen: tuple[Seen, ...]
-    refusals: Mapping[tuple[int, int], str]
 
     def listing(self, nest: Nest) -> Iterator[str]:
         """A line for each part that was looked at, with cycles in each place, and one for each that
         was chosen."""
-        looked = {each: [f"not in memory: {text}"] for each, text in self.refusals.items()}
+        looked: dict[tuple[int, int], list[str]] = {}
         for seen in self.seen:
-            run = seen.run
-            over = "over " if seen.is_more else ""
-            texts = looked.setdefault((run.first, run.end), [])
-            texts.append(f"{run.place} {over}{run.cycles} cycles")
+            looked.setdefault((seen.first, seen.end), []).append(seen.text)
         for (first, end), texts in sorted(looked.items()):
             yield f"{_named(nest, first, end)}: {', '.join(texts)}"
         for run in self.runs:
@@ -83,33 +84,30 @@ def chosen_places(
     job: PlacementJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
-    in_memory: Callable[[Part], Made],
+    in_memory: Callable[[Part], tuple[Part, Lowered | None]],
     codes: CoreCodes,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
-    since memory takes no statement, or since some statement runs nowhere.
+    since memory takes no statement and there is but the core, or since some statement runs nowhere.
 
     ``placed``: parts of statements from one up to another, without; ``parts``: of all;
     ``in_memory``: a part's commands, if it has some; ``codes``: parts on the core. Looks at each
     statement for itself, at each of ``parts``, and at the nest as a whole.
     """
-    if all(part.refusal is not None for part in parts):
+    nest, config = job.fat.nest, job.config
+    if not config.near_lanes and all(part.refusal is not None for part in parts):
         return None
-    nest = job.fat.nest
     costs = _Costs(job, placed, in_memory, codes)
-    runs = cheapest(
-        len(nest.body),
-        list(_segments(nest, parts)),
-        {"memory": costs.memory, "core": costs.core},
-    )
+    open_places: dict[str, Cost] = {"memory": costs.memory}
+    if config.near_lanes:
+        open_places["near"] = costs.near
+    if config.core_lanes:
+        open_places["core"] = costs.core
+    runs = cheapest(len(nest.body), list(_segments(nest, parts)), open_places)
     if runs is None:
         return None
     runs = _joined(runs)
-    found = tuple(
-        costs.made(run.first, run.end) if run.place == "memory" else costs.on_core(run)
-        for run in runs
-    )
-    return Chosen(found, runs, tuple(costs.seen), costs.refusals)
+    return Chosen(tuple(costs.part(run) for run in runs), runs, tuple(costs.seen))
 
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -144,31 +142,57 @@ def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
 
 
 class _Costs:
+    """seen
+    what was found out.
+    """
+
     def __init__(
         self,
         job: PlacementJob,
         placed: Callable[[int, int], tuple[Part, ...]],
-        in_memory: Callable[[Part], Made],
+        in_memory: Callable[[Part], tuple[Part, Lowered | None]],
         codes: CoreCodes,
     ) -> None:
         self._job = job
         self._placed = placed
         self._in_memory = in_memory
         self._codes = codes
-        self.made = cache(self._made)
+        self._made = cache(self._new_made)
+        self._near: dict[tuple[int, int], NearCode] = {}
+        self._least: dict[tuple[int, int], int] = {}
         self.seen: list[Seen] = []
-        self.refusals: dict[tuple[int, int], str] = {}
 
     def memory(self, first: int, end: int) -> int | None:
-        part, lowered = self.made(first, end)
+        part, lowered = self._made(first, end)
         if lowered is None:
-            self.refusals[first, end] = part.refusal or ""
+            self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
-        self.seen.append(Seen(Run("memory", first, end, lowered.estimate)))
-        return lowered.estimate
+        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate)
+
+    def near(self, first: int, end: int) -> int | None:
+        """As far as the places before take no fewer cycles."""
+        fat, config = self._job.fat, self._job.config
+        nest, binding = self._nest(first, end), self._job.binding
+        try:
+            code = near_code(
+                nest,
+                binding,
+                config,
+                reassociate=fat.reassociate,
+                zeros=self._zeros(first),
+                most_loops=_MOST_LOOPS,
+            )
+        except (WorkloadError, CapacityError) as refusal:
+            self.seen.append(Seen(first, end, f"not near memory: {refusal}"))
+            return None
+        self._near[first, end] = code
+        lines = dict.fromkeys(nest.arrays, 0)
+        limit = self._least.get((first, end), MOST_CYCLES)
+        cycles = near_cycles(code.commands(lines), config, limit)
+        return self._found("near", first, end, limit, cycles)
 
     def core(self, first: int, end: int) -> int | None:
-        """As far as ``memory`` takes no fewer cycles."""
+        """As far as the places before take no fewer cycles."""
         fat, config, binding = self._job.fat, self._job.config, self._job.binding
         nest, arrays = self._nest(first, end), binding.arrays
         types = [fat.nest.arrays[name].type for name in arrays]
@@ -177,30 +201,41 @@ class _Costs:
             name: each.first_line
             for name, each in zip(arrays, stored(types, shapes, 1), strict=True)
         }
-        zeros = {*fat.nest.results} - {*self._job.given}
-        zeros -= {*self._nest(0, first).results}
         try:
-            made = self._codes.made(nest, zeros=zeros, lines=lines, before=0)
-        except (WorkloadError, CapacityError):
+            made = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
+        except (WorkloadError, CapacityError) as refusal:
+            self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
-        _, lowered = self.made(first, end)
-        limit = MOST_CYCLES if lowered is None else lowered.estimate
-        cycles = part_cycles(made.instructions, config, limit)
-        is_more = cycles > limit
-        self.seen.append(Seen(Run("core", first, end, limit if is_more else cycles), is_more))
+        limit = self._least.get((first, end), MOST_CYCLES)
+        return self._found("core", first, end, limit, part_cycles(made.instructions, config, limit))
+
+    def _found(self, place: str, first: int, end: int, limit: int, cycles: int) -> int:
+        is_more = place != "memory" and cycles > limit
+        text = f"{place} over {limit} cycles" if is_more else f"{place} {cycles} cycles"
+        self.seen.append(Seen(first, end, text))
+        self._least[first, end] = min(cycles, self._least.get((first, end), MOST_CYCLES))
         return cycles
 
-    def on_core(self, run: Run) -> Made:
-        return on_core(self._nest(run.first, run.end), ""), None
+    def part(self, run: Run) -> Made:
+        """With its commands."""
+        if run.place == "memory":
+            return self._made(run.first, run.end)
+        code = self._near[run.first, run.end] if run.place == "near" else None
+        return elsewhere(self._nest(run.first, run.end), ""), code
 
     def _nest(self, first: int, end: int) -> Nest:
         nest = self._job.fat.nest
         return replace(nest, body=nest.body[first:end])
 
-    def _made(self, first: int, end: int) -> Made:
+    def _zeros(self, first: int) -> frozenset[str]:
+        """Arrays that are 0 before a statement."""
+        nest = self._job.fat.nest
+        return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
+
+    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | None]:
         """In memory; without commands, and with the reason, where it does not run there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)
         if refusal is not None:
-            return on_core(self._nest(first, end), refusal), None
+            return elsewhere(self._nest(first, end), refusal), None
         return self._in_memory(parts[0])

@@ -17,9 +17,10 @@ from sw.program.jit import compiled_inner
 _COMPUTE, _MOVE, _FILL, _LAYOUT = (
     each.value for each in (Opcode.COMPUTE, Opcode.MOVE, Opcode.FILL, Opcode.LAYOUT)
 )
-_LOAD, _STORE, _SHIFT, _BROADCAST = (
-    each.value for each in (Opcode.LOAD, Opcode.STORE, Opcode.SHIFT, Opcode.BROADCAST)
+_LOAD, _STORE, _SHIFT, _BROADCAST, _COPY = (
+    each.value for each in (Opcode.LOAD, Opcode.STORE, Opcode.SHIFT, Opcode.BROADCAST, Opcode.COPY)
 )
+_STREAM, _OPERATION = Opcode.STREAM.value, Opcode.OPERATION.value
 
 _BITLINES, _TILES = (column(Opcode.SHIFT, name) for name in ("bitlines_start", "tiles_start"))
 _BETWEEN = column(Opcode.SHIFT, "between")
@@ -91,10 +92,10 @@ def spend(clock: Record, opcode: int, cycles: int) -> None:
         clock.taken = max(accepted + 1, clock.banks)
         clock.banks = clock.taken + cycles
         clock.cycle = accepted + 1
-    elif opcode == _LAYOUT:
+    elif opcode == _LAYOUT or opcode == _STREAM or opcode == _OPERATION:
         clock.cycle = start + 1
     else:
-        is_transfer = opcode == _LOAD or opcode == _STORE
+        is_transfer = opcode == _LOAD or opcode == _STORE or opcode == _COPY
         if is_transfer:
             if clock.asked - consumed < 2 and _next_ask(clock) < start:
                 _ask(clock)
@@ -131,9 +132,20 @@ def transfer_cycles(
         run += 1
     cycles = rows << (elements - run)
     if opcode == _LOAD:
-        fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
-        return clock.latency + (lines - 1) * max(fetched, cycles + 1) + cycles + 4
-    cycles += (8 << element) - rows + 2
+        return loading_cycles(clock, lines, cycles)
+    return storing_cycles(clock, lines, cycles + (8 << element) - rows + 2)
+
+
+@compiled_inner
+def loading_cycles(clock: Record, lines: int, cycles: int) -> int:
+    """Of ``lines`` from memory, each of which takes so many ``cycles`` where it goes to."""
+    fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
+    return clock.latency + (lines - 1) * max(fetched, cycles + 1) + cycles + 4
+
+
+@compiled_inner
+def storing_cycles(clock: Record, lines: int, cycles: int) -> int:
+    """Of ``lines`` to memory, as ``loading_cycles``."""
     return (lines - 1) * max(clock.line_cycles, cycles) + cycles + 1
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hw.lib.execute_isa import Opcode
 from hw.sram_compute.isa import When
 from sw.compiler.sram_compute.near.recurrences import Recurrence
-from sw.compiler.sram_compute.near.streams import Loop, Streams
+from sw.compiler.sram_compute.near.streams import Loop, Stream, Streams
 from sw.compiler.sram_compute.near.strips import (
     Immediate,
     Operand,
@@ -75,6 +75,8 @@ class Expressions:
         names that are numbers: sizes, scalars, variables of loops in order.
     reduced
         what gives the value of a reduction or recurrence.
+    held
+        registers of elements that have been read.
     locals
         registers of locals, by the names that they have in values.
     """
@@ -88,7 +90,9 @@ class Expressions:
         first: int,
         numbers: Mapping[str, float],
         reduced: Callable[[Reduction | Recurrence], Operand],
+        held: Mapping[Stream, Register] | None = None,
     ) -> None:
+        self._held_elements = {} if held is None else held
         self.locals: dict[str, Register] = {}
         self._y = y
         self._program = program
@@ -123,6 +127,8 @@ class Expressions:
 
     def load(self, node: Load) -> Operand:
         stream, index = self._streams.find(node.array, node.indices, node.place)
+        if stream in self._held_elements:
+            return self._held_elements[stream]
         if index is None:
             return self._program.element(stream)
         return self._program.element(stream, self._program.register(self.value(index)))
@@ -211,11 +217,16 @@ class Expressions:
 
     def _plain_of(self, operation: Opcode, left: Any, right: Any) -> Operand:
         """One operand waits in a register; the other may be an element as it comes."""
-        if isinstance(left, Load):
+        if isinstance(left, Load) and not self._waits(left):
             second = self._held(right)
             return self._program.compute(operation, self.value(left), second)
         first = self._held(left)
         return self._program.compute(operation, first, self.value(right))
+
+    def _waits(self, node: Load) -> bool:
+        """Whether its element is in a register."""
+        stream, _ = self._streams.find(node.array, node.indices, node.place)
+        return stream in self._held_elements
 
     def _cast(self, type: ScalarType, operand: Any, place: Place) -> Operand:
         source = operand.type

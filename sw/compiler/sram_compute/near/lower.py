@@ -14,9 +14,12 @@ from sw.compiler.sram_compute.near.expressions import require_word
 from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
 from sw.compiler.sram_compute.near.streams import Placed
-from sw.compiler.sram_compute.tdfg.statements import NotTensor
+from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
 from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Assign, Nest, Statement
+from sw.workloads.loops.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
+
+MOST_LOOPS = 4096
+"""``NEAR`` commands of a program."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class NearCode:
         commands without those that copy.
     results
         arrays that are written.
-    whole
-        those of which no element need be there before.
+    loads
+        arrays that must be there before.
     order
         the nest with the additions in the program's order.
     """
@@ -36,7 +39,7 @@ class NearCode:
     arrays: Mapping[str, Placed]
     computing: Sequence[Command]
     results: Sequence[str]
-    whole: frozenset[str]
+    loads: Sequence[str]
     order: Nest
 
     @property
@@ -45,13 +48,9 @@ class NearCode:
         own = sum(UNITS[each.opcode] for each in self.computing)
         return own + (len(self.arrays) + len(self.results)) * UNITS[Opcode.COPY]
 
-    def commands(self, lines: Mapping[str, int], zeros: frozenset[str]) -> list[Command]:
-        """All: what is needed comes to banks, is computed, what is written goes back.
-
-        ``lines``: the first one of each array in memory; ``zeros``: arrays that are 0 there, or
-        whatever they are where all is written.
-        """
-        loads = [name for name in self.arrays if name not in self.whole & zeros]
+    def commands(self, lines: Mapping[str, int]) -> list[Command]:
+        """All: what is needed comes to banks, is computed, what is written goes back. ``lines``:
+        the first one of each array in memory."""
         copies = [
             [
                 command(
@@ -64,30 +63,42 @@ class NearCode:
                 for name in names
                 if self.arrays[name].lines
             ]
-            for is_store, names in enumerate((loads, self.results))
+            for is_store, names in enumerate((self.loads, self.results))
         ]
         return [*copies[0], *self.computing, *copies[1]]
 
 
-def near_code(nest: Nest, binding: Binding, config: SramConfig, *, reassociate: bool) -> NearCode:
+def near_code(
+    nest: Nest,
+    binding: Binding,
+    config: SramConfig,
+    *,
+    reassociate: bool,
+    zeros: frozenset[str],
+    most_loops: int = MOST_LOOPS,
+) -> NearCode:
     """Commands for the sizes and scalars of ``binding``.
 
-    ``reassociate``: whether lanes may have sums of their own. Raises ``WorkloadError`` naming the
-    line that stream engines cannot run, and ``CapacityError``.
+    ``reassociate``: whether lanes may have sums of their own; ``zeros``: arrays that begin as 0,
+    in main memory; ``most_loops``: ``NEAR`` commands
+    that there may be. Raises ``WorkloadError`` naming the line that stream engines cannot run, and
+    ``CapacityError``.
     """
     arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
-    lowering = Statements(arrays, numbers, room if reassociate else None)
+    lowering = Statements(
+        arrays, numbers, room if reassociate else None, config.banks, most_loops, zeros
+    )
     try:
-        for array in nest.arrays.values():
-            require_word(array.type, array.place)
+        for name in arrays:
+            require_word(nest.arrays[name].type, nest.arrays[name].place)
         computing = [each for group in _groups(nest) for each in lowering.commands(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
     order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
-    whole = frozenset(lowering.written_first)
-    return NearCode(arrays, computing, nest.results, whole, order)
+    loads = [name for name in arrays if name not in lowering.written_first & zeros]
+    return NearCode(arrays, computing, nest.results, loads, order)
 
 
 def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
@@ -98,11 +109,17 @@ def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
 
 
 def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, Placed], Room]:
-    """Each array begins with the first bank, and so does room for a strip of each bank behind them.
-    Raises ``CapacityError``."""
+    """Each array of the body begins with the first bank, and so does room for a strip of each bank
+    behind them. Raises ``CapacityError``."""
+    accesses = (
+        each for each in nodes(nest.body) if isinstance(each, Load | Store | AugmentedStore)
+    )
+    used = {each.array for each in accesses}
     step = config.banks * STRIP // LINE_WORDS
     line, found = 0, {}
     for name in nest.arrays:
+        if name not in used:
+            continue
         found[name] = Placed(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
     room, words = Room(config.banks, line * LINE_WORDS), config.banks * config.bank_words

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hw.sram_compute.isa import DIMENSIONS, NEAR, STRIP, Opcode
-from hw.sram_compute.program import Command, command
+from hw.sram_compute.isa import DIMENSIONS, NEAR, STRIP
+from hw.sram_compute.program import Command
 from sw.compiler.sram_compute.near.dependences import require_apart
-from sw.compiler.sram_compute.near.expressions import Expressions
 from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
+from sw.compiler.sram_compute.near.loops import loop_commands
 from sw.compiler.sram_compute.near.recurrences import carry
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams, alignment
-from sw.compiler.sram_compute.near.strips import StripProgram
-from sw.compiler.sram_compute.near.sums import SumAlongY, continued, summed_loops, without_sum
+from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams
+from sw.compiler.sram_compute.near.sums import (
+    continued,
+    from_zero,
+    shared_loads,
+    summed_loops,
+    without_sum,
+)
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
@@ -25,15 +30,19 @@ from sw.compiler.sram_compute.tdfg.statements import (
 from sw.workloads.loops.nest import For, Load, Statement, Variable
 from sw.workloads.loops.scalar_type import FLOAT32
 
-MOST_LOOPS = 4096
-"""``NEAR`` commands of a program."""
-
 _MOST_COUNT = (1 << NEAR["counts"].width // DIMENSIONS) - 1 - STRIP
+
+_COPIES = (6, 4, 2)
+"""Iterations of z that are done at once, as far as there are registers."""
 
 
 class Statements:
     """room
         for sums by lanes, if there may be any.
+    most_loops
+        ``NEAR`` commands that there may be.
+    zeros
+        arrays that are 0 before.
     written_first
         arrays of which all elements have been written before any is read.
     by_lanes
@@ -41,9 +50,18 @@ class Statements:
     """
 
     def __init__(
-        self, arrays: Mapping[str, Placed], numbers: Mapping[str, float], room: Room | None
+        self,
+        arrays: Mapping[str, Placed],
+        numbers: Mapping[str, float],
+        room: Room | None,
+        banks: int,
+        most_loops: int,
+        zeros: frozenset[str],
     ) -> None:
+        self._zeros = zeros
         self._room = room
+        self._banks = banks
+        self._most_loops = most_loops
         self.by_lanes: list[For] = []
         self._arrays = arrays
         self._numbers = numbers
@@ -191,42 +209,73 @@ class Statements:
         if min(loop.count for loop in loops) == 0:
             return
         self._loops += 1
-        if self._loops > MOST_LOOPS:
-            reject(
-                stored.place, f"needs more than {MOST_LOOPS} NEAR commands: must be at most that"
-            )
+        if self._loops > self._most_loops:
+            most = self._most_loops
+            reject(stored.place, f"needs more than {most} NEAR commands: must be at most that")
         yield from self._near(stored, loops, around)
 
     def _near(
         self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]
     ) -> list[Command]:
-        x, y, _ = loops
-        names = {name: each for name, each in self._numbers.items() if isinstance(each, int)}
-        streams = Streams(self._arrays, loops, {**names, **around})
-        target, index = streams.find(stored.array, stored.indices, stored.place)
-        first = alignment(target)
         for loop in loops:
             self._require_count(loop, stored)
-        program = StripProgram(stored.place)
-        numbers = {**self._numbers, **around}
-        sums = SumAlongY(program)
-        expressions = Expressions(program, streams, x, y, first, numbers, sums.value)
-        sums.expressions = expressions
-        value = expressions.value(stored.value)
-        if index is None:
-            element = program.element(target)
-        else:
-            value = program.register(value)
-            element = program.element(target, program.register(expressions.value(index)))
-        program.store(element, value)
+        if stored.array in self._zeros - self._touched:
+            stored = from_zero(stored)
+        made = self._jammed(stored, loops, around)
         self._note(stored, loops)
-        owner = program.streams.index(target)
-        counts = (first + x.count, *(loop.count for loop in loops[1:]))
-        assert len(counts) == DIMENSIONS
-        return [
-            *program.commands(first),
-            command(Opcode.NEAR, last=program.last, first=first, counts=counts, owner=owner),
-        ]
+        return made
+
+    def _jammed(
+        self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]
+    ) -> list[Command]:
+        """Several iterations of z at once, where they read the same elements."""
+        x, y, z = loops
+        shared = shared_loads(stored, z)
+        for copies in _COPIES if shared and y.count > 1 else ():
+            whole, rest = divmod(z.count, copies)
+            several = [
+                Loop(z.variable, z.first + copy * z.step, whole, z.step * copies)
+                for copy in range(copies)
+            ]
+            try:
+                if not whole or not self._is_aligned(stored, [x, y, z], around):
+                    continue
+                made = self._program(stored, x, y, several, around, shared)
+                if rest:
+                    last = Loop(z.variable, z.first + whole * copies * z.step, rest, z.step)
+                    made += self._program(stored, x, y, [last], around, ())
+                return made
+            except NotTensor:
+                continue  # too many registers, operations or streams
+        return self._program(stored, x, y, [z], around, ())
+
+    def _is_aligned(self, stored: Stored, loops: Sequence[Loop], around: Mapping[str, int]) -> bool:
+        """Whether what is written in each iteration of z has its strips in the same banks."""
+        streams = Streams(self._arrays, loops, {**self._names, **around})
+        target, _ = streams.find(stored.array, stored.indices, stored.place)
+        return target.strides[-1] % (self._banks * STRIP) == 0
+
+    @property
+    def _names(self) -> dict[str, int]:
+        return {name: each for name, each in self._numbers.items() if isinstance(each, int)}
+
+    def _program(
+        self,
+        stored: Stored,
+        x: Loop,
+        y: Loop,
+        several: Sequence[Loop],
+        around: Mapping[str, int],
+        shared: Sequence[Load],
+    ) -> list[Command]:
+        return loop_commands(
+            stored,
+            (x, y, several),
+            shared,
+            self._arrays,
+            {**self._names, **around},
+            {**self._numbers, **around},
+        )
 
     def _require_count(self, loop: Loop, stored: Stored) -> None:
         if loop.count > _MOST_COUNT:

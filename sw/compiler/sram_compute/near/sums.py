@@ -8,6 +8,7 @@ from hw.lib.execute_isa import Opcode
 from hw.sram_compute.isa import When
 from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
 from sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
+from sw.compiler.sram_compute.near.streams import Loop
 from sw.compiler.sram_compute.near.strips import (
     Element,
     Immediate,
@@ -15,8 +16,9 @@ from sw.compiler.sram_compute.near.strips import (
     Register,
     StripProgram,
 )
+from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
-from sw.workloads.loops.nest import For, Load
+from sw.workloads.loops.nest import Constant, For, Load
 
 
 class SumAlongY:
@@ -81,6 +83,32 @@ def summed_loops(stored: Stored) -> tuple[For, ...]:
     if len(found) > 1:
         reject(stored.place, "several sums in one value: must be one")
     return found[0] if found else ()
+
+
+def shared_loads(stored: Stored, z: Loop) -> list[Load]:
+    """Elements that the terms of a sum are made of, and that are the same in all iterations of
+    z."""
+    terms = tuple(each.term for each in nodes(stored.value) if isinstance(each, Reduction))
+    return [
+        load
+        for load in nodes(terms)
+        if isinstance(load, Load)
+        and all(
+            (affine := affine_of(index)) is not None and z.variable not in affine.names
+            for index in load.indices
+        )
+    ]
+
+
+def from_zero(stored: Stored) -> Stored:
+    """The sum, where what it begins with is the element itself, which is 0."""
+    match stored.value:
+        case Reduction(initial=Load(array, indices) as load) as found:
+            if (array, indices) == (stored.array, stored.indices):
+                return replace(
+                    stored, value=replace(found, initial=Constant(0, load.type, load.place))
+                )
+    return stored
 
 
 def continued(stored: Stored) -> Stored:

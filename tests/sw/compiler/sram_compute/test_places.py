@@ -14,10 +14,13 @@ from bench.sram_compute_parts.workloads import workload
 from hw.lib.execute_isa import Instruction
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.compiler.sram_compute.cost.near import near_cycles
+from sw.compiler.sram_compute.near.lower import near_code
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.stages import quiet
+from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.lowered_nests import lowered
 
@@ -59,6 +62,52 @@ def test_commands_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str
         cycles = device.run(program, given_nest.inputs).cycles
     assert cycles is not None
     assert memory_estimate(given_nest) == pytest.approx(cycles, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "name, sizes",
+    [
+        ("vec_add", {"n": 16}),
+        ("vec_add", {"n": 1024}),
+        ("stencil2d", {"rows": 16, "columns": 40, "steps": 2}),
+        ("stencil3d", {"planes": 4, "rows": 8, "columns": 8, "steps": 1}),
+        ("lifting", {"rows": 16, "columns": 64}),
+        ("row_sums", {"rows": 8, "columns": 32}),
+        ("array_sum", {"n": 1024}),
+        ("mm", {"rows": 8, "columns": 100, "inner": 8}),
+        ("gauss_elim", {"n": 8}),
+    ],
+)
+def test_stream_engines_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str, int]):
+    require_near_cycles(workload(name, sizes, 3))
+
+
+def test_indices_that_are_loaded_are_taken_to_be_random(tmp_path: Path):
+    path = tmp_path / "gather.c"
+    path.write_text(
+        "void f(int n, int a[n], int index[n], int b[n]) {\n"
+        "  for (int i = 0; i < n; i++) b[i] = a[index[i]];\n}\n"
+    )
+    chance = np.random.default_rng(2)
+    values = {
+        "a": np.arange(2000, dtype=np.int32),
+        "index": chance.integers(0, 2000, 2000, np.int32),
+    }
+    require_near_cycles(LoopWorkload("f", file_workload(str(path), {}).nest, values))
+
+
+def require_near_cycles(given_nest: LoopWorkload) -> None:
+    """As the compiler has them, up to any limit."""
+    config, nest, binding = B4.config, given_nest.nest, given_nest.binding
+    zeros = frozenset({*nest.results} - {*given_nest.inputs})
+    code = near_code(nest, binding, config, reassociate=True, zeros=zeros)
+    commands = code.commands(dict.fromkeys(nest.arrays, 0))
+    with Device(B4, "model") as device:
+        program = device.compile(given_nest, place="near")
+        cycles = device.run(program, given_nest.inputs).cycles
+    assert cycles is not None
+    assert near_cycles(commands, config, 1 << 40) == pytest.approx(cycles, rel=0.04)
+    assert cycles // 4 < near_cycles(commands, config, cycles // 4) < cycles
 
 
 CORE_CYCLES = {

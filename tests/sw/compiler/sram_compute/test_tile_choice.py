@@ -118,7 +118,7 @@ def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
     trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])
     program = lowered(shifted(4, 4), config, trace, tile="16x4")
     assert len(program.launches[0].sections["instructions"])
-    assert f"not in memory: {caught.value}, core " in texts[0]
+    assert f"not in memory: {caught.value}, near " in texts[0]
 
 
 @given(

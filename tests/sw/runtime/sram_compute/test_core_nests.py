@@ -244,10 +244,8 @@ def mixed(folder: Path) -> LoopWorkload:
 def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reassociate: bool):
     """Memory takes up what the core has written, and the reverse."""
     given = mixed(tmp_path)
-    with Device(
-        load_configuration("sram_b2", ["wordlines=256", "bitlines=256", "core_instructions=256"]),
-        "model",
-    ) as device:
+    fields = ["wordlines=256", "bitlines=256", "core_instructions=256", "near_lanes=0"]
+    with Device(load_configuration("sram_b2", fields), "model") as device:
         result = run(device, given, reassociate=reassociate)
         assert device.verify(result).bit_exact
         commands = [line.split()[0] for line in TARGET.listing(result.program)]

@@ -242,7 +242,7 @@ def test_what_a_configuration_cannot_hold_is_refused(tmp_path: Path):
     nest = "void f(int n, const int8_t a[n], int8_t b[n]) {\n for (int i = 0; i < n; i++)\n  "
     adding = saved(f"{nest}b[i] = a[i] + a[i];\n}}", tmp_path, "add.c")
     scan = saved((EXAMPLES / "scan.c").read_text(), tmp_path, "scan.c")
-    with Device(load_configuration("sram_b4", ["core_lanes=0"]), "model") as device:
+    with Device(load_configuration("sram_b4", ["core_lanes=0", "near_lanes=0"]), "model") as device:
         with pytest.raises(CapacityError, match=r"^a lattice of 20032 x 1 x 1 needs 79 tiles "):
             device.run(adding, {"a": np.zeros(20000, np.int8)})
         assert device.run(adding, {"a": np.zeros(200, np.int8)}).cycles

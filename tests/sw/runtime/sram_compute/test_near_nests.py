@@ -71,6 +71,12 @@ NESTS: dict[str, tuple[str, Values]] = {
             "c": floats(chance, 3, 20),
         },
     ),
+    "wide product": (
+        "void f(int n, int m, int k, float a[n][k], float b[k][m], float c[n][m]) {\n"
+        "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++)\n"
+        "      for (int l = 0; l < k; l++) c[i][j] += b[l][j] * a[i][l];\n}",
+        lambda chance: {"a": floats(chance, 7, 4), "b": floats(chance, 4, 30)},
+    ),
     "largest": (
         "from sw.workloads.loops.notation import float32, nest, sizes\n\n"
         "n, m = sizes('n, m')\n\n\n@nest\n"
@@ -236,7 +242,9 @@ def test_results_are_those_of_the_source(
     assert result.counters["cycles_compute"] == 0
 
 
-@pytest.mark.parametrize("name", ["matrix", "gather", "one sum", "place of the least", "histogram"])
+@pytest.mark.parametrize(
+    "name", ["matrix", "wide product", "gather", "one sum", "place of the least", "histogram"]
+)
 def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     text, values = NESTS[name]
     given = workload(text, values(np.random.default_rng(8)), tmp_path)
@@ -246,6 +254,17 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
         assert rtl.verify(found).bit_exact
     assert found.cycles == expected.cycles
     assert found.counters == expected.counters
+
+
+def test_iterations_that_read_the_same_are_done_together(model: Device, tmp_path: Path):
+    """Six rows and one, with a 0 for each; in each step of a row's sum a product and an addition;
+    ``b`` is read once for all rows, ``c`` never."""
+    chance = np.random.default_rng(9)
+    values = {"a": floats(chance, 7, 5), "b": floats(chance, 5, 50)}
+    given = workload(NESTS["wide product"][0], values, tmp_path)
+    counters = run(model, given).counters
+    assert counters["near_strips"] == 5 * (1 + 6 * 2) + 5 * 3 + 7 * 2 + 2
+    assert counters["lines_loaded"] == 7 + 5 * 4
 
 
 def test_what_is_local_stays_in_its_bank(model: Device):

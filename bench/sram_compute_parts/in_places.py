@@ -1,0 +1,83 @@
+"""Cycles of workloads in each place: the model's, of the core the compiler's estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.execute_isa import Instruction
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.program.program import Program
+from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.device import Device
+from sw.runtime.stages import quiet
+from sw.workloads.loops.workload import LoopWorkload
+
+_NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A workload in one place.
+
+    cycles
+        from arrays in main memory and back to it; ``None`` where part of it runs on the core, and
+        part elsewhere.
+    warm
+        without those in which main memory alone works; ``None`` for the core.
+    """
+
+    program: Program
+    cycles: int | None
+    warm: int | None
+    is_exact: bool
+
+    @property
+    def is_on_core(self) -> bool:
+        return len(self.program.launches[0].sections["instructions"]) > 0
+
+
+def run_in(
+    given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, Placed]
+) -> Placed | None:
+    """On a machine that has run nothing before; ``None`` where it does not run there. ``known``: of
+    other places, which may have the same program."""
+    config = named.config
+    assert isinstance(config, SramConfig)
+    inputs = {**given.inputs, **(given.sizes or {})}
+    with Device(named, "model") as device:
+        try:
+            fat = device.compile(given, place=place)
+            program = device.target.lowered(fat, inputs, config, quiet)
+        except (WorkloadError, CapacityError):
+            return None
+        for other in known.values():
+            if is_same(program, other.program):
+                return other
+        result = device.run(program, inputs)
+        is_exact = device.verify(result).bit_exact
+    if result.cycles is not None:
+        warm = result.cycles - result.counters["cycles_transfer"]
+        return Placed(program, result.cycles, warm, is_exact)
+    cycles = core_estimate(program, config) if place == "core" else None
+    return Placed(program, cycles, None, is_exact)
+
+
+def core_estimate(program: Program, config: SramConfig) -> int:
+    """Of a program that is on the core as a whole."""
+    words = program.launches[0].sections["instructions"].tolist()
+    instructions = [Instruction.decoded(tuple(each)) for each in words]
+    return part_cycles(instructions, config, _NO_LIMIT)
+
+
+def is_same(program: Program, other: Program) -> bool:
+    """Whether commands and instructions are."""
+    return all(
+        np.array_equal(section, other.launches[0].sections[name])
+        for name, section in program.launches[0].sections.items()
+        if name in ("commands", "instructions")
+    )

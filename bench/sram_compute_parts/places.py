@@ -1,0 +1,238 @@
+"""Memory, stream engines, the core, and what the compiler chooses of the three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_all
+from bench.lib.plots import bars, line_at, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cell, geometric_mean, mark
+from bench.lib.tables import Cells
+from bench.sram_compute_parts.in_places import Placed, run_in
+from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
+from hw.sram_compute.config import SramConfig
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.workloads.loops.workload import LoopWorkload
+
+BENCH = "sram_compute.places"
+CONFIG = "sram_b4"
+PLACES = ("memory", "near", "core")
+CHOSEN = "auto"
+
+LIMIT = 1.1
+"""Cycles of what is chosen over those of the best place."""
+
+BASELINE = 0.8
+"""Of what lanes and main memory allow."""
+
+PAPER = {
+    ("near", "memory"): 2.1,
+    ("core", "near"): 2.0,
+    ("core", CHOSEN): 5.1,
+    ("near", CHOSEN): 2.6,
+}
+"""Cycles of the first over those of the second, of Infinity Stream's section 8."""
+
+_BASELINES = (
+    ("least", "cycles_near", "near, of what lanes or main memory allow"),
+    ("least", "cycles_core", "core, of what lanes or main memory allow"),
+    ("least_warm", "warm_near", "near, warm, of what lanes or banks allow"),
+)
+"""Metrics of what is possible and of what is, and what their quotient is called."""
+
+METRICS = {
+    **{f"cycles_{place}": Metric("cycles", "lower") for place in (*PLACES, CHOSEN)},
+    "warm_memory": Metric("cycles", "lower"),
+    "warm_near": Metric("cycles", "lower"),
+    "cycles_rtl": Metric("cycles", "lower"),
+    "least": Metric("cycles", "none"),
+    "least_warm": Metric("cycles", "none"),
+    "bit_exact": Metric("", "higher"),
+}
+"""``None`` for a place that does not run the workload. ``cycles_rtl``: of what was chosen, where it
+was simulated; ``least``, ``least_warm``: as ``least_cycles`` has them."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload at a size, in all places; ``is_on_rtl``: what is chosen also on the RTL."""
+
+    workload: str
+    sizes: Mapping[str, int]
+    seed: int
+    is_on_rtl: bool
+    config: str = CONFIG
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
+
+    def setting(self) -> Setting:
+        return Setting.of(load_configuration(self.config), self.seed)
+
+    def __str__(self) -> str:
+        return f"{self.workload}, {sizes_text(self.sizes)}"
+
+
+def measure(job: Job) -> dict[str, float | int | bool | None]:
+    """Values of ``METRICS``."""
+    given, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
+    config = named.config
+    assert isinstance(config, SramConfig)
+    found: dict[str, Placed] = {}
+    for place in (*PLACES, CHOSEN):
+        if (placed := run_in(given, named, place, found)) is not None:
+            found[place] = placed
+    exact = all(placed.is_exact for placed in found.values())
+    chosen, rtl = found[CHOSEN], None
+    if job.is_on_rtl or chosen.cycles is None:
+        with Device(named, "rtl") as device:
+            result = device.run(chosen.program, {**given.inputs, **(given.sizes or {})})
+            exact &= device.verify(result).bit_exact
+        rtl = cycles_of(result)
+        exact &= chosen.is_on_core or rtl == chosen.cycles
+    cycles = {place: placed.cycles for place, placed in found.items()}
+    cycles[CHOSEN] = rtl if chosen.cycles is None else chosen.cycles
+    return {
+        **{f"cycles_{place}": cycles.get(place) for place in (*PLACES, CHOSEN)},
+        **{f"warm_{place}": _warm(found.get(place)) for place in ("memory", "near")},
+        "cycles_rtl": rtl,
+        **least_cycles(given, config, job.workload),
+        "bit_exact": exact,
+    }
+
+
+def _warm(placed: Placed | None) -> int | None:
+    return None if placed is None else placed.warm
+
+
+_OPERATIONS: Mapping[str, Callable[[Mapping[str, int]], int]] = {
+    "vec_add": lambda sizes: sizes["n"],
+    "mm": lambda sizes: 2 * sizes["rows"] * sizes["inner"] * sizes["columns"],
+}
+"""Of the source, on float32."""
+
+
+def least_cycles(given: LoopWorkload, config: SramConfig, name: str) -> dict[str, int | None]:
+    """Of as many lanes as there are banks, with an operation of the source a cycle; or of what
+    gives them words, each of an array once: from main memory, warm from banks, a word a cycle
+    each. What is more."""
+    if name not in _OPERATIONS:
+        return {"least": None, "least_warm": None}
+    binding, banks = given.binding, config.banks
+    words = sum(array.size for array in binding.arrays.values())
+    lanes = _OPERATIONS[name](binding.sizes) / banks
+    return {
+        "least": round(max(lanes, 4 * words / (config.bandwidth * banks))),
+        "least_warm": round(max(lanes, words / banks)),
+    }
+
+
+def jobs(request: Request) -> list[Job]:
+    """All workloads at five sizes each, the smallest also on the RTL; few and small ones where it
+    must be quick."""
+    is_on_rtl = request.backend == "rtl"
+    if request.quick:
+        return [Job("vec_add", {"n": n}, request.seed, is_on_rtl, "sram_b2") for n in (16, 256)]
+    return [
+        Job(name, sizes, request.seed, is_on_rtl and sizes == several[0])
+        for name, several in SEVERAL.items()
+        for sizes in several
+    ]
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether every result has the golden model's bits."""
+    return measure_all(
+        BENCH,
+        measure,
+        jobs(request),
+        METRICS,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume=True),
+    )
+
+
+def best(row: Mapping[str, Any]) -> int:
+    """Cycles of the best place."""
+    return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each workload and size."""
+    body = [
+        [
+            *map(str, labels),
+            *(cell(row[f"cycles_{place}"]) for place in (*PLACES, CHOSEN)),
+            cell(row[f"cycles_{CHOSEN}"] / best(row)),
+            *(cell(row[name]) for name in ("warm_memory", "warm_near", "cycles_rtl")),
+            cell(row["bit_exact"]),
+        ]
+        for labels, row in rows(found).items()
+    ]
+    header = ["workload", "sizes", "memory", "near", "core", "auto", "auto over the best"]
+    header += ["memory, warm", "near, warm", "auto on RTL", "bit-exact"]
+    return {"Three places": Cells(header, body, names=2)}
+
+
+def _ratio(table: Sequence[Mapping[str, Any]], one: str, other: str) -> str:
+    """Geometric mean of the cycles of one over those of another, where both run."""
+    ratios = [row[one] / row[other] for row in table if row[one] and row[other]]
+    if not ratios:
+        return "none"
+    return f"{geometric_mean(ratios):.2f} ({len(ratios)} workloads)"
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """How good the choice is, which place is how much faster, and how close to what is possible."""
+    table = rows(found)
+    over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
+    worst = max(over, key=over.__getitem__)
+    within = sum(ratio <= LIMIT for ratio in over.values())
+    lines = [
+        f"auto within 10 % of the best of three: {within} of {len(over)} runs "
+        f"{mark(within == len(over))}; at worst {over[worst]:.2f} ({', '.join(worst)})"
+    ]
+    last = {labels[0]: row for labels, row in table.items()}
+    large = list(last.values())
+    for (slow, fast), paper in PAPER.items():
+        ratio = _ratio(large, f"cycles_{slow}", f"cycles_{fast}")
+        lines.append(f"{fast} over {slow}, largest sizes: {ratio}, the paper's {paper}")
+    lines.append(f"memory over near, warm: {_ratio(large, 'warm_near', 'warm_memory')}")
+    for name in _OPERATIONS:
+        for least, place, text in _BASELINES if name in last else ():
+            if last[name][place]:
+                share = last[name][least] / last[name][place]
+                lines.append(
+                    f"{name}, {text}, asked {BASELINE:.0%}: {share:.0%} {mark(share >= BASELINE)}"
+                )
+    exact = sum(row["bit_exact"] for row in table.values())
+    on_rtl = sum(row["cycles_rtl"] is not None for row in table.values())
+    lines.append(f"bit-exact: {exact} of {len(table)} runs, {on_rtl} of them on RTL, too")
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Cycles of each place over those of the best, at the largest sizes."""
+    last = {labels[0]: row for labels, row in rows(found).items()}
+    groups = {
+        place: [(row[f"cycles_{place}"] or 0) / best(row) for row in last.values()]
+        for place in PLACES
+    }
+    figure, (axes,) = subplots(1, (11, 4.6))
+    bars(axes, groups)
+    line_at(axes, 1)
+    axes.set_xticks(range(len(last)), list(last), rotation=90, fontsize=7)
+    axes.set(ylabel="cycles over those of the best place", yscale="log")
+    axes.set_title("Places, largest sizes", loc="left", fontsize=11)
+    figure.legend(frameon=False, loc="outside lower center", ncols=3)
+    save(figure, path)
