@@ -10,9 +10,9 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
-from typing import Any, Never
+from typing import Any, Never, TextIO
 
 import click
 
@@ -73,7 +73,12 @@ def refuse(text: str) -> int:
 
 def drop_output() -> None:
     """To be called where the reader of our output has closed it, or it cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop(sys.stdout)
+
+
+def _drop(stream: TextIO) -> None:
+    """What is left in the stream's buffer goes nowhere, so that Python's last flush succeeds."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _end(error: BaseException) -> int:
@@ -127,8 +132,10 @@ def _print_line(text: str) -> None:
     line = "".join(
         each if each.isprintable() else _escaped(each) for each in " ".join(text.split())
     )
-    with suppress(OSError):  # there is nobody to read it
+    try:
         click.echo(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…", err=True)
+    except OSError:  # there is nobody to read it
+        _drop(sys.stderr)
 
 
 def _escaped(character: str) -> str:

@@ -226,8 +226,11 @@ def test_closed_output(graph: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_errors_without_a_reader() -> None:
-    with subprocess.Popen([*COMMAND, "run", "nowhere", "x"], **PIPES) as child:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_errors_without_a_reader(unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    command = [*COMMAND, "run", "nowhere", "x"]
+    with subprocess.Popen(command, env=environment, **PIPES) as child:
         assert child.stdout and child.stderr
         child.stderr.close()
         assert (child.stdout.read(), child.wait()) == ("", 2)

@@ -42,7 +42,7 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     for name in values:
         if name not in nest.arrays and name not in nest.scalars:
             raise WorkloadError(
-                f"{name}: is no parameter of {nest.name}: must be of "
+                f"{name}: is no parameter of {nest.name}: must be one of "
                 f"{', '.join(each.name for each in nest.parameters)}"
             )
     given = {
@@ -80,7 +80,7 @@ def require_sizes(nest: Nest, names: Iterable[str]) -> None:
     known = [size.name for size in nest.sizes]
     for name in names:
         if name not in known:
-            wanted = f"must be of {', '.join(known)}" if known else "it has none"
+            wanted = f"must be one of {', '.join(known)}" if known else "it has none"
             raise WorkloadError(f"{name}: is no size of {nest.name}: {wanted}")
 
 

@@ -40,11 +40,11 @@ def files(tmp_path: Path) -> Path:
         ),
         (
             ["--tensor", "a=a.npy", "--tensor", "b=b.npy", "--size", "k=64"],
-            "k: is no size of vec_add: must be of n",
+            "k: is no size of vec_add: must be one of n",
         ),
         (
             ["--tensor", "a=a.npy", "--tensor", "b=b.npy", "--tensor", "d=b.npy"],
-            "d: is no parameter of vec_add: must be of a, b, c",
+            "d: is no parameter of vec_add: must be one of a, b, c",
         ),
         (["--tensor", "a=a.npy"], "b: missing: must be given"),
         (

@@ -160,7 +160,7 @@ def test_refusals(file: Path, tmp_path: Path) -> None:
     )
     np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
     assert refusal(tmp_path, "run", "tmu_l2", file, "--tensor", f"x={tmp_path / 'x.npy'}") == (
-        "gnarl: x: is no parameter of bags: must be of offsets, indices, bag_weight, result"
+        "gnarl: x: is no parameter of bags: must be one of offsets, indices, bag_weight, result"
     )
     with Device("tmu_l2", "model") as device:
         with refused("a bags: must be in a tuple with arguments of its forward"):

@@ -55,7 +55,7 @@ def test_whole_numbers_of_wider_types_and_order_in_memory() -> None:
 @pytest.mark.parametrize(
     "changed, text",
     [
-        ({"y": 1}, "y: is no parameter of f: must be of x, i, s, out"),
+        ({"y": 1}, "y: is no parameter of f: must be one of x, i, s, out"),
         ({"x": np.zeros(2, np.float32)}, "x: is [2]: must be [n, m]"),
         ({"x": np.zeros((2, 3))}, "x: is float64: must be float32"),
         ({"x": np.zeros((2, 3), np.int64)}, "x: is int64: must be float32"),
@@ -91,7 +91,7 @@ def test_values_that_are_missing(name: str) -> None:
             {"n": 3},
             "x: is [2, 3]: must be [n, m] = [3, 3], with n = 3 (given), m = 3 (as x has it)",
         ),
-        ({"q": 3}, "q: is no size of f: must be of n, m"),
+        ({"q": 3}, "q: is no size of f: must be one of n, m"),
         ({"n": -1}, "n = -1, given: must be from 0 to 2147483647"),
         ({"n": 2**31}, "n = 2147483648, given: must be from 0 to 2147483647"),
     ],
