@@ -45,11 +45,8 @@ INTROS = {
         "Graphs",
         f"Cycles of SpMM on `{CONFIG}` at level 4: citation graphs, and power-law graphs of the "
         f"mean degrees and dimensions of Ember's table III with {graphs.SIZES[0]:,} and "
-        f"{graphs.SIZES[1]:,} vertices, "
-        + ", ".join(
-            f"{name} {sizes[0]:,} and {sizes[1]:,}" for name, sizes in graphs.LARGER.items()
-        )
-        + ".",
+        f"{graphs.SIZES[1]:,} vertices, products with "
+        f"{' and '.join(format(size, ',') for size in graphs.LARGER['products'])}.",
     ),
     "gathers": Intro(
         "BigBird gathers",
