@@ -9,6 +9,7 @@ from rich.console import Console
 
 from bench.lib.jobs import Failure, run_jobs
 from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.request import Request
 from bench.lib.results import Results
 
 
@@ -70,3 +71,27 @@ def measure_all(
     found.sort(key=lambda record: order.get(tuple(record.labels.values()), -1))
     failed = any(isinstance(each, Failure) for each in done)
     return found, not failed and all(right(values) for values in rows(found).values())
+
+
+def measure_exact(
+    bench: str,
+    measure: Callable[[JobT], Mapping[str, Any]],
+    jobs: Sequence[JobT],
+    metrics: Mapping[str, Metric],
+    request: Request,
+    *,
+    resume: bool = False,
+) -> tuple[list[Record], bool]:
+    """Records of all, kept as they are found; whether every result has the golden model's bits.
+
+    ``resume``: what this commit has measured before is not measured again.
+    """
+    return measure_all(
+        bench,
+        measure,
+        jobs,
+        metrics,
+        console=request.console,
+        right=lambda values: bool(values["bit_exact"]),
+        results=Results.begin(request.results, resume),
+    )

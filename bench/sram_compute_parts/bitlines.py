@@ -8,11 +8,10 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-from bench.lib.measurements import measure_all
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
-from bench.lib.results import Results
 from bench.lib.summary import cell
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_places import Placed, run_in
@@ -99,15 +98,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return measure_all(
-        BENCH,
-        measure,
-        jobs(request),
-        METRICS,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-        results=Results.begin(request.results, resume=True),
-    )
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
 
 
 def _over(row: Mapping[str, Any], kind: str) -> float | None:

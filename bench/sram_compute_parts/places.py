@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.cycles import cycles_of
-from bench.lib.measurements import measure_all
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
-from bench.lib.results import Results
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_places import Placed, run_in
@@ -151,15 +150,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return measure_all(
-        BENCH,
-        measure,
-        jobs(request),
-        METRICS,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-        results=Results.begin(request.results, resume=True),
-    )
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
 
 
 def best(row: Mapping[str, Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, rows
 from bench.lib.request import Request
@@ -15,7 +16,7 @@ from bench.lib.summary import cell, cells, geometric_mean, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts import merging
 from bench.tmu_parts.coupled import WORKLOADS, Job
-from bench.tmu_parts.runs import run_jobs, run_named
+from bench.tmu_parts.runs import run_named
 
 BENCH = "tmu.ref"
 
@@ -84,7 +85,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
 def speeds(found: Sequence[Record]) -> dict[str, dict[str, float]]:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
+from bench.tmu_parts.runs import CONFIG, run_named
 from hw.tmu.config import TmuConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 
@@ -141,7 +142,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
 def best_of(cycles: Mapping[str, float]) -> str | None:

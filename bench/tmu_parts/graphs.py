@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.inputs import existing
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
+from bench.tmu_parts.runs import CONFIG, run_named
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.workloads.loops.operation_inputs import GRAPHS, RELATIONS
 
@@ -122,7 +123,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
 def ratios(found: Sequence[Record]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
@@ -17,7 +18,7 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
 from bench.tmu_parts import coupled, merging_cells
-from bench.tmu_parts.runs import CONFIG, run_jobs, run_named
+from bench.tmu_parts.runs import CONFIG, run_named
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.workloads.loops.sources import named_workload
@@ -146,7 +147,7 @@ def machines(request: Request) -> list[merging_cells.Job]:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether there is a matrix, and every result has the golden model's bits."""
     found = jobs(request)
-    records, well = run_jobs(BENCH, measure, found, METRICS, request)
+    records, well = measure_exact(BENCH, measure, found, METRICS, request)
     if found:
         records, made = merging_cells.run(machines(request), request)
         well = well and made

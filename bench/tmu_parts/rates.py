@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
@@ -16,7 +17,7 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.tmu_parts.apart import APART, Unit
 from bench.tmu_parts.bags import LARGE, LEVELS, MODELS
-from bench.tmu_parts.runs import CONFIG, run_jobs, words_queued
+from bench.tmu_parts.runs import CONFIG, words_queued
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
 from sw.workloads.loops.sources import named_workload
@@ -111,7 +112,7 @@ def jobs(request: Request) -> list[Job]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all; whether every result has the golden model's bits."""
-    return run_jobs(BENCH, measure, jobs(request), METRICS, request)
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

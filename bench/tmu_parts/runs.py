@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from bench.lib.cycles import cycles_of
-from bench.lib.measurements import JobT, measure_all
-from bench.lib.records import Metric, Record
-from bench.lib.request import Request
-from bench.lib.results import Results
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
@@ -70,25 +66,6 @@ def run_named(
     bit_exact = device.verify(result).bit_exact
     statistics = device.target.figures(program, result).statistics
     return Run(workload, program, result, statistics, bit_exact)
-
-
-def run_jobs(
-    bench: str,
-    measure: Callable[[JobT], Mapping[str, Any]],
-    jobs: Sequence[JobT],
-    metrics: Mapping[str, Metric],
-    request: Request,
-) -> tuple[list[Record], bool]:
-    """Records of all, kept as they are found; whether every result has the golden model's bits."""
-    return measure_all(
-        bench,
-        measure,
-        jobs,
-        metrics,
-        console=request.console,
-        right=lambda values: bool(values["bit_exact"]),
-        results=Results.begin(request.results, resume=False),
-    )
 
 
 @cache
