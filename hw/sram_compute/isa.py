@@ -230,6 +230,9 @@ COPY = _command(is_store=unsigned(1), line=_LINE, words=unsigned(24), lines=_LIN
 memory if ``is_store``, else to the banks. Words are counted over all banks: word w is in bank
 w // ``STRIP`` modulo the number of banks."""
 
+COUNT_BITS, SPAN_BITS, SCALE_BITS = 20, 16, 16
+"""Of a loop's iterations in a dimension, of strips in a bank, of words for each index."""
+
 STREAM = _command(
     stream=unsigned(4),
     is_indirect=unsigned(1),
@@ -238,7 +241,7 @@ STREAM = _command(
     base=unsigned(WORD_BITS),
     strides=data.ArrayLayout(unsigned(WORD_BITS), DIMENSIONS),
     length=unsigned(WORD_BITS),
-    scale=unsigned(16),
+    scale=unsigned(SCALE_BITS),
 )
 """Where the elements of a stream are. Source: Infinity Stream, sections 3.1 and 5.1.
 
@@ -294,9 +297,9 @@ when
 NEAR = _command(
     last=unsigned(5),
     first=unsigned(5),
-    counts=data.ArrayLayout(unsigned(20), DIMENSIONS),
+    counts=data.ArrayLayout(unsigned(COUNT_BITS), DIMENSIONS),
     owner=unsigned(4),
-    span=unsigned(16),
+    span=unsigned(SPAN_BITS),
 )
 """For each z, for each group of strips along x, for each y: operations 0 to ``last``.
 

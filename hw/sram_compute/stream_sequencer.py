@@ -174,7 +174,7 @@ class StreamSequencer(wiring.Component):
         slot = Signal(range(SLOTS))
         x, y, z = (Signal(20, name=name) for name in ("group", "y", "z"))
         origin, rotation = Signal(isa.WORD_BITS), Signal(6)
-        strip, last_x = Signal(STRIP_NUMBER), Signal(20)
+        strip, last_x = Signal(STRIP_NUMBER), Signal(isa.COUNT_BITS)
         ends_slots, ends_y, ends_x, ends_z = (
             Signal(name=f"ends_{name}") for name in ("slots", "y", "x", "z")
         )

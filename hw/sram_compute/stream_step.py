@@ -15,7 +15,12 @@ STRIP_NUMBER = 24
 """Bits of a strip's number."""
 
 LOOP = data.StructLayout(
-    {"first": unsigned(STEP_BITS), "count": unsigned(20), "span": unsigned(16), "rotation": 6}
+    {
+        "first": unsigned(STEP_BITS),
+        "count": unsigned(isa.COUNT_BITS),
+        "span": unsigned(isa.SPAN_BITS),
+        "rotation": 6,
+    }
 )
 """Of the loop that runs: as ``isa.NEAR``; the bank that has the first strip."""
 
@@ -46,7 +51,7 @@ ADDRESS = data.StructLayout(
         "is_uniform": 1,
         "row": unsigned(9),
         "length": isa.WORD_BITS,
-        "scale": unsigned(16),
+        "scale": unsigned(isa.SCALE_BITS),
         "a_is_turned": 1,
         "b_source": Second,
         "immediate": 32,

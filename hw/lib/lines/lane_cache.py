@@ -19,6 +19,9 @@ WAYS = 4
 
 WRITTEN_LINES = 16
 
+QUEUE = 8
+"""Requests of the cache that wait for memory."""
+
 
 class LaneCache(wiring.Component):
     """A ``LineSplitter`` in front of a ``Cache``. What is written goes through it, and waits in a
@@ -45,7 +48,7 @@ class LaneCache(wiring.Component):
             tag_bits=self.tag_bits + PART_BITS,
             misses=loads,
             waiting=2 * loads,
-            queue=8,
+            queue=QUEUE,
         )
         self.fetch_bits = self._cache.fetch_bits
         super().__init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hw.sram_compute.isa import DIMENSIONS, NEAR, STRIP
+from hw.sram_compute.isa import COUNT_BITS, STRIP
 from hw.sram_compute.program import Command
 from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
@@ -30,7 +30,7 @@ from sw.compiler.sram_compute.tdfg.statements import (
 from sw.workloads.loops.nest import For, Load, Statement, Variable
 from sw.workloads.loops.scalar_type import FLOAT32
 
-_MOST_COUNT = (1 << NEAR["counts"].width // DIMENSIONS) - 1 - STRIP
+_MOST_COUNT = (1 << COUNT_BITS) - 1 - STRIP
 
 _COPIES = (6, 4, 2)
 """Iterations of z that are done at once, as far as there are registers."""
