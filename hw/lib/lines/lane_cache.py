@@ -19,9 +19,6 @@ WAYS = 4
 
 WRITTEN_LINES = 16
 
-QUEUE = 8
-"""Requests of the cache that wait for memory."""
-
 
 class LaneCache(wiring.Component):
     """A ``LineSplitter`` in front of a ``Cache``. What is written goes through it, and waits in a
@@ -48,7 +45,7 @@ class LaneCache(wiring.Component):
             tag_bits=self.tag_bits + PART_BITS,
             misses=loads,
             waiting=2 * loads,
-            queue=QUEUE,
+            queue=8,
         )
         self.fetch_bits = self._cache.fetch_bits
         super().__init__(

@@ -9,10 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.lines.lane_cache import QUEUE, WAYS, WRITTEN_LINES
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from sw.program.jit import compiled_inner
+
+WAYS = 4
+WRITTEN_LINES = 16
+_QUEUE = 8
+"""Of ``hw.lib.lines.lane_cache``: ways of a set, lines that wait to be written, requests of the
+cache that wait for memory."""
 
 (
     _DECIDED,
@@ -69,7 +74,7 @@ def empty_lines(config: SramConfig) -> Lines:
         np.full(shape, -1, np.int64),
         np.full(config.core_loads, -1, np.int64),
         np.full(2 * config.core_loads, -1, np.int64),
-        np.full(QUEUE, -1, np.int64),
+        np.full(_QUEUE, -1, np.int64),
         np.full(config.latency // config.line_cycles + 1, -1, np.int64),
         np.full(WRITTEN_LINES, -1, np.int64),
         times,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.execute.load_store import WAITING
 from hw.lib.execute_isa import FLOAT_STAGES, MASK_REGISTERS, Opcode
 from sw.compiler.sram_compute.cost.core_table import (
     ADD,
@@ -37,6 +36,9 @@ from sw.compiler.sram_compute.cost.core_table import (
     C,
 )
 from sw.program.jit import compiled_inner
+
+WAITING = 4
+"""Requests that issue before the cache has taken the first of them."""
 
 FROM_CACHE, _LOADED = 2, 1
 """Cycles from an answer of the cache until it may go to the result bus, and from then to the issue
