@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation
 
@@ -41,3 +41,24 @@ def to_variables(module: ModuleOp) -> ModuleOp:
         local.detach()
         local.erase()
     return module
+
+
+def are_private(loop: scf.ForOp) -> bool:
+    """Whether each variable is set in an iteration before that reads it, and used nowhere else."""
+    known: set[str] = set()
+    for each in loop.body.block.ops:
+        for operation in each.walk():
+            if isinstance(operation, GetOp) and operation.variable.data not in known:
+                return False
+        if isinstance(each, SetOp):
+            known.add(each.variable.data)
+        elif any(isinstance(one, SetOp) and one.variable.data not in known for one in each.walk()):
+            return False
+    function: Operation = loop
+    while (parent := function.parent_op()) is not None:
+        function = parent
+    inside = set(loop.walk())
+    return not any(
+        isinstance(each, GetOp | SetOp) and each.variable.data in known and each not in inside
+        for each in function.walk()
+    )

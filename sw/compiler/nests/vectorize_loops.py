@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from enum import Enum
+from collections.abc import Callable, Collection, Mapping
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -20,27 +19,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sw.compiler.nests.dialects.slc import BlendOp, GetOp, SetOp
-from sw.compiler.nests.execute.affine import affine_of
+from sw.compiler.nests.lane_kinds import Kind, lane_kinds, of_each_lane
 from sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from sw.compiler.nests.scf import PLACE, STATEMENT
 from sw.compiler.nests.values import constant_of, copy, integer, source_of
-
-_ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_BINARY, arith.SelectOp)
-
-
-class _Kind(Enum):
-    """What a value is in the iterations of a vector's lanes.
-
-    ``SAME``: one value; ``COUNTING``: one more in each, an index; ``APART``: a vector; ``CHAINED``:
-    it depends on the iteration before, so that lanes follow each other.
-    """
-
-    SAME = 0
-    COUNTING = 1
-    APART = 2
-    CHAINED = 3
-
 
 def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> ModuleOp:
     """Innermost loops with constant bounds step over ``lanes`` iterations, where these load and
@@ -54,115 +36,49 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
     module = module.clone()
     copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
-        bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
-        if None in bounds or bounds[2] != 1 or any(each.regions for each in loop.body.block.ops):
+        bounds = bounds_of(loop)
+        if bounds is None or any(each.regions for each in loop.body.block.ops):
             continue
-        lower, upper, _ = bounds
-        assert lower is not None and upper is not None
+        lower, upper = bounds
         # Copies of a loop must not differ in their order.
         is_alone = STATEMENT in loop.attributes and copies[loop.attributes[STATEMENT]] == 1
         has_sums = reassociate and is_alone and upper - lower >= lanes
         sums = lane_sums(loop.body) if has_sums else {}
-        kinds = _kinds(loop, sums)
+        kinds = None if has_vectors(loop) else lane_kinds(loop, sums)
         if kinds is not None and upper - lower > 1:
-            _replace(loop, kinds, lower, upper, lanes, sums)
+            replace_by_vectors(loop, kinds, lanes, sums)
     return module
 
 
-def _kinds(loop: scf.ForOp, sums: Collection[str]) -> dict[SSAValue, _Kind] | None:
-    """Of all values of the body; ``None`` where it cannot be done."""
-    induction = loop.body.block.args[0]
-    operations = list(loop.body.block.ops)
-    changed = {each.variable.data for each in operations if isinstance(each, SetOp)}
-    written = {each.memref for each in operations if isinstance(each, memref.StoreOp)}
-    loaded: set[SSAValue] = set()
-    stored_late: set[SSAValue] = set()
-    places: dict[SSAValue, set[tuple[object, ...]]] = {}
-    kinds: dict[SSAValue, _Kind] = {induction: _Kind.COUNTING}
-
-    def kind(value: SSAValue) -> _Kind:
-        return kinds.get(value, _Kind.SAME)
-
-    for operation in operations:
-        found = [kind(each) for each in operation.operands]
-        highest = max(found, key=lambda each: each.value, default=_Kind.SAME)
-        made: _Kind
-        match operation:
-            case scf.YieldOp() | arith.ConstantOp() | arith.IndexCastOp():
-                made = highest
-            case GetOp() if operation.variable.data in sums:
-                made = _Kind.APART
-            case SetOp() if operation.variable.data in sums:
-                if highest != _Kind.APART:
-                    return None
-                continue
-            case GetOp():
-                is_chained = operation.variable.data in changed
-                made = _Kind.CHAINED if is_chained else _Kind.SAME
-            case SetOp():
-                if highest == _Kind.COUNTING:
-                    return None
-                made = _Kind.CHAINED
-            case memref.LoadOp() | memref.StoreOp():
-                indices = operation.indices
-                is_across = _is_across(indices, induction, kinds)
-                is_same = all(kind(each) == _Kind.SAME for each in indices)
-                if operation.memref in written:
-                    places.setdefault(operation.memref, set()).add(_place(indices))
-                if isinstance(operation, memref.StoreOp):
-                    if not is_across or kind(operation.value) == _Kind.COUNTING:
-                        return None
-                    if kind(operation.value) == _Kind.CHAINED:
-                        stored_late.add(operation.memref)
-                    continue
-                loaded.add(operation.memref)
-                if not is_across and (not is_same or operation.memref in written):
-                    return None
-                made = _Kind.APART if is_across else _Kind.SAME
-            case _:
-                made = highest
-                if highest == _Kind.COUNTING:
-                    if not isinstance(operation, arith.AddiOp | arith.SubiOp):
-                        return None
-                    if affine_of(operation.results[0]).terms.get(induction) != 1:
-                        return None
-                elif highest != _Kind.SAME and _Kind.COUNTING in found:
-                    return None
-                if highest == _Kind.APART and not isinstance(operation, _ELEMENTWISE):
-                    return None
-                if isinstance(operation, arith.SelectOp) and kind(operation.cond) != _Kind.SAME:
-                    if highest == _Kind.APART:
-                        return None
-        kinds |= dict.fromkeys(operation.results, made)
-    is_apart = all(len(each) == 1 for each in places.values()) and not loaded & stored_late
-    return kinds if is_apart else None
+def bounds_of(loop: scf.ForOp) -> tuple[int, int] | None:
+    """Of a loop in steps of 1 whose bounds are constants."""
+    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+    if lower is None or upper is None or constant_of(loop.step) != 1:
+        return None
+    return lower, upper
 
 
-def _is_across(
-    indices: Sequence[SSAValue], induction: SSAValue, kinds: dict[SSAValue, _Kind]
-) -> bool:
-    """Whether lanes have neighbouring elements."""
-    if not indices or any(kinds.get(each, _Kind.SAME) != _Kind.SAME for each in indices[:-1]):
-        return False
-    is_counting = kinds.get(indices[-1], _Kind.SAME) == _Kind.COUNTING
-    return is_counting and affine_of(indices[-1]).terms.get(induction) == 1
+def has_vectors(loop: scf.ForOp) -> bool:
+    """Whether something in the loop is one."""
+    results = [result for each in loop.body.walk() for result in each.results]
+    return any(isinstance(each.type, VectorType) for each in results)
 
 
-def _place(indices: Sequence[SSAValue]) -> tuple[object, ...]:
-    found = [affine_of(each) for each in indices]
-    return tuple((each.constant, frozenset(each.terms.items())) for each in found)
-
-
-def _replace(
+def replace_by_vectors(
     loop: scf.ForOp,
-    kinds: dict[SSAValue, _Kind],
-    lower: int,
-    upper: int,
+    kinds: Mapping[SSAValue, Kind],
     lanes: int,
     sums: Mapping[str, LaneSum],
+    apart: Collection[str] = (),
 ) -> None:
-    block = loop.parent_block()
-    assert block is not None
+    """The loop steps over vectors, as ``kinds`` says; the rest of its iterations stands behind it.
+
+    ``sums``: variables of which each lane has a sum, added behind the loop; ``apart``: variables of
+    which each lane has its own.
+    """
+    block, bounds = loop.parent_block(), bounds_of(loop)
+    assert block is not None and bounds is not None
+    lower, upper = bounds
     whole = lower + (upper - lower) // lanes * lanes
 
     def insert(operation: Operation) -> Operation:
@@ -173,7 +89,7 @@ def _replace(
         first, last, step = (insert(integer(each)) for each in (lower, whole, lanes))
         body = Block(arg_types=[loop.body.block.args[0].type])
         body.args[0].name_hint = loop.body.block.args[0].name_hint
-        _Body(loop, kinds, body.args[0], lanes, lanes, sums, body.add_op).run()
+        _Body(loop, kinds, body.args[0], lanes, lanes, sums, apart, body.add_op).run()
         body.add_op(scf.YieldOp())
         made = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
         made.attributes |= loop.attributes
@@ -182,7 +98,7 @@ def _replace(
         insert(made)
     if upper > whole:
         induction = insert(integer(whole)).results[0]
-        _Body(loop, kinds, induction, lanes, upper - whole, sums, insert).run()
+        _Body(loop, kinds, induction, lanes, upper - whole, sums, apart, insert).run()
     if sums:
         block.insert_ops_before(totals(sums.values(), lanes), loop)
     loop.detach()
@@ -195,14 +111,16 @@ class _Body:
     def __init__(
         self,
         loop: scf.ForOp,
-        kinds: dict[SSAValue, _Kind],
+        kinds: Mapping[SSAValue, Kind],
         induction: SSAValue,
         lanes: int,
         used: int,
         sums: Mapping[str, LaneSum],
-        insert: object,
+        apart: Collection[str],
+        insert: Callable[[Operation], object],
     ) -> None:
         self._sums = sums
+        self._apart = apart
         self._operations = list(loop.body.block.ops)
         self._kinds = kinds
         self._lanes = lanes
@@ -220,8 +138,6 @@ class _Body:
         chained = []
         for operation in self._operations:
             self._place = operation.attributes.get(PLACE)
-            if isinstance(operation, scf.YieldOp):
-                continue
             if self._is_chained(operation):
                 chained.append(operation)
             else:
@@ -234,13 +150,14 @@ class _Body:
 
     def _is_chained(self, operation: Operation) -> bool:
         kinds = [self._kinds.get(each) for each in (*operation.operands, *operation.results)]
-        is_set = isinstance(operation, SetOp) and operation.variable.data not in self._sums
-        return is_set or _Kind.CHAINED in kinds
+        if isinstance(operation, SetOp):
+            return operation.variable.data not in {*self._sums, *self._apart}
+        return Kind.CHAINED in kinds
 
     def _add(self, operation: Operation) -> SSAValue:
         if self._place is not None:
             operation.attributes[PLACE] = self._place
-        self._insert(operation)  # type: ignore[operator]
+        self._insert(operation)
         return operation.results[0] if operation.results else None  # type: ignore[return-value]
 
     _place: Attribute | None = None
@@ -248,7 +165,11 @@ class _Body:
     def _once(self, operation: Operation) -> None:
         """For all lanes."""
         kinds = self._kinds
-        if isinstance(operation, memref.LoadOp) and kinds[operation.res] == _Kind.APART:
+        if isinstance(operation, scf.YieldOp):
+            return
+        if isinstance(operation, scf.ForOp):
+            self._inner(operation)
+        elif isinstance(operation, memref.LoadOp) and kinds[operation.res] == Kind.APART:
             self._values[operation.res] = self._load(operation)
         elif isinstance(operation, memref.StoreOp):
             self._store(operation)
@@ -256,12 +177,36 @@ class _Body:
             name = self._sums[operation.variable.data].of_lanes
             type = VectorType(operation.value.type, [self._lanes])
             self._values[operation.value] = self._add(GetOp(name, type))
+        elif isinstance(operation, GetOp) and operation.variable.data in self._apart:
+            type = VectorType(operation.value.type, [self._lanes])
+            self._values[operation.value] = self._add(
+                GetOp(of_each_lane(operation.variable.data), type)
+            )
+        elif isinstance(operation, SetOp) and operation.variable.data in self._apart:
+            value = self._vector(operation.value)
+            self._add(SetOp(of_each_lane(operation.variable.data), value))
         elif isinstance(operation, SetOp):
             self._sum(self._sums[operation.variable.data])
-        elif operation.results and kinds.get(operation.results[0]) == _Kind.APART:
+        elif operation.results and kinds.get(operation.results[0]) == Kind.APART:
             self._elementwise(operation)
         else:
             self._add_copy(operation, self._values)
+
+    def _inner(self, loop: scf.ForOp) -> None:
+        """A loop whose iterations all lanes do."""
+        body, insert = Block(arg_types=[loop.body.block.args[0].type]), self._insert
+        body.args[0].name_hint = loop.body.block.args[0].name_hint
+        self._values[loop.body.block.args[0]] = body.args[0]
+        self._insert = body.add_op
+        for operation in loop.body.block.ops:
+            self._place = operation.attributes.get(PLACE)
+            self._once(operation)
+        body.add_op(scf.YieldOp())
+        self._insert = insert
+        bounds = [self._values.get(each, each) for each in (loop.lb, loop.ub, loop.step)]
+        made = scf.ForOp(*bounds, [], body)
+        made.attributes |= loop.attributes
+        insert(made)
 
     def _sum(self, sum: LaneSum) -> None:
         value, before = self._values[sum.add.result], self._values[sum.get.value]
@@ -312,9 +257,9 @@ class _Body:
         for operand in operation.operands:
             kind = self._kinds.get(operand)
             found = values.get(operand, operand)
-            if kind == _Kind.APART and isinstance(found.type, VectorType):
+            if kind == Kind.APART and isinstance(found.type, VectorType):
                 values[operand] = self._extract(found, lane)
-            elif kind == _Kind.COUNTING and source_of(operand) is not operand:
+            elif kind == Kind.COUNTING and source_of(operand) is not operand:
                 number = self._add(integer(lane))
                 first = self._add(arith.IndexCastOp(found, self._induction.type))
                 counted = self._add(arith.AddiOp(first, number))

@@ -10,6 +10,7 @@ from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.unroll import split
 from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
 from sw.compiler.nests.values import integer
+from sw.compiler.nests.variables import are_private
 
 TOGETHER = 2
 """Sums: as many as hide the latency of an addition behind what else each element needs."""
@@ -53,32 +54,11 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
     inside = {result for each in operations for result in each.results} | {induction}
     if not inside.isdisjoint(inner.operands[:2]) and not _are_constants(inner):
         return None
-    return inner if _are_private(loop) else None
+    return inner if are_private(loop) else None
 
 
 def _are_constants(inner: scf.ForOp) -> bool:
     return all(isinstance(each.owner, arith.ConstantOp) for each in inner.operands)
-
-
-def _are_private(loop: scf.ForOp) -> bool:
-    """Whether each variable is set in an iteration before that reads it, and used nowhere else."""
-    known: set[str] = set()
-    for each in loop.body.block.ops:
-        for operation in each.walk():
-            if isinstance(operation, GetOp) and operation.variable.data not in known:
-                return False
-        if isinstance(each, SetOp):
-            known.add(each.variable.data)
-        elif any(isinstance(one, SetOp) and one.variable.data not in known for one in each.walk()):
-            return False
-    function: Operation = loop
-    while (parent := function.parent_op()) is not None:
-        function = parent
-    inside = set(loop.walk())
-    return not any(
-        isinstance(each, GetOp | SetOp) and each.variable.data in known and each not in inside
-        for each in function.walk()
-    )
 
 
 def _jam(loop: scf.ForOp, inner: scf.ForOp) -> None:

@@ -23,7 +23,9 @@ from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import LOADS, STORES, stored_value
-from sw.compiler.nests.values import copy, is_defined_inside, source_of
+from sw.compiler.nests.values import constant_of, copy, is_defined_inside, source_of
+
+_KEPT = "kept_"
 
 MOST_VECTORS = 16
 """That are kept; other registers are for what is computed from them."""
@@ -40,13 +42,19 @@ def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     module = module.clone()
     arrays = arrays_of(function_of(module))
     at_zero: set[SSAValue] = {array for array, name in arrays.items() if name in zeros}
-    count = 0
+    count = _kept_before(module)
     for loop in reversed([each for each in module.walk() if isinstance(each, scf.ForOp)]):
         kept = _kept(loop)
         if kept:
             _keep(loop, kept, count, at_zero)
             count += len(kept)
     return module
+
+
+def _kept_before(module: ModuleOp) -> int:
+    """Variables that another run has made."""
+    names = {each.variable.data for each in module.walk() if isinstance(each, SetOp)}
+    return sum(each.startswith(_KEPT) for each in names)
 
 
 @dataclass
@@ -142,7 +150,7 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[S
     before: list[Operation] = []
     behind: list[Operation] = []
     for number, place in enumerate(kept, first):
-        name = f"kept_{number}"
+        name = f"{_KEPT}{number}"
         access = place.accesses[0]
         _, indices, mask, _ = _parts(access)
         values: dict[SSAValue, SSAValue] = {}
@@ -159,12 +167,21 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[S
         behind += [get, store] if is_stored else []
         for each in place.accesses:
             _replace(each, name)
+    if _runs(loop):
+        block.insert_ops_before(before, loop)
+        block.insert_ops_after(behind, loop)
+        return
     chosen = arith.CmpiOp(loop.lb, loop.ub, "slt")
     inside = Block()
     test = scf.IfOp(chosen.result, [], [inside])
     block.insert_ops_before([chosen, test], loop)
     loop.detach()
     inside.add_ops([*before, loop, *behind, scf.YieldOp()])
+
+
+def _runs(loop: scf.ForOp) -> bool:
+    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+    return lower is not None and upper is not None and lower < upper
 
 
 def _is_first(loop: scf.ForOp, place: _Place) -> bool:

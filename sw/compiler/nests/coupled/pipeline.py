@@ -9,14 +9,17 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import Instruction
+from sw.compiler.nests.coupled.blocks import block_loops
 from sw.compiler.nests.coupled.code import coupled_code
 from sw.compiler.nests.coupled.guard import guard
+from sw.compiler.nests.coupled.interchange import interchange
 from sw.compiler.nests.coupled.jam import jam
 from sw.compiler.nests.coupled.keep_results import keep_results
 from sw.compiler.nests.coupled.merge_loops import merge_loops
 from sw.compiler.nests.coupled.peel import peel
 from sw.compiler.nests.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.nests.coupled.reuse import reuse
+from sw.compiler.nests.coupled.vectorize_around import vectorize_around
 from sw.compiler.nests.execute.linearize import linearize
 from sw.compiler.nests.execute.simplify import simplify
 from sw.compiler.nests.execute.unroll import SHARES, unroll_counted, unroll_open
@@ -27,9 +30,17 @@ from sw.compiler.nests.variables import to_variables
 from sw.compiler.nests.vectorize_loops import vectorize_loops
 
 STEPS = {
-    "hoist": ("hoist", "merge_loops"),
-    "vectorize": ("keep_locals", "peel", "guard", "vectorize_loops", "jam"),
-    "keep_sums": ("unroll_counted", "keep_results"),
+    "hoist": ("interchange", "hoist", "merge_loops"),
+    "vectorize": (
+        "keep_locals",
+        "peel",
+        "guard",
+        "vectorize_around",
+        "vectorize_loops",
+        "jam",
+        "block_loops",
+    ),
+    "keep_sums": ("keep_results", "unroll_counted", "keep_results"),
     "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
 }
 """What is dumped, by the names that decoupled programs' passes have, and the passes of each."""
@@ -49,13 +60,16 @@ def coupled_passes(
     """
     budget = config.program_words // share if share else 0
     return {
+        "interchange": interchange,
         "hoist": hoist,
         "merge_loops": lambda module: merge_loops(module, config),
         "keep_locals": to_variables,
         "peel": peel,
         "guard": guard,
+        "vectorize_around": lambda module: vectorize_around(module, config.lanes),
         "vectorize_loops": lambda module: vectorize_loops(module, config.lanes, reassociate),
         "jam": jam if share else lambda module: module,
+        "block_loops": lambda module: block_loops(module, budget),
         "unroll_counted": lambda module: unroll_counted(module, budget),
         "keep_results": lambda module: keep_results(module, zeros),
         "prefetch": lambda module: prefetch(module, config, room),

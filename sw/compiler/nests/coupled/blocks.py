@@ -1,0 +1,222 @@
+"""Several iterations of loops around sums at a time, so that what they share is loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from sw.compiler.nests.coupled.block_cost import best_counts, trips, work_of
+from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.execute.affine import affine_of
+from sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
+from sw.compiler.nests.values import constant_of, integer, is_defined_inside
+from sw.compiler.nests.variables import are_private
+
+_SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
+
+
+def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
+    """Of loops around one that adds up, whose iterations have nothing to do with each other,
+    several are done at a time, inside of that loop: a block of rows and columns of sums. The rest
+    of their iterations stands behind, as a block of its own.
+
+    ``budget``: instructions that may become of an iteration of the inner loop. ``for i: for j: for
+    k: c[i, j] += …`` becomes ``for i by 4: for j by 4: for k: c[i, j] += …; … c[i + 3, j + 3] +=
+    …``; what does not depend on i, or on j, is done once for all of these. O(operations x size of a
+    block).
+    """
+    module = module.clone()
+    done: set[Operation] = set()
+    for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
+        if loop in done or (adding := _adding(loop)) is None:
+            continue
+        around = [each for each in _loops_to(loop, adding) if _is_apart(each)]
+        if around and around[0] is loop:
+            done |= {each for each in loop.walk() if isinstance(each, scf.ForOp)}
+            counts = best_counts(work_of(adding, around), around, budget)
+            for each in reversed(around):
+                if counts.get(each, 1) > 1:
+                    _jam(each, counts[each])
+    return module
+
+
+def _adding(loop: scf.ForOp) -> scf.ForOp | None:
+    """The first of the innermost loops in a loop that adds up elements, or vectors of its own."""
+    for each in loop.body.walk():
+        if not isinstance(each, scf.ForOp) or any(one.regions for one in each.body.block.ops):
+            continue
+        stores = [one for one in each.body.block.ops if isinstance(one, STORES)]
+        sets = [one for one in each.body.block.ops if isinstance(one, SetOp)]
+        is_one = all(
+            not is_defined_inside(value, each)
+            for store in stores
+            for index in store.indices
+            for value in affine_of(index).terms
+        )
+        is_wide = any(isinstance(one.value.type, VectorType) for one in sets)
+        if is_one and (stores or is_wide):
+            return each
+    return None
+
+
+def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
+    """From ``loop`` to the one around ``inner``, the outermost first."""
+    found: list[scf.ForOp] = []
+    around = inner.parent_op()
+    while around is not None and (not found or found[0] is not loop):
+        assert isinstance(around, scf.ForOp)
+        found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
+def _is_apart(loop: scf.ForOp) -> bool:
+    """Whether a loop of constant bounds has no iteration that needs to know of another, or that has
+    bounds of its own, or branches."""
+    if any(constant_of(each) is None for each in loop.operands) or loop.results:
+        return False
+    counter = loop.body.block.args[0]
+    for each in loop.body.walk():
+        if isinstance(each, scf.ForOp):
+            bounds = [one for one in each.operands if constant_of(one) is None]
+            if any(is_defined_inside(one, loop) for one in bounds):
+                return False
+        elif each.regions:
+            return False
+    for array in written_arrays(loop):
+        accesses = [
+            each
+            for each in loop.body.walk()
+            if isinstance(each, (*LOADS, *STORES)) and array_of(each) is array
+        ]
+        if not _tell(accesses, counter, loop):
+            return False
+    return are_private(loop)
+
+
+def _tell(accesses: Sequence[Operation], counter: SSAValue, loop: scf.ForOp) -> bool:
+    """Whether one of the indices, the same of all accesses, is another one in each iteration."""
+    places = [[affine_of(index) for index in each.indices] for each in accesses]  # type: ignore[attr-defined]
+    for dimension, index in enumerate(places[0]):
+        others = set(index.terms) - {counter}
+        if counter not in index.terms or any(is_defined_inside(each, loop) for each in others):
+            continue
+        if any(place[dimension] != index for place in places):
+            continue
+        is_last = dimension == len(places[0]) - 1
+        width = max(map(_width, accesses)) if is_last else 1
+        if abs(index.terms[counter]) * trips(loop).step >= width:
+            return True
+    return False
+
+
+def _width(access: Operation) -> int:
+    values = (*access.operands, *access.results)
+    vectors = [each.type for each in values if isinstance(each.type, VectorType)]
+    return max((int(each.get_shape()[0]) for each in vectors), default=1)
+
+
+def _jam(loop: scf.ForOp, count: int) -> None:
+    """``count`` iterations of a loop become one, the rest another one behind it."""
+    block = loop.parent_block()
+    assert block is not None
+    span = trips(loop)
+    whole = len(span) // count * count
+    for part, together in ((span[:whole], count), (span[whole:], len(span) - whole)):
+        if len(part):
+            bounds = [integer(each) for each in (part.start, part.stop, part.step * together)]
+            body = _together(loop, span.step, together)
+            made = scf.ForOp(*(each.result for each in bounds), [], body)
+            made.attributes |= loop.attributes
+            block.insert_ops_before([*bounds, made], loop)
+    loop.detach()
+    loop.erase()
+
+
+def _together(loop: scf.ForOp, step: int, count: int) -> Block:
+    """A body of ``count`` iterations."""
+    counter = loop.body.block.args[0]
+    body = _block_like(loop)
+    copies: list[dict[SSAValue, SSAValue]] = [{counter: body.args[0]}]
+    for number in range(1, count):
+        off = integer(number * step)
+        later = arith.AddiOp(body.args[0], off.result)
+        body.add_ops([off, later])
+        copies.append({counter: later.result})
+    _Copying(written_arrays(loop)).operations(loop.body.block.ops, copies, body)
+    body.add_op(scf.YieldOp())
+    return body
+
+
+def _block_like(loop: scf.ForOp) -> Block:
+    counter = loop.body.block.args[0]
+    body = Block(arg_types=[counter.type])
+    body.args[0].name_hint = counter.name_hint
+    return body
+
+
+class _Copying:
+    """``written``: arrays that iterations write."""
+
+    def __init__(self, written: set[SSAValue]) -> None:
+        self._written = written
+
+    def operations(
+        self,
+        operations: Iterator[Operation] | Sequence[Operation],
+        copies: Sequence[dict[SSAValue, SSAValue]],
+        body: Block,
+    ) -> None:
+        """Of each iteration, operation by operation, what they have in common once; loops of all
+        are one. ``copies``: what values are in each iteration."""
+        for operation in operations:
+            if isinstance(operation, scf.YieldOp):
+                continue
+            if isinstance(operation, scf.ForOp):
+                self._loop(operation, copies, body)
+            elif self._is_shared(operation, copies):
+                made = operation.clone(copies[0])
+                body.add_op(made)
+                for values in copies:
+                    values |= dict(zip(operation.results, made.results, strict=True))
+            else:
+                for number, values in enumerate(copies):
+                    self._copy(operation, values, number, body)
+
+    def _loop(
+        self, loop: scf.ForOp, copies: Sequence[dict[SSAValue, SSAValue]], body: Block
+    ) -> None:
+        inner = _block_like(loop)
+        for values in copies:
+            values[loop.body.block.args[0]] = inner.args[0]
+        self.operations(loop.body.block.ops, copies, inner)
+        inner.add_op(scf.YieldOp())
+        bounds = [copies[0].get(each, each) for each in loop.operands]
+        made = scf.ForOp(*bounds, [], inner)
+        made.attributes |= loop.attributes
+        body.add_op(made)
+
+    def _is_shared(
+        self, operation: Operation, copies: Sequence[dict[SSAValue, SSAValue]]
+    ) -> bool:
+        is_load = isinstance(operation, LOADS) and array_of(operation) not in self._written
+        first = copies[0]
+        return (is_load or isinstance(operation, _SHARED)) and all(
+            values.get(each, each) is first.get(each, each)
+            for values in copies
+            for each in operation.operands
+        )
+
+    @staticmethod
+    def _copy(
+        operation: Operation, values: dict[SSAValue, SSAValue], number: int, body: Block
+    ) -> None:
+        """With variables of its own."""
+        made = operation.clone(values)
+        if isinstance(made, GetOp | SetOp):
+            name = f"{made.variable.data}_{number}"
+            made.properties["variable"] = type(made.variable)(name)
+        body.add_op(made)

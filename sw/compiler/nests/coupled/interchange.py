@@ -1,0 +1,127 @@
+"""The order of loops one inside of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sw.compiler.nests.execute.affine import Affine, affine_of
+from sw.compiler.nests.operations import ADDRESSES
+from sw.compiler.nests.values import constant_of, integer
+
+
+def interchange(module: ModuleOp) -> ModuleOp:
+    """Of loops with constant bounds right inside of one another, those that go through the elements
+    of what is written come first, the one along neighbouring elements as the last of these; those
+    that add up come behind, in their order: so each element is done with at once, and its terms are
+    added in the source's order. ``for k: for i: for j: c[i, j] += …`` becomes ``for i: for j: for
+    k: …``.
+
+    Only where all accesses of an array that is written are at one place, whose indices name each of
+    the former loops: no iterations that touch one element change their order then. O(operations x
+    depth).
+    """
+    module = module.clone()
+    done: set[Operation] = set()
+    for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
+        if loop not in done:
+            band = _band(loop)
+            done |= set(band)
+            order = _order(band)
+            if order != list(range(len(band))):
+                _rebuild(band, order)
+    return module
+
+
+def _band(loop: scf.ForOp) -> list[scf.ForOp]:
+    """The loop, and those inside of it one of which is all that the one around does."""
+    found: list[scf.ForOp] = []
+    inner: scf.ForOp | None = loop
+    while inner is not None and _is_counted(inner):
+        found.append(inner)
+        loops = [each for each in inner.body.block.ops if each.regions]
+        others = [each for each in inner.body.block.ops if not each.regions]
+        is_alone = all(isinstance(each, (*ADDRESSES, scf.YieldOp)) for each in others)
+        inner = loops[0] if len(loops) == 1 and isinstance(loops[0], scf.ForOp) else None
+        if not is_alone:
+            inner = None
+    return found
+
+
+def _is_counted(loop: scf.ForOp) -> bool:
+    return None not in [constant_of(each) for each in loop.operands] and not loop.results
+
+
+def _order(band: Sequence[scf.ForOp]) -> list[int]:
+    """Numbers of the loops as they should come."""
+    before = list(range(len(band)))
+    body = band[-1].body.block
+    accesses = [each for each in body.ops if isinstance(each, memref.LoadOp | memref.StoreOp)]
+    if any(each.regions for each in body.ops) or any(not each.indices for each in accesses):
+        return before
+    places = {each: [affine_of(index) for index in each.indices] for each in accesses}
+    across = set(before)
+    for store in accesses:
+        if not isinstance(store, memref.StoreOp):
+            continue
+        if any(each.memref is store.memref and places[each] != places[store] for each in accesses):
+            return before
+        across &= {number for number in before if _names(places[store], _counter(band[number]))}
+    along = [
+        number
+        for number in across
+        if all(_is_along(place, _counter(band[number])) for place in places.values())
+    ]
+    last = [max(along)] if along else []
+    first = [number for number in before if number in across and number not in last]
+    return first + last + [number for number in before if number not in across]
+
+
+def _counter(loop: scf.ForOp) -> SSAValue:
+    return loop.body.block.args[0]
+
+
+def _names(place: Sequence[Affine], counter: SSAValue) -> bool:
+    """Whether an index tells the loop's iteration."""
+    return any(set(index.terms) == {counter} for index in place)
+
+
+def _is_along(place: Sequence[Affine], counter: SSAValue) -> bool:
+    """Whether iterations have one element, or neighbouring ones."""
+    *rows, last = (index.terms.get(counter, 0) for index in place)
+    return not any(rows) and last in (0, 1)
+
+
+def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
+    outermost = band[0]
+    block = outermost.parent_block()
+    assert block is not None
+    values: dict[SSAValue, SSAValue] = {}
+    bodies = []
+    for number in order:
+        body = Block(arg_types=[_counter(band[number]).type])
+        body.args[0].name_hint = _counter(band[number]).name_hint
+        values[_counter(band[number])] = body.args[0]
+        bodies.append(body)
+    for loop in band:
+        bodies[-1].add_ops(
+            each.clone(values)
+            for each in loop.body.block.ops
+            if not isinstance(each, scf.YieldOp) and each not in band
+        )
+    made: scf.ForOp | None = None
+    for number, body in reversed(list(zip(order, bodies, strict=True))):
+        if made is not None:
+            body.add_op(made)
+        body.add_op(scf.YieldOp())
+        bounds = [integer(constant_of(each) or 0) for each in band[number].operands]
+        made = scf.ForOp(*(each.result for each in bounds), [], body)
+        made.attributes |= band[number].attributes
+        block.insert_ops_before(bounds, outermost)
+    assert made is not None
+    block.insert_op_before(made, outermost)
+    outermost.detach()
+    outermost.erase()
