@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.coupled.block_cost import best_counts, trips, work_of
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
+from sw.compiler.nests.execute.unroll import BLOCK
 from sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
 from sw.compiler.nests.values import constant_of, integer, is_defined_inside
 from sw.compiler.nests.variables import are_private
@@ -37,6 +38,8 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
         if around and around[0] is loop:
             done |= {each for each in loop.walk() if isinstance(each, scf.ForOp)}
             counts = best_counts(work_of(adding, around), around, budget)
+            if counts:
+                adding.attributes[BLOCK] = UnitAttr()
             for each in reversed(around):
                 if counts.get(each, 1) > 1:
                     _jam(each, counts[each])
@@ -166,24 +169,36 @@ class _Copying:
 
     def operations(
         self,
-        operations: Iterator[Operation] | Sequence[Operation],
+        operations: Iterable[Operation],
         copies: Sequence[dict[SSAValue, SSAValue]],
         body: Block,
     ) -> None:
-        """Of each iteration, operation by operation, what they have in common once; loops of all
-        are one. ``copies``: what values are in each iteration."""
+        """Of one iteration after the other, but what they have in common once, and one loop for all
+        of them. ``copies``: what values are in each iteration."""
+        straight: list[Operation] = []
         for operation in operations:
-            if isinstance(operation, scf.YieldOp):
+            if not isinstance(operation, scf.ForOp):
+                straight.append(operation)
                 continue
-            if isinstance(operation, scf.ForOp):
-                self._loop(operation, copies, body)
-            elif self._is_shared(operation, copies):
-                made = operation.clone(copies[0])
-                body.add_op(made)
-                for values in copies:
-                    values |= dict(zip(operation.results, made.results, strict=True))
-            else:
-                for number, values in enumerate(copies):
+            self._straight(straight, copies, body)
+            self._loop(operation, copies, body)
+            straight = []
+        self._straight(straight, copies, body)
+
+    def _straight(
+        self,
+        operations: Sequence[Operation],
+        copies: Sequence[dict[SSAValue, SSAValue]],
+        body: Block,
+    ) -> None:
+        first = copies[0]
+        for number, values in enumerate(copies):
+            for operation in operations:
+                if isinstance(operation, scf.YieldOp):
+                    continue
+                if values is not first and self._is_shared(operation, (first, values)):
+                    values |= {result: first[result] for result in operation.results}
+                else:
                     self._copy(operation, values, number, body)
 
     def _loop(

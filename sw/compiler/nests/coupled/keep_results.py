@@ -185,33 +185,77 @@ def _runs(loop: scf.ForOp) -> bool:
 
 
 def _is_first(loop: scf.ForOp, place: _Place) -> bool:
-    """Whether nothing has written the place before: all loops around count in indices of their own,
-    and other stores of the array stand behind the loop."""
-    counters = []
+    """Whether nothing has written the place before: stores that may touch it are in the loop or
+    stand behind it, and those of other iterations of the loops around touch others."""
+    loops = []
     around: Operation | None = loop.parent_op()
     while isinstance(around, scf.ForOp | scf.IfOp):
         if isinstance(around, scf.ForOp):
-            counters.append(around.body.block.args[0])
+            loops.append(around)
         around = around.parent_op()
     if not isinstance(around, func.FuncOp):
         return False
-    for counter in counters:
-        if not any(each == Affine(0, {counter: 1}) for each in place.indices):
-            return False
     block = loop.parent_block()
+    places = [place]
     for operation in around.walk():
         if not isinstance(operation, STORES) or _parts(operation)[0] is not place.array:
+            continue
+        array, indices, mask, width = _parts(operation)
+        other = _Place(array, [affine_of(each) for each in indices], mask, width)
+        if _are_disjoint(place, other):
             continue
         holder: Operation | None = operation
         while holder is not None and holder.parent_block() is not block:
             holder = holder.parent_op()
         if holder is None or (holder is not loop and not _is_before(loop, holder)):
             return False
-        indices = [affine_of(each) for each in _parts(operation)[1]]
-        for one, other in zip(indices, place.indices, strict=True):
-            if len(other.terms) == 1 and set(other.terms) <= set(counters) and one != other:
-                return False
-    return True
+        places.append(other)
+    return all(_touches_others(each, places) for each in loops)
+
+
+def _are_disjoint(one: _Place, other: _Place) -> bool:
+    """Whether they have no word in common in any iterations of the loops around."""
+    for dimension, indices in enumerate(zip(one.indices, other.indices, strict=True)):
+        left, right = map(_span, indices)
+        is_last = dimension == len(one.indices) - 1
+        widths = (one.width, other.width) if is_last else (1, 1)
+        if left is None or right is None:
+            continue
+        if left[1] + widths[0] <= right[0] or right[1] + widths[1] <= left[0]:
+            return True
+    return False
+
+
+def _span(index: Affine) -> tuple[int, int] | None:
+    """The least and the most that an index is."""
+    least = most = index.constant
+    for value, factor in index.terms.items():
+        loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
+        if not isinstance(loop, scf.ForOp):
+            return None
+        bounds = [constant_of(each) for each in loop.operands]
+        if None in bounds or not range(*bounds):
+            return None
+        ends = [factor * range(*bounds)[0], factor * range(*bounds)[-1]]
+        least, most = least + min(ends), most + max(ends)
+    return least, most
+
+
+def _touches_others(loop: scf.ForOp, places: Sequence[_Place]) -> bool:
+    """Whether each iteration of a loop has words of its own: an index counts them, and differs
+    among places by less than the loop's step."""
+    counter, step = loop.body.block.args[0], constant_of(loop.step)
+    for dimension in range(len(places[0].indices)):
+        indices = [each.indices[dimension] for each in places]
+        is_last = dimension == len(places[0].indices) - 1
+        ends = [
+            index.constant + (each.width if is_last else 1)
+            for index, each in zip(indices, places, strict=True)
+        ]
+        is_counted = all(index.terms == {counter: 1} for index in indices)
+        if is_counted and step and max(ends) - min(each.constant for each in indices) <= step:
+            return True
+    return False
 
 
 def _is_before(one: Operation, other: Operation) -> bool:

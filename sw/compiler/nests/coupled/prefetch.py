@@ -15,7 +15,13 @@ from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import LOADS, written_arrays
 from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.values import constant_of, integer, source_of
+from sw.compiler.nests.values import (
+    constant_of,
+    integer,
+    is_defined_inside,
+    is_inside,
+    source_of,
+)
 
 ON_THE_WAY = 20
 """Cycles that a line takes beside those of main memory, with others before it."""
@@ -64,7 +70,12 @@ class _Prefetching:
                 self._fetch_told(load, *found)
         for load in loads:
             loop = self._counted(load)
-            if loop is not None and self._told(load) is None:
+            if loop is None or self._told(load) is not None:
+                continue
+            around = None if load in self._tells else _counted_around(load, loop)
+            if around is not None:
+                self._fetch_once(load, loop, around)
+            else:
                 self._fetch_counted(load, loop)
 
     def _told(self, load: Operation) -> tuple[memref.LoadOp, scf.ForOp] | None:
@@ -118,6 +129,14 @@ class _Prefetching:
         place = _outermost(load, loop)
         _insert(FetchOp(_array(load), self._moved(load, loop, distance, place)), place)
 
+    def _fetch_once(self, load: Operation, loop: scf.ForOp, around: scf.ForOp) -> None:
+        """What all iterations of a loop load, in each one of that around."""
+        place = _right_inside(loop, around)
+        values = self._moved(load, around, self._distance(around), place)
+        counter = loop.body.block.args[0]
+        indices = [_with(index, {counter: loop.lb}, place) for index in values]
+        _insert(FetchOp(_array(load), indices), place)
+
     @staticmethod
     def _moved(
         load: Operation, loop: scf.ForOp, distance: int, before: Operation
@@ -141,6 +160,40 @@ class _Prefetching:
                 wanted = max(1, wanted // MOST_ITERATIONS) * MOST_ITERATIONS
             self._distances[loop] = max(1, min(wanted, self._most(loop), MOST_AHEAD))
         return self._distances[loop]
+
+
+def _counted_around(load: Operation, loop: scf.ForOp) -> scf.ForOp | None:
+    """The loop around the innermost one, ``loop``, whose induction variable is in the load's place,
+    too, if all that ``loop`` loads there is a line."""
+    counter, stride, off = loop.body.block.args[0], 1, 0
+    terms: set[SSAValue] = set()
+    type = _array(load).type
+    assert isinstance(type, MemRefType)
+    for index, size in reversed(list(zip(_indices(load), type.get_shape(), strict=True))):
+        off += affine_of(index).terms.get(counter, 0) * stride
+        stride *= size
+        terms |= affine_of(index).terms.keys()
+    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+    if lower is None or upper is None or off * (upper - lower) > LINE_WORDS:
+        return None
+    loops = [value.owner.parent_op() for value in terms if isinstance(value.owner, Block)]
+    found = [each for each in loops if isinstance(each, scf.ForOp) and each is not loop]
+    around = max(found, key=_depth, default=None)
+    if around is None or not is_inside(loop, around):
+        return None
+    place = _right_inside(loop, around)
+    is_known = not any(is_defined_inside(value, place) for value in terms - {counter})
+    return around if is_known and constant_of(around.step) is not None else None
+
+
+def _right_inside(operation: Operation, around: scf.ForOp) -> Operation:
+    """What of the body of ``around`` the operation is, or is in."""
+    block = operation.parent_block()
+    while block is not None and block is not around.body.block:
+        above = block.parent_op()
+        assert above is not None
+        operation, block = above, above.parent_block()
+    return operation
 
 
 def _outermost(load: Operation, loop: scf.ForOp) -> Operation:

@@ -30,6 +30,9 @@ registers and that memory suffice for."""
 MOST_ITERATIONS = 8
 """Of a loop whose bounds are not constants that become one."""
 
+BLOCK = "block"
+"""The attribute of a loop of which an iteration has enough to do while it waits."""
+
 _INTEGERS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp, arith.SubiOp)
 
 
@@ -61,7 +64,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
                 write_iteration(loop, number)
             loop.detach()
             loop.erase()
-        elif not _has_loops(loop):
+        elif not _has_loops(loop) and BLOCK not in loop.attributes:
             count = _power(budget // (2 * max(1, body)))
             count = min(count, _power(len(iterations)))
             if count > 1:
