@@ -24,8 +24,8 @@ _MOST_SCALARS = 8
 _ADDITION = 6
 """Cycles from an addition to one that needs its result."""
 
-_AROUND = 4
-"""Instructions of an iteration for the loop and its addresses."""
+LONG = 16
+"""Instructions of an iteration that has enough to do while it waits."""
 
 Counts = Mapping[scf.ForOp, int]
 """Iterations of loops that are done at a time; 1 of others."""
@@ -138,7 +138,7 @@ def _cycles(work: Work, counts: Counts) -> int:
         times = prod(time for time, _ in each)
         sizes = {loop: size for loop, (_, size) in zip(counts, each, strict=True)}
         if all(sizes.values()):
-            found += times * max(work.of(sizes) + _AROUND, _ADDITION)
+            found += times * max(work.of(sizes), _ADDITION)
     others = prod(len(trips(loop)) for loop in counts)
     return found * _SCALE // others
 

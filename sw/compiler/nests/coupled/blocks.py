@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.block_cost import best_counts, trips, work_of
+from sw.compiler.nests.coupled.block_cost import LONG, best_counts, trips, work_of
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import BLOCK
@@ -37,9 +38,11 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
         around = [each for each in _loops_to(loop, adding) if _is_apart(each)]
         if around and around[0] is loop:
             done |= {each for each in loop.walk() if isinstance(each, scf.ForOp)}
-            counts = best_counts(work_of(adding, around), around, budget)
-            if counts:
-                adding.attributes[BLOCK] = UnitAttr()
+            work = work_of(adding, around)
+            counts = best_counts(work, around, budget)
+            if work.of(counts) > LONG:
+                for each in loop.walk():
+                    each.attributes |= {BLOCK: UnitAttr()} if _is_innermost(each) else {}
             for each in reversed(around):
                 if counts.get(each, 1) > 1:
                     _jam(each, counts[each])
@@ -49,7 +52,7 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
 def _adding(loop: scf.ForOp) -> scf.ForOp | None:
     """The first of the innermost loops in a loop that adds up elements, or vectors of its own."""
     for each in loop.body.walk():
-        if not isinstance(each, scf.ForOp) or any(one.regions for one in each.body.block.ops):
+        if not _is_innermost(each):
             continue
         stores = [one for one in each.body.block.ops if isinstance(one, STORES)]
         sets = [one for one in each.body.block.ops if isinstance(one, SetOp)]
@@ -63,6 +66,12 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
         if is_one and (stores or is_wide):
             return each
     return None
+
+
+def _is_innermost(operation: Operation) -> TypeGuard[scf.ForOp]:
+    if not isinstance(operation, scf.ForOp):
+        return False
+    return not any(each.regions for each in operation.body.block.ops)
 
 
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
@@ -173,30 +182,17 @@ class _Copying:
         copies: Sequence[dict[SSAValue, SSAValue]],
         body: Block,
     ) -> None:
-        """Of one iteration after the other, but what they have in common once, and one loop for all
-        of them. ``copies``: what values are in each iteration."""
-        straight: list[Operation] = []
-        for operation in operations:
-            if not isinstance(operation, scf.ForOp):
-                straight.append(operation)
-                continue
-            self._straight(straight, copies, body)
-            self._loop(operation, copies, body)
-            straight = []
-        self._straight(straight, copies, body)
-
-    def _straight(
-        self,
-        operations: Sequence[Operation],
-        copies: Sequence[dict[SSAValue, SSAValue]],
-        body: Block,
-    ) -> None:
+        """Operation by operation, of all iterations, but what these have in common once, and one
+        loop for all of them. ``copies``: what values are in each iteration."""
         first = copies[0]
-        for number, values in enumerate(copies):
-            for operation in operations:
-                if isinstance(operation, scf.YieldOp):
-                    continue
-                if values is not first and self._is_shared(operation, (first, values)):
+        for operation in operations:
+            if isinstance(operation, scf.YieldOp):
+                continue
+            if isinstance(operation, scf.ForOp):
+                self._loop(operation, copies, body)
+                continue
+            for number, values in enumerate(copies):
+                if number and self._is_shared(operation, first, values):
                     values |= {result: first[result] for result in operation.results}
                 else:
                     self._copy(operation, values, number, body)
@@ -215,14 +211,14 @@ class _Copying:
         body.add_op(made)
 
     def _is_shared(
-        self, operation: Operation, copies: Sequence[dict[SSAValue, SSAValue]]
+        self,
+        operation: Operation,
+        one: dict[SSAValue, SSAValue],
+        other: dict[SSAValue, SSAValue],
     ) -> bool:
         is_load = isinstance(operation, LOADS) and array_of(operation) not in self._written
-        first = copies[0]
         return (is_load or isinstance(operation, _SHARED)) and all(
-            values.get(each, each) is first.get(each, each)
-            for values in copies
-            for each in operation.operands
+            one.get(each, each) is other.get(each, each) for each in operation.operands
         )
 
     @staticmethod

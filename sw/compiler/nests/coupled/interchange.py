@@ -27,8 +27,8 @@ def interchange(module: ModuleOp) -> ModuleOp:
     module = module.clone()
     done: set[Operation] = set()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
-        if loop not in done:
-            band = _band(loop)
+        band = _band(loop)
+        if len(band) > 1 and loop not in done:
             done |= set(band)
             order = _order(band)
             if order != list(range(len(band))):

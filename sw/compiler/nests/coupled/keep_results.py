@@ -113,6 +113,8 @@ def _kept(loop: scf.ForOp) -> list[_Place]:
         pairs = [(one, two) for one in places for two in places if one is not two]
         if all(one.is_apart(two) for one, two in pairs):
             kept += places
+    # Neighbours come one behind the other, so that lines are written as a whole.
+    kept.sort(key=lambda each: [index.constant for index in each.indices])
     return kept if sum(each.width > 1 for each in kept) <= MOST_VECTORS else []
 
 

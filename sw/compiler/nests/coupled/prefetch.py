@@ -96,16 +96,18 @@ class _Prefetching:
         words = _words(loop.body.block, self._config.lanes)
         return self._config.l1_bytes // WORD_BYTES // 2 // max(1, words)
 
-    @staticmethod
-    def _counted(load: Operation) -> scf.ForOp | None:
-        """The innermost loop whose induction variable is in the load's place."""
+    def _counted(self, load: Operation) -> scf.ForOp | None:
+        """The innermost loop whose induction variable is in the load's place, and that has more
+        iterations than are fetched ahead, if there is one."""
         loops = []
         for index in _indices(load):
             for value, factor in affine_of(index).terms.items():
                 loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
                 if isinstance(loop, scf.ForOp) and factor > 0:
                     loops.append(loop)
-        return max(loops, key=_depth, default=None)
+        loops.sort(key=_depth, reverse=True)
+        is_long = (each for each in loops if _iterations(each, MOST_AHEAD) > self._distance(each))
+        return next(is_long, loops[0] if loops else None)
 
     def _fetch_told(self, load: Operation, tells: memref.LoadOp, loop: scf.ForOp) -> None:
         distance = self._distance(loop)
@@ -303,12 +305,12 @@ def _words(block: Block, lanes: int) -> int:
     return found
 
 
-def _iterations(operation: Operation) -> int:
+def _iterations(operation: Operation, unknown: int = UNKNOWN_ITERATIONS) -> int:
     if not isinstance(operation, scf.ForOp):
         return 1
     lower, upper, step = (constant_of(each) for each in operation.operands[:3])
     if lower is None or upper is None or step is None:
-        return UNKNOWN_ITERATIONS
+        return unknown
     return len(range(lower, upper, step))
 
 

@@ -16,6 +16,10 @@ from sw.compiler.nests.values import constant_of, integer
 _PURE = (*PURE, vector.BroadcastOp, vector.CreateMaskOp, vector.ExtractOp)
 
 
+MOST_LOADS = 16
+"""Words and vectors that a loop leaves in registers for its iterations."""
+
+
 def simplify(module: ModuleOp) -> ModuleOp:
     """Operations without effects, and loads of arrays that nothing writes, are done once where an
     equal one has been done before, outside of loops whose iterations do them alike (loads: if the
@@ -74,11 +78,14 @@ def _hoist(module: ModuleOp, written: Collection[str]) -> None:
             for region in each.regions:
                 inside |= {argument for one in region.blocks for argument in one.args}
         inside |= set(loop.body.block.args)
+        loads = 0
         for operation in list(loop.body.block.ops):
             if not is_movable(operation, written) or not inside.isdisjoint(operation.operands):
                 continue
-            if isinstance(operation, LoadOp) and not runs:
-                continue
+            if isinstance(operation, LoadOp):
+                if not runs or loads == MOST_LOADS:
+                    continue
+                loads += 1
             operation.detach()
             block.insert_op_before(operation, loop)
             inside -= set(operation.results)

@@ -58,13 +58,15 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
         if lower is None or upper is None or step is None:
             continue
         iterations = range(lower, upper, step)
+        if BLOCK in loop.attributes and len(iterations) > 1:
+            continue
         body = cost(loop.body.block.ops)
         if body * len(iterations) <= budget and not _has_loops(loop):
             for number in iterations:
                 write_iteration(loop, number)
             loop.detach()
             loop.erase()
-        elif not _has_loops(loop) and BLOCK not in loop.attributes:
+        elif not _has_loops(loop):
             count = _power(budget // (2 * max(1, body)))
             count = min(count, _power(len(iterations)))
             if count > 1:
