@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import constant_of, integer
+from sw.compiler.nests.values import constant_of, integer, is_defined_inside
 
 
 def interchange(module: ModuleOp) -> ModuleOp:
@@ -68,6 +68,9 @@ def _order(band: Sequence[scf.ForOp]) -> list[int]:
         if not isinstance(store, memref.StoreOp):
             continue
         if any(each.memref is store.memref and places[each] != places[store] for each in accesses):
+            return before
+        terms = {value for index in places[store] for value in index.terms}
+        if any(is_defined_inside(each, band[-1]) for each in terms - {_counter(band[-1])}):
             return before
         across &= {number for number in before if _names(places[store], _counter(band[number]))}
     along = [

@@ -19,6 +19,7 @@ from sw.compiler.nests.coupled.merge_loops import merge_loops
 from sw.compiler.nests.coupled.peel import peel
 from sw.compiler.nests.coupled.prefetch import join_prefetches, prefetch
 from sw.compiler.nests.coupled.reuse import reuse
+from sw.compiler.nests.coupled.step_addresses import step_addresses
 from sw.compiler.nests.coupled.vectorize_around import vectorize_around
 from sw.compiler.nests.execute.linearize import linearize
 from sw.compiler.nests.execute.simplify import simplify
@@ -41,7 +42,14 @@ STEPS = {
         "block_loops",
     ),
     "keep_sums": ("keep_results", "unroll_counted", "keep_results"),
-    "lower": ("prefetch", "unroll_open", "linearize", "reuse", "join_prefetches"),
+    "lower": (
+        "prefetch",
+        "unroll_open",
+        "linearize",
+        "reuse",
+        "join_prefetches",
+        "step_addresses",
+    ),
 }
 """What is dumped, by the names that decoupled programs' passes have, and the passes of each."""
 
@@ -77,6 +85,7 @@ def coupled_passes(
         "linearize": lambda module: simplify(linearize(module)),
         "reuse": lambda module: simplify(reuse(module)),
         "join_prefetches": join_prefetches,
+        "step_addresses": step_addresses,
     }
 
 

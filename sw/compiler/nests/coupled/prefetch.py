@@ -106,8 +106,12 @@ class _Prefetching:
                 if isinstance(loop, scf.ForOp) and factor > 0:
                     loops.append(loop)
         loops.sort(key=_depth, reverse=True)
-        is_long = (each for each in loops if _iterations(each, MOST_AHEAD) > self._distance(each))
-        return next(is_long, loops[0] if loops else None)
+        return next(filter(self._is_long, loops), loops[0] if loops else None)
+
+    def _is_long(self, loop: scf.ForOp) -> bool:
+        """Whether it has iterations so far ahead."""
+        count = _iterations(loop, MOST_AHEAD + 1)
+        return count > MOST_AHEAD or count > self._distance(loop)
 
     def _fetch_told(self, load: Operation, tells: memref.LoadOp, loop: scf.ForOp) -> None:
         distance = self._distance(loop)

@@ -54,10 +54,7 @@ def _ordered(
 ) -> tuple[list[Block], Mapping[Register, int]]:
     """The blocks with their steps in order, and registers; raises ``CapacityError`` for these.
     ``overlaps``: whether iterations of loops may, which takes more instructions."""
-    tries = [
-        *product((True,) if overlaps else (), WINDOWS[:-1], (True, False)),
-        *product((False,), WINDOWS, (True, False)),
-    ]
+    tries = product((True, False) if overlaps else (False,), WINDOWS, (True, False))
     is_kept = True
     for may_overlap, window, keeps in tries:
         if not keeps and not is_kept:
