@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from operator import add, mul, sub
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 _ARITHMETIC: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: add,
@@ -37,8 +37,22 @@ def source_of(value: SSAValue) -> SSAValue:
     return value
 
 
+def iterations_of(loop: scf.ForOp) -> range | None:
+    """What a loop counts through, if its bounds are constants."""
+    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
+    if lower is None or upper is None or step is None:
+        return None
+    return range(lower, upper, step)
+
+
 def integer(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
+
+
+def counted(iterations: range, body: Block) -> tuple[list[arith.ConstantOp], scf.ForOp]:
+    """A loop, and its bounds and step."""
+    lower, upper, step = map(integer, (iterations.start, iterations.stop, iterations.step))
+    return [lower, upper, step], scf.ForOp(lower.result, upper.result, step.result, [], body)
 
 
 def is_inside(operation: Operation, around: Operation) -> bool:

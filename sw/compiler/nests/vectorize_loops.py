@@ -24,6 +24,7 @@ from sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
 from sw.compiler.nests.scf import PLACE, STATEMENT
 from sw.compiler.nests.values import constant_of, copy, integer, source_of
 
+
 def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> ModuleOp:
     """Innermost loops with constant bounds step over ``lanes`` iterations, where these load and
     store neighbours, and none needs what another has stored; the rest of an iteration count is a
@@ -203,8 +204,10 @@ class _Body:
             self._once(operation)
         body.add_op(scf.YieldOp())
         self._insert = insert
-        bounds = [self._values.get(each, each) for each in (loop.lb, loop.ub, loop.step)]
-        made = scf.ForOp(*bounds, [], body)
+        lower, upper, step = (
+            self._values.get(each, each) for each in (loop.lb, loop.ub, loop.step)
+        )
+        made = scf.ForOp(lower, upper, step, [], body)
         made.attributes |= loop.attributes
         insert(made)
 

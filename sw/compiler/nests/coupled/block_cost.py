@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, product
 from math import prod
 
@@ -16,7 +17,7 @@ from sw.compiler.nests.coupled.keep_results import MOST_VECTORS
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.unroll import cost
 from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
-from sw.compiler.nests.values import constant_of
+from sw.compiler.nests.values import iterations_of
 
 _MOST_SCALARS = 8
 """Sums of scalars that are kept; other registers are for addresses and what is loaded."""
@@ -57,14 +58,16 @@ class Work:
 
 def trips(loop: scf.ForOp) -> range:
     """What a loop with constant bounds counts through."""
-    lower, upper, step = (constant_of(each) for each in loop.operands)
-    assert lower is not None and upper is not None and step is not None
-    return range(lower, upper, step)
+    found = iterations_of(loop)
+    assert found is not None
+    return found
 
 
 def work_of(adding: scf.ForOp, around: Sequence[scf.ForOp]) -> Work:
     """Of an innermost loop, by those ``around`` it, the outermost first. O(operations)."""
-    depends = {loop.body.block.args[0]: frozenset({loop}) for loop in around}
+    depends: dict[SSAValue, frozenset[scf.ForOp]] = {
+        loop.body.block.args[0]: frozenset({loop}) for loop in around
+    }
     instructions: dict[frozenset[scf.ForOp], int] = {}
     written, sums, is_wide = written_arrays(adding), 0, False
     for operation in around[0].walk():
@@ -127,8 +130,8 @@ def _splits_lines(around: Sequence[scf.ForOp], counts: Counts) -> bool:
     return False
 
 
-def _cycles(work: Work, counts: Counts) -> int:
-    """Of an iteration of the loop that adds up, for all of those around."""
+def _cycles(work: Work, counts: Counts) -> Fraction:
+    """Of the loop that adds up, for an iteration of it and of all those around."""
     found = 0
     parts = [
         [(len(trips(loop)) // count, count), (1, len(trips(loop)) % count)]
@@ -139,8 +142,4 @@ def _cycles(work: Work, counts: Counts) -> int:
         sizes = {loop: size for loop, (_, size) in zip(counts, each, strict=True)}
         if all(sizes.values()):
             found += times * max(work.of(sizes), _ADDITION)
-    others = prod(len(trips(loop)) for loop in counts)
-    return found * _SCALE // others
-
-
-_SCALE = 1 << 20
+    return Fraction(found, prod(len(trips(loop)) for loop in counts))

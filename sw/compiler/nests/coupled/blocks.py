@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -14,7 +14,7 @@ from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import BLOCK
 from sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
-from sw.compiler.nests.values import constant_of, integer, is_defined_inside
+from sw.compiler.nests.values import constant_of, counted, integer, is_defined_inside, iterations_of
 from sw.compiler.nests.variables import are_private
 
 _SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
@@ -88,7 +88,7 @@ def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
 def _is_apart(loop: scf.ForOp) -> bool:
     """Whether a loop of constant bounds has no iteration that needs to know of another, or that has
     bounds of its own, or branches."""
-    if any(constant_of(each) is None for each in loop.operands) or loop.results:
+    if iterations_of(loop) is None or loop.results:
         return False
     counter = loop.body.block.args[0]
     for each in loop.body.walk():
@@ -139,9 +139,8 @@ def _jam(loop: scf.ForOp, count: int) -> None:
     whole = len(span) // count * count
     for part, together in ((span[:whole], count), (span[whole:], len(span) - whole)):
         if len(part):
-            bounds = [integer(each) for each in (part.start, part.stop, part.step * together)]
             body = _together(loop, span.step, together)
-            made = scf.ForOp(*(each.result for each in bounds), [], body)
+            bounds, made = counted(range(part.start, part.stop, part.step * together), body)
             made.attributes |= loop.attributes
             block.insert_ops_before([*bounds, made], loop)
     loop.detach()
@@ -205,8 +204,8 @@ class _Copying:
             values[loop.body.block.args[0]] = inner.args[0]
         self.operations(loop.body.block.ops, copies, inner)
         inner.add_op(scf.YieldOp())
-        bounds = [copies[0].get(each, each) for each in loop.operands]
-        made = scf.ForOp(*bounds, [], inner)
+        lower, upper, step = (copies[0].get(each, each) for each in (loop.lb, loop.ub, loop.step))
+        made = scf.ForOp(lower, upper, step, [], inner)
         made.attributes |= loop.attributes
         body.add_op(made)
 

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import constant_of, integer, is_defined_inside
+from sw.compiler.nests.values import counted, is_defined_inside, iterations_of
 
 
 def interchange(module: ModuleOp) -> ModuleOp:
@@ -40,7 +40,7 @@ def _band(loop: scf.ForOp) -> list[scf.ForOp]:
     """The loop, and those inside of it one of which is all that the one around does."""
     found: list[scf.ForOp] = []
     inner: scf.ForOp | None = loop
-    while inner is not None and _is_counted(inner):
+    while inner is not None and iterations_of(inner) is not None and not inner.results:
         found.append(inner)
         loops = [each for each in inner.body.block.ops if each.regions]
         others = [each for each in inner.body.block.ops if not each.regions]
@@ -49,10 +49,6 @@ def _band(loop: scf.ForOp) -> list[scf.ForOp]:
         if not is_alone:
             inner = None
     return found
-
-
-def _is_counted(loop: scf.ForOp) -> bool:
-    return None not in [constant_of(each) for each in loop.operands] and not loop.results
 
 
 def _order(band: Sequence[scf.ForOp]) -> list[int]:
@@ -120,8 +116,9 @@ def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
         if made is not None:
             body.add_op(made)
         body.add_op(scf.YieldOp())
-        bounds = [integer(constant_of(each) or 0) for each in band[number].operands]
-        made = scf.ForOp(*(each.result for each in bounds), [], body)
+        iterations = iterations_of(band[number])
+        assert iterations is not None
+        bounds, made = counted(iterations, body)
         made.attributes |= band[number].attributes
         block.insert_ops_before(bounds, outermost)
     assert made is not None

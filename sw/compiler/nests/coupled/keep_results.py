@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -19,8 +18,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from sw.compiler.nests.coupled.places import (
+    Place,
+    are_disjoint,
+    parts,
+    place_of,
+    touches_others,
+)
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import Affine, affine_of
+from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import LOADS, STORES, stored_value
 from sw.compiler.nests.values import constant_of, copy, is_defined_inside, source_of
@@ -57,42 +63,14 @@ def _kept_before(module: ModuleOp) -> int:
     return sum(each.startswith(_KEPT) for each in names)
 
 
-@dataclass
-class _Place:
-    """Words of an array, and what accesses them."""
-
-    array: SSAValue
-    indices: list[Affine]
-    mask: SSAValue | None
-    width: int
-    accesses: list[Operation] = field(default_factory=list)
-
-    def is_same(self, other: _Place) -> bool:
-        return self.indices == other.indices and (self.mask, self.width) == (
-            other.mask,
-            other.width,
-        )
-
-    def is_apart(self, other: _Place) -> bool:
-        """Whether they are sure to have no word in common."""
-        for place, (one, two) in enumerate(zip(self.indices, other.indices, strict=True)):
-            if one.terms != two.terms:
-                continue
-            off = two.constant - one.constant
-            is_last = place == len(self.indices) - 1
-            if off >= (self.width if is_last else 1) or -off >= (other.width if is_last else 1):
-                return True
-        return False
-
-
-def _kept(loop: scf.ForOp) -> list[_Place]:
+def _kept(loop: scf.ForOp) -> list[Place]:
     """Places of arrays that the body writes, all of which can be kept."""
-    by_array: dict[SSAValue, list[_Place] | None] = {}
+    by_array: dict[SSAValue, list[Place] | None] = {}
     written = []
     for operation in loop.body.walk():
         if not isinstance(operation, (*LOADS, *STORES)):
             continue
-        array, indices, mask, width = _parts(operation)
+        array, indices, _, _ = parts(operation)
         if isinstance(operation, STORES):
             written.append(array)
         is_direct = operation.parent_block() is loop.body.block
@@ -101,12 +79,12 @@ def _kept(loop: scf.ForOp) -> list[_Place]:
         places = by_array.setdefault(array, [])
         if places is None:
             continue
-        place = _Place(array, [affine_of(each) for each in indices], mask, width)
+        place = place_of(operation)
         found = next((each for each in places if each.is_same(place)), None)
         if found is None:
             places.append(found := place)
         found.accesses.append(operation)
-    kept: list[_Place] = []
+    kept: list[Place] = []
     for array, places in by_array.items():
         if places is None or array not in written:
             continue
@@ -118,35 +96,11 @@ def _kept(loop: scf.ForOp) -> list[_Place]:
     return kept if sum(each.width > 1 for each in kept) <= MOST_VECTORS else []
 
 
-def _parts(
-    operation: Operation,
-) -> tuple[SSAValue, Sequence[SSAValue], SSAValue | None, int]:
-    """The array, indices, mask and words of an access."""
-    match operation:
-        case memref.LoadOp() | memref.StoreOp():
-            return operation.memref, operation.indices, None, 1
-        case vector.LoadOp():
-            return operation.base, operation.indices, None, _width(operation.result)
-        case vector.StoreOp():
-            return operation.base, operation.indices, None, _width(operation.vector)
-        case vector.MaskedLoadOp():
-            result = operation.result
-            return operation.base, operation.indices, operation.mask, _width(result)
-    assert isinstance(operation, vector.MaskedStoreOp)
-    value = operation.value_to_store
-    return operation.base, operation.indices, operation.mask, _width(value)
-
-
-def _width(value: SSAValue) -> int:
-    assert isinstance(value.type, VectorType)
-    return int(value.type.get_shape()[0])
-
-
 def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
     return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
 
 
-def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[SSAValue]) -> None:
+def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SSAValue]) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
@@ -154,7 +108,7 @@ def _keep(loop: scf.ForOp, kept: list[_Place], first: int, at_zero: Collection[S
     for number, place in enumerate(kept, first):
         name = f"{_KEPT}{number}"
         access = place.accesses[0]
-        _, indices, mask, _ = _parts(access)
+        _, indices, mask, _ = parts(access)
         values: dict[SSAValue, SSAValue] = {}
         made: list[Operation] = []
         for value in (*indices, *([mask] if mask is not None else [])):
@@ -186,7 +140,7 @@ def _runs(loop: scf.ForOp) -> bool:
     return lower is not None and upper is not None and lower < upper
 
 
-def _is_first(loop: scf.ForOp, place: _Place) -> bool:
+def _is_first(loop: scf.ForOp, place: Place) -> bool:
     """Whether nothing has written the place before: stores that may touch it are in the loop or
     stand behind it, and those of other iterations of the loops around touch others."""
     loops = []
@@ -200,11 +154,10 @@ def _is_first(loop: scf.ForOp, place: _Place) -> bool:
     block = loop.parent_block()
     places = [place]
     for operation in around.walk():
-        if not isinstance(operation, STORES) or _parts(operation)[0] is not place.array:
+        if not isinstance(operation, STORES) or parts(operation)[0] is not place.array:
             continue
-        array, indices, mask, width = _parts(operation)
-        other = _Place(array, [affine_of(each) for each in indices], mask, width)
-        if _are_disjoint(place, other):
+        other = place_of(operation)
+        if are_disjoint(place, other):
             continue
         holder: Operation | None = operation
         while holder is not None and holder.parent_block() is not block:
@@ -212,52 +165,7 @@ def _is_first(loop: scf.ForOp, place: _Place) -> bool:
         if holder is None or (holder is not loop and not _is_before(loop, holder)):
             return False
         places.append(other)
-    return all(_touches_others(each, places) for each in loops)
-
-
-def _are_disjoint(one: _Place, other: _Place) -> bool:
-    """Whether they have no word in common in any iterations of the loops around."""
-    for dimension, indices in enumerate(zip(one.indices, other.indices, strict=True)):
-        left, right = map(_span, indices)
-        is_last = dimension == len(one.indices) - 1
-        widths = (one.width, other.width) if is_last else (1, 1)
-        if left is None or right is None:
-            continue
-        if left[1] + widths[0] <= right[0] or right[1] + widths[1] <= left[0]:
-            return True
-    return False
-
-
-def _span(index: Affine) -> tuple[int, int] | None:
-    """The least and the most that an index is."""
-    least = most = index.constant
-    for value, factor in index.terms.items():
-        loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
-        if not isinstance(loop, scf.ForOp):
-            return None
-        bounds = [constant_of(each) for each in loop.operands]
-        if None in bounds or not range(*bounds):
-            return None
-        ends = [factor * range(*bounds)[0], factor * range(*bounds)[-1]]
-        least, most = least + min(ends), most + max(ends)
-    return least, most
-
-
-def _touches_others(loop: scf.ForOp, places: Sequence[_Place]) -> bool:
-    """Whether each iteration of a loop has words of its own: an index counts them, and differs
-    among places by less than the loop's step."""
-    counter, step = loop.body.block.args[0], constant_of(loop.step)
-    for dimension in range(len(places[0].indices)):
-        indices = [each.indices[dimension] for each in places]
-        is_last = dimension == len(places[0].indices) - 1
-        ends = [
-            index.constant + (each.width if is_last else 1)
-            for index, each in zip(indices, places, strict=True)
-        ]
-        is_counted = all(index.terms == {counter: 1} for index in indices)
-        if is_counted and step and max(ends) - min(each.constant for each in indices) <= step:
-            return True
-    return False
+    return all(touches_others(each, places) for each in loops)
 
 
 def _is_before(one: Operation, other: Operation) -> bool:

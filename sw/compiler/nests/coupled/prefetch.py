@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from sw.compiler.nests.coupled.loads import (
+    counted_around,
+    depth_of,
+    indices_of,
+    insert,
+    loaded_array,
+    outermost,
+    right_inside,
+    with_values,
+    words_ahead,
+)
 from sw.compiler.nests.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
@@ -18,9 +29,6 @@ from sw.compiler.nests.unit import Unit
 from sw.compiler.nests.values import (
     constant_of,
     integer,
-    is_defined_inside,
-    is_inside,
-    source_of,
 )
 
 ON_THE_WAY = 20
@@ -72,7 +80,7 @@ class _Prefetching:
             loop = self._counted(load)
             if loop is None or self._told(load) is not None:
                 continue
-            around = None if load in self._tells else _counted_around(load, loop)
+            around = None if load in self._tells else counted_around(load, loop)
             if around is not None:
                 self._fetch_once(load, loop, around)
             else:
@@ -81,13 +89,13 @@ class _Prefetching:
     def _told(self, load: Operation) -> tuple[memref.LoadOp, scf.ForOp] | None:
         """The load of a word that tells the place, and the innermost loop that both change in."""
         found: tuple[memref.LoadOp, scf.ForOp] | None = None
-        for index in _indices(load):
+        for index in indices_of(load):
             for value in affine_of(index).terms:
                 owner = value.owner
                 if not isinstance(owner, memref.LoadOp) or owner.memref in self._written:
                     continue
                 loop = self._counted(owner)
-                if loop is not None and (found is None or _depth(loop) > _depth(found[1])):
+                if loop is not None and (found is None or depth_of(loop) > depth_of(found[1])):
                     found = owner, loop
         return found if found is not None and self._most(found[1]) > 0 else None
 
@@ -100,12 +108,12 @@ class _Prefetching:
         """The innermost loop whose induction variable is in the load's place, and that has more
         iterations than are fetched ahead, if there is one."""
         loops = []
-        for index in _indices(load):
+        for index in indices_of(load):
             for value, factor in affine_of(index).terms.items():
                 loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
                 if isinstance(loop, scf.ForOp) and factor > 0:
                     loops.append(loop)
-        loops.sort(key=_depth, reverse=True)
+        loops.sort(key=depth_of, reverse=True)
         return next(filter(self._is_long, loops), loops[0] if loops else None)
 
     def _is_long(self, loop: scf.ForOp) -> bool:
@@ -117,31 +125,31 @@ class _Prefetching:
         distance = self._distance(loop)
         later = self._later.get((tells.res, loop))
         if later is None:
-            ahead = _ahead(tells, loop, distance)
+            ahead = words_ahead(tells, loop, distance)
             if ahead > self._rooms[tells.memref]:
                 return
             values = self._moved(tells, loop, distance, tells)
             made = memref.LoadOp.get(tells.memref, values)
-            _insert(made, tells)
+            insert(made, tells)
             later = self._later[tells.res, loop] = made.res
             self._tells.add(tells)
-        indices = [_with(index, {tells.res: later}, load) for index in _indices(load)]
-        _insert(FetchOp(_array(load), indices), load)
+        indices = [with_values(index, {tells.res: later}, load) for index in indices_of(load)]
+        insert(FetchOp(loaded_array(load), indices), load)
 
     def _fetch_counted(self, load: Operation, loop: scf.ForOp) -> None:
         distance = self._distance(loop)
         if load in self._tells:  # what is read ahead, too
             distance = 2 * distance + LINE_WORDS
-        place = _outermost(load, loop)
-        _insert(FetchOp(_array(load), self._moved(load, loop, distance, place)), place)
+        place = outermost(load, loop)
+        insert(FetchOp(loaded_array(load), self._moved(load, loop, distance, place)), place)
 
     def _fetch_once(self, load: Operation, loop: scf.ForOp, around: scf.ForOp) -> None:
         """What all iterations of a loop load, in each one of that around."""
-        place = _right_inside(loop, around)
+        place = right_inside(loop, around)
         values = self._moved(load, around, self._distance(around), place)
         counter = loop.body.block.args[0]
-        indices = [_with(index, {counter: loop.lb}, place) for index in values]
-        _insert(FetchOp(_array(load), indices), place)
+        indices = [with_values(index, {counter: loop.lb}, place) for index in values]
+        insert(FetchOp(loaded_array(load), indices), place)
 
     @staticmethod
     def _moved(
@@ -153,9 +161,9 @@ class _Prefetching:
         induction = loop.body.block.args[0]
         off = integer(distance * step)
         later = arith.AddiOp(induction, off.result)
-        _insert(off, before)
-        _insert(later, before)
-        return [_with(index, {induction: later.result}, before) for index in _indices(load)]
+        insert(off, before)
+        insert(later, before)
+        return [with_values(index, {induction: later.result}, before) for index in indices_of(load)]
 
     def _distance(self, loop: scf.ForOp) -> int:
         """Iterations."""
@@ -166,125 +174,6 @@ class _Prefetching:
                 wanted = max(1, wanted // MOST_ITERATIONS) * MOST_ITERATIONS
             self._distances[loop] = max(1, min(wanted, self._most(loop), MOST_AHEAD))
         return self._distances[loop]
-
-
-def _counted_around(load: Operation, loop: scf.ForOp) -> scf.ForOp | None:
-    """The loop around the innermost one, ``loop``, whose induction variable is in the load's place,
-    too, if all that ``loop`` loads there is a line."""
-    counter, stride, off = loop.body.block.args[0], 1, 0
-    terms: set[SSAValue] = set()
-    type = _array(load).type
-    assert isinstance(type, MemRefType)
-    for index, size in reversed(list(zip(_indices(load), type.get_shape(), strict=True))):
-        off += affine_of(index).terms.get(counter, 0) * stride
-        stride *= size
-        terms |= affine_of(index).terms.keys()
-    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-    if lower is None or upper is None or off * (upper - lower) > LINE_WORDS:
-        return None
-    loops = [value.owner.parent_op() for value in terms if isinstance(value.owner, Block)]
-    found = [each for each in loops if isinstance(each, scf.ForOp) and each is not loop]
-    around = max(found, key=_depth, default=None)
-    if around is None or not is_inside(loop, around):
-        return None
-    place = _right_inside(loop, around)
-    is_known = not any(is_defined_inside(value, place) for value in terms - {counter})
-    return around if is_known and constant_of(around.step) is not None else None
-
-
-def _right_inside(operation: Operation, around: scf.ForOp) -> Operation:
-    """What of the body of ``around`` the operation is, or is in."""
-    block = operation.parent_block()
-    while block is not None and block is not around.body.block:
-        above = block.parent_op()
-        assert above is not None
-        operation, block = above, above.parent_block()
-    return operation
-
-
-def _outermost(load: Operation, loop: scf.ForOp) -> Operation:
-    """The load, or the outermost loop around it, inside of ``loop``, that has it at one place."""
-    place: Operation = load
-    values = {value for index in _indices(load) for value in affine_of(index).terms}
-    while (around := place.parent_op()) is not None and around is not loop:
-        inside = {result for each in around.walk() for result in each.results}
-        inside |= {
-            argument
-            for each in around.walk()
-            for region in each.regions
-            for block in region.blocks
-            for argument in block.args
-        }
-        if not inside.isdisjoint(values):
-            return load
-        place = around
-    return place
-
-
-def _indices(load: Operation) -> Sequence[SSAValue]:
-    assert isinstance(load, LOADS)
-    return load.indices
-
-
-def _array(load: Operation) -> SSAValue:
-    return load.memref if isinstance(load, memref.LoadOp) else load.operands[0]
-
-
-def _depth(operation: Operation) -> int:
-    depth, parent = 0, operation.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
-
-
-def _ahead(load: memref.LoadOp, loop: scf.ForOp, distance: int) -> int:
-    """Words that a load some iterations later is further on."""
-    assert isinstance(load.memref.type, MemRefType)
-    step = constant_of(loop.step)
-    assert step is not None
-    stride, found = 1, 0
-    shape = load.memref.type.get_shape()
-    for index, size in reversed(list(zip(load.indices, shape, strict=True))):
-        found += affine_of(index).terms.get(loop.body.block.args[0], 0) * stride
-        stride *= size
-    return found * step * distance
-
-
-def _insert(operation: Operation, before: Operation) -> None:
-    block = before.parent_block()
-    assert block is not None
-    block.insert_op_before(operation, before)
-
-
-def _with(index: SSAValue, values: Mapping[SSAValue, SSAValue], before: Operation) -> SSAValue:
-    """The index with other values in the place of some."""
-    affine = affine_of(index)
-    total: SSAValue | None = None
-    for value, factor in affine.terms.items():
-        term = values.get(source_of(value), value)
-        if factor != 1:
-            number = integer(factor)
-            product = arith.MuliOp(term, number.result)
-            _insert(number, before)
-            _insert(product, before)
-            term = product.result
-        if total is not None:
-            plus = arith.AddiOp(total, term)
-            _insert(plus, before)
-            term = plus.result
-        total = term
-    if affine.constant or total is None:
-        number = integer(affine.constant)
-        _insert(number, before)
-        if total is None:
-            total = number.result
-        else:
-            plus = arith.AddiOp(total, number.result)
-            _insert(plus, before)
-            total = plus.result
-    made = arith.IndexCastOp(total, IndexType())
-    _insert(made, before)
-    return made.result
 
 
 def _cycles(block: Block) -> int:

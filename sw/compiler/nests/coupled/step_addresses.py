@@ -11,7 +11,7 @@ from sw.compiler.nests.dialects.flat import Access, StoreOp
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.nests.values import constant_of, integer, is_defined_inside
+from sw.compiler.nests.values import constant_of, integer, is_defined_inside, iterations_of
 
 MOST = 6
 """Addresses that a loop keeps, of the scalar registers."""
@@ -20,9 +20,9 @@ _SUMS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp)
 
 
 def step_addresses(module: ModuleOp) -> ModuleOp:
-    """Of an innermost loop of constant bounds that needs its induction variable for addresses alone, each address that
-    is not the variable itself is one of its own: computed before the loop, and as much more in each
-    iteration as the address is there. O(operations)."""
+    """Of an innermost loop of constant bounds that needs its induction variable for addresses
+    alone, each address that is not the variable itself becomes a variable of its own: computed
+    before the loop, and as much more in each iteration as the address is there. O(operations)."""
     module = module.clone()
     count = 0
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
@@ -36,9 +36,7 @@ def step_addresses(module: ModuleOp) -> ModuleOp:
 def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
     """Sums of multiples of the induction variable and of what the loop does not change, if it is
     used for nothing else."""
-    if any(constant_of(each) is None for each in loop.operands):
-        return {}
-    if any(each.regions for each in loop.body.block.ops):
+    if iterations_of(loop) is None or any(each.regions for each in loop.body.block.ops):
         return {}
     counter = loop.body.block.args[0]
     found: dict[SSAValue, Affine] = {}
