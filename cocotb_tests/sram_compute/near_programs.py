@@ -79,13 +79,14 @@ class RandomStreams:
         operations: list[dict[str, Any]] = []
         for _ in range(chance.randrange(2, 8)):
             operations += self._operations(streams)
-        fields = {"counts": counts, "span": span, "first": first, "owner": numbers[0]}
+        fields: dict[str, Any] = {"counts": counts, "span": span, "first": first}
+        fields |= {"owner": numbers[0], "is_final": chance.randrange(2)}
         return [*streams, *near(operations, **fields)]
 
     def _stream(self, number: int, counts: tuple[int, int, int]) -> Command:
         config, chance = self._config, self._chance
         is_indirect = chance.random() < 0.3
-        is_transposed = not is_indirect and chance.random() < 0.3
+        is_transposed = chance.random() < 0.3
         strides = [chance.choice((1, 1, 1, 0, 2, -1)), *chance.choices((0, 1, 7, 32, -5), k=2)]
         extents = [count - 1 for count in counts]
         places = config.banks * config.bank_words

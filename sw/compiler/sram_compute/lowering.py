@@ -207,7 +207,7 @@ class Lowering:
             if isinstance(lowered, Lowered):
                 commands.append(lowered)
                 own = replace(part.nest, parameters=parameters)
-                order, _ = compiled_order(own, part.steps)
+                order, _ = compiled_order(own, part.steps, lowered.orders)
                 parameters = order.parameters
             elif isinstance(lowered, NearCode):
                 commands.append(assemble(lowered.commands(lines)))

@@ -9,8 +9,17 @@ import numpy as np
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.lower import steps
 from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
+from sw.compiler.sram_compute.lower.finish import Finishes
 from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
+from sw.compiler.sram_compute.lower.steps import (
+    COPIED,
+    FOLDED,
+    MOVES,
+    SHIFTED,
+    STEPS,
+    VALUES,
+    Steps,
+)
 from sw.compiler.sram_compute.lower.template import (
     AGAIN,
     COMPUTE,
@@ -19,7 +28,7 @@ from sw.compiler.sram_compute.lower.template import (
     REDUCE,
     REGION,
     REPEAT,
-    SHIFTED,
+    SHIFT,
     SHRINK,
     TENSOR,
     Template,
@@ -49,6 +58,7 @@ class _Region(NamedTuple):
     those of its nodes; ``current``, of arrays."""
 
     template: Template
+    finishes: Finishes
     names: np.ndarray
     constants: Records
     given: np.ndarray
@@ -59,6 +69,7 @@ class _Region(NamedTuple):
 @compiled
 def unroll(
     template: Template,
+    finishes: Finishes,
     names: np.ndarray,
     shapes: np.ndarray,
     bits: np.ndarray,
@@ -80,7 +91,7 @@ def unroll(
         _value(found, template.array_rows[array], -1, array)
     constants = _constants(template, bits, found)
     given = np.empty(len(template.nodes), np.int64)
-    region = _Region(template, names, constants, given, current, found)
+    region = _Region(template, finishes, names, constants, given, current, found)
     place = 0
     while place < len(template.controls):
         control = template.controls[place]
@@ -197,10 +208,10 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         made = region.current[node.number]
     elif node.kind == CONST:
         made = region.constants[node.number]
-    elif node.kind == SHIFTED:
+    elif node.kind == SHIFT:
         cells_of(template.bounds, node.given, names, cells)
         distance = value_of(template.bounds, node.distance, names)
-        made = _moved(found, made, 0, node.dimension, distance, cells)
+        made = _moved(found, made, SHIFTED, node.dimension, distance, cells)
     elif node.kind == COPIES:
         cells_of(template.bounds, node.given, names, cells)
         place, end = cells[node.dimension, 0], cells[node.dimension, 1]
@@ -210,7 +221,7 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         cells_of(template.bounds, node.box, names, line)
         cells[node.dimension, 0] = line[node.dimension, 0]
         cells[node.dimension, 1] = line[node.dimension, 1]
-        made = _moved(found, made, 1, node.dimension, place, cells)
+        made = _moved(found, made, COPIED, node.dimension, place, cells)
     elif node.kind == COMPUTE:
         operands = (made, region.given[first + node.b], region.given[first + node.c])
         made = _computed(template, found, node.first, node.end, node.rows, operands)
@@ -225,11 +236,11 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
 
 @compiled_inner
 def _moved(
-    found: Steps, operand: int, is_broadcast: int, dimension: int, by: int, cells: np.ndarray
+    found: Steps, operand: int, how: int, dimension: int, by: int, cells: np.ndarray
 ) -> int:
     """A value with nothing but what is moved there."""
     result = _value(found, found.values[operand].rows, -1, -1)
-    _move(found, result, operand, 0, is_broadcast, dimension, by, cells)
+    _move(found, result, operand, 0, how, dimension, by, cells)
     return result
 
 
@@ -239,7 +250,7 @@ def _move(
     result: int,
     operand: int,
     is_partial: int,
-    is_broadcast: int,
+    how: int,
     dimension: int,
     by: int,
     cells: np.ndarray,
@@ -247,7 +258,7 @@ def _move(
     number = found.counts[MOVES]
     found.counts[MOVES] += 1
     moved = found.moved[number]
-    moved.is_broadcast, moved.dimension, moved.by = is_broadcast, dimension, by
+    moved.how, moved.dimension, moved.by = how, dimension, by
     for at in range(DIMENSIONS):
         moved.cells[at, 0], moved.cells[at, 1] = cells[at, 0], cells[at, 1]
     step = _step(found, steps.MOVE, result, operand, number)
@@ -293,6 +304,10 @@ def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> 
     identity = region.constants[node.number]
     if low >= high:
         return identity
+    if node.finish >= 0:
+        kind = region.finishes.kinds[node.finish]
+        if kind.first < kind.end:
+            return _finished(region, node, kind, operand, cells)
     total = operand
     while high - low > 1:
         half = 1
@@ -301,10 +316,36 @@ def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> 
         cells[dimension, 0], cells[dimension, 1] = low + half, high
         partner = _value(found, node.rows, -1, -1)
         _step(found, steps.FILL, partner, -1, found.values[identity].constant)
-        _move(found, partner, total, 1, 0, dimension, -half, cells)
+        _move(found, partner, total, 1, SHIFTED, dimension, -half, cells)
         pair = (total, partner, -1)
         total = _computed(region.template, found, node.first, node.end, node.rows, pair)
         high = low + half
+    return total
+
+
+@compiled_inner
+def _finished(
+    region: _Region, node: Record, kind: Record, operand: int, cells: np.ndarray
+) -> int:
+    """Tiles by halves, then by stream engines. What is beyond the end of the line, in its last tile
+    or behind that, changes nothing."""
+    found, dimension = region.found, node.dimension
+    total = operand
+    if cells[dimension, 1] < kind.extent:
+        bits = found.values[region.constants[node.number]].constant
+        total = _value(found, node.rows, -1, -1)
+        _step(found, steps.FILL if kind.is_in_one_bank else steps.FLOOD, total, -1, bits)
+        _move(found, total, operand, 1, SHIFTED, dimension, 0, cells)
+    elif kind.tile == kind.kept:
+        total = _copied(region.template, found, operand)
+    half = kind.tile // 2
+    while half >= kind.kept:
+        partner = _moved(found, total, FOLDED, dimension, half, cells)
+        pair = (total, partner, -1)
+        total = _computed(region.template, found, node.first, node.end, node.rows, pair)
+        half //= 2
+    step = _step(found, steps.FINISH, total, -1, node.finish)
+    step.is_partial = 1
     return total
 
 
@@ -322,7 +363,7 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     result = current[array]
     if found.values[result].array >= 0 or _is_shared(current, array, result):
         result = current[array] = _copied(template, found, result)
-    _move(found, result, value, 1, 0, 0, 0, cells)
+    _move(found, result, value, 1, SHIFTED, 0, 0, cells)
 
 
 @compiled_inner

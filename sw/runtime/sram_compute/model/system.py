@@ -120,7 +120,7 @@ class Run:
         self._exchange_end = -1  # the last cycle in which rows are on the network
         self._exchanges: list[tuple[int, int]] = []
         self._transfers: list[tuple[int, int]] = []
-        self._near: list[tuple[int, int]] = []
+        self._near: tuple[list[tuple[int, int]], ...] = ([], [])  # others, and those of sums
         self._streaming = Streaming(system.config, system.engines)
         self._counts = dict.fromkeys(
             (
@@ -334,7 +334,7 @@ class Run:
         else:
             start = self._quiet(cycle)
             through = self._streaming.run(fields, start)
-            self._near.append((start + 1, through - 1))
+            self._near[fields["is_final"]].append((start + 1, through - 1))
             self._cycle = through + 1
 
     def _copy(self, fields: dict[str, Any], start: int) -> None:
@@ -353,13 +353,14 @@ class Run:
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]
         spent = cycle_counts(
-            cycles, (self._exchanges + moves, programs, self._transfers, self._near)
+            cycles, (self._exchanges + moves, programs, self._transfers, *self._near)
         )
         names = (
             "cycles_move",
             "cycles_compute",
             "cycles_transfer",
             "cycles_near",
+            "cycles_final",
             "cycles_command",
         )
         counters = {
