@@ -91,7 +91,7 @@ class RandomStreams:
         extents = [count - 1 for count in counts]
         places = config.banks * config.bank_words
         if is_transposed:
-            strides, places = [1, 0, 0], config.tiles * config.bitlines
+            strides, places = [0 if is_indirect else 1, 0, 0], config.tiles * config.bitlines
             extents[0] |= STRIP - 1
         scale = chance.randrange(1, 4)
         ends = [stride * extent for stride, extent in zip(strides, extents, strict=True)]
