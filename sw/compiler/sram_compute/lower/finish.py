@@ -128,8 +128,8 @@ def _commands(
     yield from _numbered(operations, 0)
     for loop in _loops(order, tiling, kind.dimension, config):
         yield _stream(loop, (order.tiles - 1) * apart, apart, config), 0
-        cycles = _cycles(operations, loop.count, order.tiles, STRIP)
-        yield _near(operations, (STRIP * engines, order.tiles, loop.count)), cycles
+        cycles = _cycles(operations, loop.strips, order.tiles, STRIP)
+        yield _near(operations, (STRIP * engines, order.tiles, loop.strips)), cycles
     if order.banks == 1:
         return
     if len(whole) > len(own):
@@ -138,21 +138,19 @@ def _commands(
     crossing = STRIP * word_cycles(config.network_bits)
     for loop in _loops(order, tiling, kind.dimension, config):
         yield _stream(loop, (order.banks - 1) * bank_bits, bank_bits, config), 0
-        cycles = _cycles(operations, loop.count, order.banks, crossing)
-        yield _near(operations, (STRIP, order.banks, loop.count)), cycles
+        cycles = _cycles(operations, loop.strips, order.banks, crossing)
+        yield _near(operations, (STRIP, order.banks, loop.strips)), cycles
 
 
 class _Loop(NamedTuple):
     """Strips of a bank: the first one's first bitline, how many, and bitlines between them."""
 
     first: int
-    count: int
+    strips: int
     apart: int
 
 
-def _loops(
-    order: TileOrder, tiling: Tiling, dimension: int, config: SramConfig
-) -> Iterator[_Loop]:
+def _loops(order: TileOrder, tiling: Tiling, dimension: int, config: SramConfig) -> Iterator[_Loop]:
     """All strips of a bank that lines begin in."""
     bits, stride = tiling.bit_strides[dimension], tiling.tile_strides[dimension]
     line = bits * order.tile
@@ -267,5 +265,3 @@ def _cycles(operations: Sequence[dict[str, Any]], lines: int, steps: int, readin
     once = sum("when" in each for each in operations) * STRIP + _DRAIN
     every = STRIP * (len(operations) - sum("when" in each for each in operations) - 1) + reading
     return _BEGIN + lines * (once + steps * every)
-
-

@@ -51,67 +51,42 @@ from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import ScalarType
 
 
-def _record(*names: str) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names])
+def _record(names: str) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names.split()])
 
 
 REGION, REPEAT, AGAIN = range(3)
 """Kinds of a ``CONTROL``."""
 
-CONTROL = _record("kind", "number", "lower", "upper", "step", "jump")
+CONTROL = _record("kind number lower upper step jump")
 """What runs when: region ``number``; or a loop over the name ``number``, which ``jump`` is behind,
 and at the end of its body, which begins at ``jump``, the next iteration."""
 
-PARTS = _record("nodes", "outputs", "accesses", "extents")
+PARTS = _record("nodes outputs accesses extents")
 """Of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
 
 TENSOR, CONST, SHRINK, SHIFT, COPIES, COMPUTE, REDUCE = range(7)
 """Kinds of a ``NODE``."""
 
-NODE = _record(
-    "kind",
-    "a",
-    "b",
-    "c",
-    "number",
-    "dimension",
-    "distance",
-    "given",
-    "box",
-    "first",
-    "end",
-    "rows",
-    "finish",
-)
+NODE = _record("kind a b c number dimension distance given box first end rows finish")
 """``a``, ``b``, ``c``: operands, in the region; ``number``: array or constant, of a reduction that
 which changes nothing; ``distance``: an affine number; ``given``, ``box``: the boxes of operand and
 node; ``first`` to ``end``: calculations, with results of ``rows`` rows; ``finish``: of a reduction,
 see ``Prepared``, or -1."""
 
-OUTPUT = _record("array", "node", "box")
+OUTPUT = _record("array node box")
 
-ACCESS = _record("array", "box", "cells")
+ACCESS = _record("array box cells")
 
-EXTENT = _record("name", "first", "end")
+EXTENT = _record("name first end")
 """A name that is the largest of some affine ``sizes``."""
 
 CALCULATION = _record(
-    "entry",
-    "n",
-    "scratch",
-    "cycles",
-    "a",
-    "b",
-    "e",
-    "may_replace",
-    "a_offset",
-    "result_offset",
-    "is_partial",
-    "is_copy",
+    "entry n scratch cycles a b e may_replace a_offset result_offset is_partial is_copy"
 )
 """As ``Calculate`` has it; ``entry``: in ROM; ``scratch``: rows; ``cycles``: about."""
 
-CONSTANT = _record("bits", "rows")
+CONSTANT = _record("bits rows")
 
 
 class Template(NamedTuple):
