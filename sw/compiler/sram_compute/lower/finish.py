@@ -8,6 +8,7 @@ then elements of a strip, and write the sum to the first cell of its line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -101,45 +102,80 @@ def finishes(
     config: SramConfig,
 ) -> Finishes:
     """Commands of all kinds, each of which has none where its dimension is not in ``orders``."""
-    found, commands, cycles = np.zeros(len(kinds), FINISH), list[Command](), list[int]()
+    found = np.zeros(len(kinds), FINISH)
+    rows, cycles = [table([])], list[int]()
     for number, kind in enumerate(kinds):
-        first, order = len(commands), orders.get(kind.dimension)
+        first, order = len(cycles), orders.get(kind.dimension)
         if order is not None:
-            for each, spent in _commands(kind, order, tiling, config):
-                commands.append(each)
-                cycles.append(spent)
+            for made, spent in _commands(kind, order, tiling, config):
+                rows.append(made)
+                cycles += [0] * (len(made) - 1) + [spent]
             extent = order.tile * order.tiles * order.banks
             is_in_one_bank = order.banks == 1
-            found[number] = first, len(commands), order.tile, order.kept, extent, is_in_one_bank
-    return Finishes(found, table(commands), np.array(cycles, np.int64))
+            found[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank
+    return Finishes(found, np.concatenate(rows), np.array(cycles, np.int64))
 
 
 def _commands(
     kind: Finish, order: TileOrder, tiling: Tiling, config: SramConfig
-) -> Iterator[tuple[Command, int]]:
-    """With the cycles that each takes."""
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Rows of commands, and the cycles that the last of them takes."""
     bank_bits = config.arrays * config.bitlines
     apart = tiling.tile_strides[kind.dimension] * tiling.bitlines
     engines = min(config.banks, -(-tiling.tiles // config.arrays))
-    read, add = _summing(kind)
-    whole = [*_rotations(kind, order, tiling), *_stores(order.kept, tiling, kind)]
-    own = whole if order.banks == 1 else _stores(1, tiling, kind)
-    operations = [*_beginning(kind), read, add, *own]
-    yield from _numbered(operations, 0)
-    for loop in _loops(order, tiling, kind.dimension, config):
-        yield _stream(loop, (order.tiles - 1) * apart, apart, config), 0
-        cycles = _cycles(operations, loop.strips, order.tiles, STRIP)
-        yield _near(operations, (STRIP * engines, order.tiles, loop.strips)), cycles
-    if order.banks == 1:
-        return
-    if len(whole) > len(own):
-        yield from _numbered(whole, len(operations) - len(own))
-        operations = [*operations[: len(operations) - len(own)], *whole]
     crossing = STRIP * word_cycles(config.network_bits)
-    for loop in _loops(order, tiling, kind.dimension, config):
-        yield _stream(loop, (order.banks - 1) * bank_bits, bank_bits, config), 0
-        cycles = _cycles(operations, loop.strips, order.banks, crossing)
-        yield _near(operations, (STRIP, order.banks, loop.strips)), cycles
+    bits, is_in_one_bank = tiling.bit_strides[kind.dimension], order.banks == 1
+    programs = _programs(kind, order.kept, bits, is_in_one_bank)
+    steps = (order.tiles, apart, engines, STRIP), (order.banks, bank_bits, 1, crossing)
+    for program, (count, by, strips, reading) in zip(programs, steps, strict=False):
+        if len(program.rows):
+            yield program.rows, 0
+        for loop in _loops(order, tiling, kind.dimension, config):
+            stream = _stream(loop, (count - 1) * by, by, config)
+            near = command(
+                Opcode.NEAR,
+                last=program.last,
+                counts=(STRIP * strips, count, loop.strips),
+                span=1,
+                is_final=1,
+            )
+            yield table([stream, near]), _cycles(program, loop.strips, count, reading)
+
+
+class _Program(NamedTuple):
+    """rows
+        of operations that are set before, int64 [operations, columns].
+    last
+        the last one that runs.
+    rare
+        how many of those that run do so for the first or the last y alone.
+    """
+
+    rows: np.ndarray
+    last: int
+    rare: int
+
+
+@lru_cache(maxsize=64)
+def _programs(kind: Finish, kept: int, bits: int, is_in_one_bank: bool) -> list[_Program]:
+    """Of the tiles of a bank, and where there are several, of banks. ``bits``: bitlines from one
+    partial sum to the next."""
+    begin = [*_beginning(kind), *_summing(kind)]
+    end = [*_rotations(kind, kept, bits), *_stores(len(_distances(kept, bits)))]
+    if is_in_one_bank:
+        return [_program(begin, end, 0)]
+    own = _stores(0)
+    return [_program(begin, own, 0), _program(begin, end, len(begin) if own != end else None)]
+
+
+def _program(
+    begin: Sequence[dict[str, Any]], end: Sequence[dict[str, Any]], first: int | None
+) -> _Program:
+    """``first``: of the operations that have not been set, if there are some."""
+    operations = [*begin, *end]
+    slots = range(len(operations) if first is None else first, len(operations))
+    rows = table(command(Opcode.OPERATION, slot=slot, **operations[slot]) for slot in slots)
+    return _Program(rows, len(operations) - 1, sum("when" in each for each in operations))
 
 
 class _Loop(NamedTuple):
@@ -197,9 +233,9 @@ def _beginning(kind: Finish) -> list[dict[str, Any]]:
     return found
 
 
-def _summing(kind: Finish) -> tuple[dict[str, Any], dict[str, Any]]:
+def _summing(kind: Finish) -> list[dict[str, Any]]:
     turn = {"operation": ExecuteOpcode.OR.value, "d_is_turned": 1, "reads": 1, "a": _BANK}
-    return turn, {"operation": _opcode(kind), "a_is_turned": 1, "b": _TOTAL, "d": _TOTAL}
+    return [turn, {"operation": _opcode(kind), "a_is_turned": 1, "b": _TOTAL, "d": _TOTAL}]
 
 
 def _opcode(kind: Finish) -> int:
@@ -213,7 +249,7 @@ def _distances(kept: int, bits: int) -> list[int]:
     return [bits * kept >> level for level in range(1, kept.bit_length())]
 
 
-def _rotations(kind: Finish, order: TileOrder, tiling: Tiling) -> list[dict[str, Any]]:
+def _rotations(kind: Finish, kept: int, bits: int) -> list[dict[str, Any]]:
     registers = (_TOTAL, _ROTATED)
     return [
         {
@@ -224,22 +260,16 @@ def _rotations(kind: Finish, order: TileOrder, tiling: Tiling) -> list[dict[str,
             "offset": distance,
             "when": _LAST,
         }
-        for at, distance in enumerate(_distances(order.kept, tiling.bit_strides[kind.dimension]))
+        for at, distance in enumerate(_distances(kept, bits))
     ]
 
 
-def _stores(kept: int, tiling: Tiling, kind: Finish) -> list[dict[str, Any]]:
-    """Of what is in the register behind the rotations of ``kept`` elements."""
-    rotations = _distances(kept, tiling.bit_strides[kind.dimension])
-    total = (_TOTAL, _ROTATED)[len(rotations) % 2]
+def _stores(rotations: int) -> list[dict[str, Any]]:
+    """Of what is in the register behind so many rotations."""
+    total = (_TOTAL, _ROTATED)[rotations % 2]
     turn = {"operation": ExecuteOpcode.OR.value, "d_is_turned": 1, "a": total, "when": _LAST}
     store = {"operation": ExecuteOpcode.STORE.value, "a_is_turned": 1, "a": _BANK, "when": _LAST}
     return [turn, store]
-
-
-def _numbered(operations: Sequence[dict[str, Any]], first: int) -> Iterator[tuple[Command, int]]:
-    for slot, each in enumerate(operations, first):
-        yield command(Opcode.OPERATION, slot=slot, **each), 0
 
 
 def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
@@ -255,13 +285,8 @@ def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
     )
 
 
-def _near(operations: Sequence[dict[str, Any]], counts: tuple[int, int, int]) -> Command:
-    last = len(operations) - 1
-    return command(Opcode.NEAR, last=last, counts=counts, span=1, is_final=1)
-
-
-def _cycles(operations: Sequence[dict[str, Any]], lines: int, steps: int, reading: int) -> int:
+def _cycles(program: _Program, lines: int, steps: int, reading: int) -> int:
     """About how long a loop takes; ``reading``: cycles in which a strip is read."""
-    once = sum("when" in each for each in operations) * STRIP + _DRAIN
-    every = STRIP * (len(operations) - sum("when" in each for each in operations) - 1) + reading
+    once = program.rare * STRIP + _DRAIN
+    every = STRIP * (program.last - program.rare) + reading
     return _BEGIN + lines * (once + steps * every)
