@@ -7,7 +7,7 @@ partial results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -101,21 +101,30 @@ class Line:
         )
 
     def by_tiles(self, order: TileOrder) -> tuple[Statement, ...]:
-        """As ``order`` has it; ``lower`` is 0."""
+        """As ``order`` has it; ``lower`` is 0, ``line_half`` a local."""
         zero, upper, place = self._number(0), self.upper, self.place
         tile, bank = variable("line_tile", place), variable("line_bank", place)
-        found: list[Statement] = [
-            self._if(self._integers("<", upper, self._number(1)), self._empty())
-        ]
-        for half in _halves(order.tile, order.kept):
-            inside = self._part(tile, half, half)
-            found.append(For("line_tile", zero, upper, order.tile, (inside,), place))
+        half = variable("line_half", place)
         within_bank = order.tiles * order.tile
-        back = self._backwards(bank, order.tiles, order.tile, order.kept)
-        found.append(For("line_bank", zero, upper, within_bank, back, place))
-        found += self._backwards(zero, order.banks, within_bank, order.kept)
-        found += [self._part(zero, half, half) for half in _halves(order.kept, 1)]
-        return tuple(found)
+        inside = For("line_tile", zero, upper, order.tile, (self._part(tile, half, half),), place)
+        within = self._backwards(bank, order.tiles, order.tile, order.kept)
+        return (
+            self._if(self._integers("<", upper, self._number(1)), self._empty()),
+            *self._halved(order.tile, order.kept, inside),
+            For("line_bank", zero, upper, within_bank, within, place),
+            *self._backwards(zero, order.banks, within_bank, order.kept),
+            *self._halved(order.kept, 1, self._part(zero, half, half)),
+        )
+
+    def _halved(self, cells: int, kept: int, combined: Statement) -> tuple[Statement, ...]:
+        """``combined`` for each ``line_half``, from many cells to few."""
+        place, half = self.place, variable("line_half", self.place)
+        less = Assign("line_half", self._integers(">>", half, self._number(1)), place)
+        rounds = self._number((cells // kept).bit_length() - 1)
+        return (
+            Assign("line_half", self._number(cells // 2), place),
+            For("line_round", self._number(0), rounds, 1, (combined, less), place),
+        )
 
     def _backwards(
         self, first: Expression, count: int, apart: int, cells: int
@@ -124,15 +133,16 @@ class Line:
         them, the last first."""
         step = self._integers("*", variable("line_step", self.place), self._number(apart))
         start = self._integers("-", self._number((count - 2) * apart), step)
-        part = self._part(add(first, start, self.place), cells, apart)
+        first = add(first, start, self.place)
+        part = self._part(first, self._number(cells), self._number(apart))
         return (For("line_step", self._number(0), self._number(count - 1), 1, (part,), self.place),)
 
-    def _part(self, first: Expression, cells: int, distance: int) -> Statement:
+    def _part(self, first: Expression, cells: Expression, distance: Expression) -> Statement:
         """So many cells, with those at a distance, as far as the line has these."""
-        last = add(first, self._number(cells), self.place)
-        end = self._integers("-", self.upper, self._number(distance))
+        last = add(first, cells, self.place)
+        end = self._integers("-", self.upper, distance)
         least = Binary(BinaryOperator.MINIMUM, last, end, self.place)
-        return self._combined(first, least, self._number(distance))
+        return self._combined(first, least, distance)
 
     def _combined(self, first: Expression, last: Expression, distance: Expression) -> Statement:
         """Cells with those at a distance."""
@@ -158,12 +168,3 @@ class Line:
 
     def _number(self, value: int) -> Expression:
         return integer(value, self.place)
-
-
-def _halves(cells: int, kept: int) -> Sequence[int]:
-    """Distances of the cells that are combined, from many to few."""
-    found = []
-    while cells > kept:
-        cells //= 2
-        found.append(cells)
-    return found
