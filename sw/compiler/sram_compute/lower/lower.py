@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
@@ -120,6 +120,17 @@ class _Found(NamedTuple):
     cycles: int
     lines: int
     returns: int
+
+
+def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
+    """Of ``MOVED`` and ``TILES``, one each: what only a graph that was read from a file may do."""
+    cells, shape = moved["cells"].tolist(), tiles["shape"].tolist()
+    what = f"copies cell {moved['by']} to" if moved["is_broadcast"] else "moves"
+    boxes = " x ".join(f"{first}..{end - 1}" for first, end in cells)
+    return ProgramError(
+        f"section 'graphs': {what} cells {boxes} along dimension {moved['dimension']}: must be "
+        f"within the lattice, {' x '.join(map(str, shape))}"
+    )
 
 
 class OutsideError(WorkloadError):
@@ -250,6 +261,8 @@ class Lowerer:
             count = movements(steps.moved[: steps.counts[MOVES]], tiles, rows)
             if count >= 0:
                 return rows[:count]
+            if count < -1:
+                raise _beyond(steps.moved[-2 - count], tiles[0])
             self._commands *= 2
 
     def _unrolled(self, prepared: Prepared, given: _Given) -> Steps:

@@ -33,8 +33,8 @@ _MOST = 2 * 3**DIMENSIONS
 @compiled
 def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
     """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
-    + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
-    O(commands).
+    + 1], in which rows and widths are 0. Gives how many; -1 where there is too little room, -2 - n
+    where number n is of cells beyond the lattice. O(commands).
 
     ``tiles``: ``TILES`` [1].
     """
@@ -47,12 +47,27 @@ def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
         is_empty = False
         for dimension in range(DIMENSIONS):
             is_empty |= each.cells[dimension, 0] >= each.cells[dimension, 1]
+        if not is_empty and _is_beyond(each, tiles[0]):
+            return -2 - number
         if not is_empty and each.is_broadcast:
             count = _broadcast(each, tiles[0], rows, count)
         elif not is_empty:
             count = _move(each, tiles[0], rows, count)
         each.end = count
     return count
+
+
+@compiled_inner
+def _is_beyond(moved: Record, tiles: Record) -> bool:
+    """Whether cells that take part are none. What a move would bring beyond the lattice along its
+    dimension is left out, and a broadcast takes all of other dimensions."""
+    if moved.is_broadcast and not 0 <= moved.by < tiles.shape[moved.dimension]:
+        return True
+    for at in range(DIMENSIONS):
+        is_inside = moved.cells[at, 0] >= 0 and moved.cells[at, 1] <= tiles.shape[at]
+        if (at == moved.dimension) == (moved.is_broadcast != 0) and not is_inside:
+            return True
+    return False
 
 
 @compiled_inner
