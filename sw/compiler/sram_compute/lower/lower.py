@@ -127,7 +127,10 @@ class OutsideError(WorkloadError):
 
 
 class Lowerer:
-    """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2."""
+    """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
+
+    All arrays of ``nest`` lie in the same tiles; bindings may have others.
+    """
 
     def __init__(self, nest: Nest, plan: tuple[Step, ...], config: SramConfig) -> None:
         self._nest = nest
@@ -146,7 +149,7 @@ class Lowerer:
         seems the fastest. O(commands)."""
         return self._remembered(
             _Sizes(
-                tuple([array.shape for array in binding.arrays.values()]),
+                tuple([binding.arrays[name].shape for name in self._nest.arrays]),
                 tuple(binding.sizes.items()),
                 tuple([value.tobytes() for value in binding.scalars.values()]),
                 tile,
@@ -156,8 +159,9 @@ class Lowerer:
     def tilings(self, binding: Binding) -> list[Tiling]:
         """All that fit, with extents of 1 in dimensions that no array has. Raises
         ``CapacityError`` where none does."""
-        rank = max(array.ndim for array in binding.arrays.values())
-        shapes = [padded(array.shape[::-1]) for array in binding.arrays.values()]
+        arrays = [binding.arrays[name] for name in self._nest.arrays]
+        rank = max(array.ndim for array in arrays)
+        shapes = [padded(array.shape[::-1]) for array in arrays]
         found = tilings_of(self._types, shapes, self._config)
         return [each for each in found if set(each.tile[rank:]) <= {1}]
 
