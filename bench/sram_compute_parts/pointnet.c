@@ -131,6 +131,9 @@ void perceive(int centroids, int neighbours, int inputs, int d1, int d2, int d3,
     connect_relu(centroids * neighbours, inputs, d1, x, w1, b1, y1);
     connect_relu(centroids * neighbours, d1, d2, y1, w2, b2, y2);
     connect_relu(centroids * neighbours, d2, d3, y2, w3, b3, y3);
+    for (int c = 0; c < centroids; c++)
+        for (int o = 0; o < d3; o++)
+            pooled[c][first + o] = 0.0f;
     for (int n = 0; n < neighbours; n++)
         for (int c = 0; c < centroids; c++)
             for (int o = 0; o < d3; o++)

@@ -161,6 +161,9 @@ def perceive(
     connect_relu(x, w1, b1, y1)
     connect_relu(y1, w2, b2, y2)
     connect_relu(y2, w3, b3, y3)
+    for c in range(centroids):
+        for o in range(d3):
+            pooled[c, first + o] = 0.0
     for n in range(neighbours):
         for c in range(centroids):
             for o in range(d3):
