@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.execute_isa import (
+    ALL_LANES,
     MASK_REGISTERS,
     Fault,
     Opcode,
@@ -75,10 +76,11 @@ def decode(fields: Fields, lanes: int) -> npt.NDArray[np.int64]:
     table[:, OPCODE] = opcode
     table[is_beyond, FAULT] = Fault.CONTROL
     table[is_none, FAULT] = Fault.ENCODING
-    table[:, WIDTH] = np.where(is_wide & (opcode != Opcode.PREFETCH), lanes, 1)
+    works_on_all = is_wide & (opcode != Opcode.PREFETCH)
+    table[:, WIDTH] = np.where(works_on_all, lanes, 1)
     table[:, TAKES] = taken.sum(axis=1)
     table[:, DST] = _results(opcode, is_wide, fields.dst)
-    table[:, MASK] = np.where(is_wide, fields.mask, 0)
+    table[:, MASK] = np.where(works_on_all, fields.mask, ALL_LANES)
     table[:, INCREMENT] = fields.increment
     table[:, OFFSET] = immediate
     return table

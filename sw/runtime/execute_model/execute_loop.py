@@ -218,7 +218,7 @@ def follow(
             if not is_inside and opcode != _PREFETCH:
                 return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
             if is_traced and is_inside:
-                request = address << MOST_LANES | _wanted(fields, mask)
+                request = address << MOST_LANES | mask & (1 << fields[WIDTH]) - 1
             elif is_inside:
                 if filled + lanes > len(used):
                     used = _grown(used)
@@ -293,13 +293,6 @@ def _is_inside(address: int, width: int, mask: int, size: int) -> bool:
         if mask >> lane & 1 and address + lane >= size:
             return False
     return True
-
-
-@inner
-def _wanted(fields: np.ndarray, mask: int) -> int:
-    """The lanes whose words an access wants; that of the first lane is all that a ``PREFETCH``
-    does."""
-    return 1 if fields[OPCODE] == _PREFETCH else mask & (1 << fields[WIDTH]) - 1
 
 
 @inner
