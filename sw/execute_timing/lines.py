@@ -12,7 +12,7 @@ import numpy as np
 
 from hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
 from hw.lib.lines.line_size import LINE_BYTES
-from sw.program.jit import compiled_inner
+from sw.program.jit import inner
 
 NEVER = 1 << 62
 """A cycle behind all others."""
@@ -108,16 +108,18 @@ def empty_lines(
     )
 
 
-@compiled_inner
+@inner
 def are_idle(lines: Lines, now: int) -> bool:
     """All reads are answered, and all that was written is in memory."""
     at = lines.at
     some = at[LOOKS] + at[HITS] + at[ANSWERS] + at[WAITING] + at[UNDER_WAY]
     some += at[KEPT] + at[IS_LEAVING]
-    return some == 0 and at[FREE] <= now and lines.places.max() < 0
+    for fetch in range(len(lines.places)):
+        some += lines.places[fetch] >= 0
+    return some == 0 and at[FREE] <= now
 
 
-@compiled_inner
+@inner
 def next_change(lines: Lines, now: int) -> int:
     """The next cycle in which something may change, where nothing did in this one."""
     at = lines.at
@@ -130,7 +132,7 @@ def next_change(lines: Lines, now: int) -> int:
     return found
 
 
-@compiled_inner
+@inner
 def step(
     lines: Lines, now: int, line: int, is_write: bool, tag: int, takes_answer: bool
 ) -> tuple[bool, bool]:
@@ -162,7 +164,7 @@ def step(
     decided = False
     hits = False
     if at[LOOKS]:
-        free_wait = _first_free(lines.waits)
+        free_wait = first_free(lines.waits)
         decided, hits = _decide(lines, come, ends, can_request, hit_ends, free_wait)
         changes |= decided
 
@@ -197,15 +199,16 @@ def step(
     return takes, changes
 
 
-@compiled_inner
-def _first_free(numbers: np.ndarray) -> int:
+@inner
+def first_free(numbers: np.ndarray) -> int:
+    """The place of the first -1; -1 if there is none."""
     for number in range(len(numbers)):
         if numbers[number] < 0:
             return number
     return -1
 
 
-@compiled_inner
+@inner
 def _decide(
     lines: Lines, come: int, ends: bool, can_request: bool, hit_ends: bool, free_wait: int
 ) -> tuple[bool, bool]:
@@ -238,7 +241,7 @@ def _decide(
         return True, False
     hits = False
     if not is_present:
-        free = _first_free(lines.places)
+        free = first_free(lines.places)
         if not can_request or free < 0 or free_wait < 0 or found >= 0:
             return False, False
         lines.places[free] = place
@@ -257,7 +260,7 @@ def _decide(
     return True, hits
 
 
-@compiled_inner
+@inner
 def _request(lines: Lines, line: int, is_write: bool, fetch: int) -> None:
     at = lines.at
     place = (at[REQUEST] + at[WAITING]) % REQUESTS
@@ -266,7 +269,7 @@ def _request(lines: Lines, line: int, is_write: bool, fetch: int) -> None:
     at[WAITING] += 1
 
 
-@compiled_inner
+@inner
 def _write_buffer(lines: Lines, now: int, has_request: bool, is_free: bool) -> bool:
     """A cycle of the write buffer, and of memory below it, which takes a request if it
     ``is_free``. Whether anything changes."""

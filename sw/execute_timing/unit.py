@@ -17,7 +17,7 @@ from sw.execute_timing import lines as cache
 from sw.execute_timing.lines import ANSWER, ANSWERS, NEVER, Lines
 from sw.execute_timing.table import LOADS, PREFETCHES, STORES
 from sw.execute_timing.trace import MOST_LANES
-from sw.program.jit import compiled_inner
+from sw.program.jit import inner
 
 BUS = 128
 """Cycles of the result bus that are remembered: more than any result takes."""
@@ -110,7 +110,7 @@ def new_core(lines: Lines, loads: int, first: int) -> Core:
     )
 
 
-@compiled_inner
+@inner
 def begin_request(core: Core, cycle: int, wanted: int, use: int, register: int) -> None:
     """A request issues, for lanes and an address as in a trace; of a load, for a register."""
     at = core.at
@@ -118,8 +118,7 @@ def begin_request(core: Core, cycle: int, wanted: int, use: int, register: int) 
     at[COUNT] += 1
     tag = 0
     if use == LOADS:
-        while core.loads[tag] >= 0:
-            tag += 1
+        tag = cache.first_free(core.loads)
         core.loads[tag] = register
         core.ready[register] = core.as_sum[register] = core.as_addend[register] = NEVER
     request = core.requests[place]
@@ -128,7 +127,7 @@ def begin_request(core: Core, cycle: int, wanted: int, use: int, register: int) 
     at[WAKES] = min(at[WAKES], cycle + _TO_QUEUE)
 
 
-@compiled_inner
+@inner
 def begin_division(core: Core, cycle: int, takes: int, register: int) -> None:
     at = core.at
     at[DIVIDED], at[DIVIDER_DST], at[DIVIDER_FREE] = cycle + takes, register, NEVER
@@ -136,7 +135,7 @@ def begin_division(core: Core, cycle: int, takes: int, register: int) -> None:
     at[WAKES] = min(at[WAKES], cycle + takes)
 
 
-@compiled_inner
+@inner
 def advance(core: Core, until: int) -> None:
     """Follows memory up to a cycle."""
     at = core.at
@@ -147,7 +146,7 @@ def advance(core: Core, until: int) -> None:
             _step(core)
 
 
-@compiled_inner
+@inner
 def await_release(core: Core) -> None:
     """Follows memory until a register or a place for a request is set free, one at least."""
     at = core.at
@@ -157,7 +156,7 @@ def await_release(core: Core) -> None:
         _step(core)
 
 
-@compiled_inner
+@inner
 def drain(core: Core, cycle: int) -> int:
     """The cycle in which all is done, if nothing more comes from this one on."""
     at = core.at
@@ -172,7 +171,7 @@ def drain(core: Core, cycle: int) -> int:
     return at[NOW]
 
 
-@compiled_inner
+@inner
 def _step(core: Core) -> None:
     """A cycle."""
     at, lines = core.at, core.lines
@@ -237,7 +236,7 @@ def _step(core: Core) -> None:
         at[WAKES] = _next_change(core, now)
 
 
-@compiled_inner
+@inner
 def _release(core: Core, register: int) -> None:
     """A result is taken to the bus: it can be read from the next cycle on."""
     ready = core.at[NOW] + 1
@@ -245,7 +244,7 @@ def _release(core: Core, register: int) -> None:
     core.at[RELEASED] += 1
 
 
-@compiled_inner
+@inner
 def _next_line(core: Core, request: np.ndarray) -> tuple[int, bool]:
     """The line that a request is about to ask for, and whether it wants two."""
     line, offset = request[ADDRESS] // LINE_WORDS, request[ADDRESS] % LINE_WORDS
@@ -257,7 +256,7 @@ def _next_line(core: Core, request: np.ndarray) -> tuple[int, bool]:
     return line, has_both
 
 
-@compiled_inner
+@inner
 def _next_change(core: Core, now: int) -> int:
     at = core.at
     found = cache.next_change(core.lines, now)

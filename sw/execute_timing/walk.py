@@ -6,7 +6,7 @@ import numpy as np
 
 from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.execute_times import WAITING
-from sw.execute_timing.lines import NEVER
+from sw.execute_timing.lines import NEVER, first_free
 from sw.execute_timing.table import (
     ADD,
     COMPARED,
@@ -45,7 +45,7 @@ from sw.execute_timing.unit import (
     begin_request,
     drain,
 )
-from sw.program.jit import compiled, compiled_inner
+from sw.program.jit import in_place, inner
 
 _STEERED = 3
 """Cycles from the issue of a branch to that of what follows at its target; and from one that is not
@@ -58,7 +58,7 @@ _OVERTAKEN = FLOAT_STAGES - 1
 """Cycles from an ``FMUL_ADD`` until an instruction issues that writes its c early."""
 
 
-@compiled
+@in_place
 def follow(core: Core, table: np.ndarray, trace: np.ndarray) -> int:
     """Issues the instructions of a part of a trace (``trace``) of a program (``timing_table``); the
     cycle in which all is done where the last is ``HALT``, else -1."""
@@ -79,7 +79,7 @@ def follow(core: Core, table: np.ndarray, trace: np.ndarray) -> int:
     return -1
 
 
-@compiled_inner
+@inner
 def _issue(core: Core, row: np.ndarray, cycle: int) -> int:
     """The first cycle from this one on in which an instruction may issue."""
     at = core.at
@@ -87,7 +87,7 @@ def _issue(core: Core, row: np.ndarray, cycle: int) -> int:
         advance(core, cycle)
         ready = _ready(core, row)
         has_room = not row[MEMORY] or at[COUNT] < WAITING
-        has_tag = row[MEMORY] != LOADS or core.loads.min() < 0
+        has_tag = row[MEMORY] != LOADS or first_free(core.loads) >= 0
         if ready == NEVER or not has_room or not has_tag:
             await_release(core)
             cycle = at[NOW]
@@ -99,7 +99,7 @@ def _issue(core: Core, row: np.ndarray, cycle: int) -> int:
             cycle += 1
 
 
-@compiled_inner
+@inner
 def _ready(core: Core, row: np.ndarray) -> int:
     """From when on an instruction finds its operands, its register and its unit."""
     a, c, dst, path = row[A], row[C], row[DST], row[PATH]
@@ -127,7 +127,7 @@ def _ready(core: Core, row: np.ndarray) -> int:
     return found
 
 
-@compiled_inner
+@inner
 def _has_bus(core: Core, row: np.ndarray, cycle: int) -> bool:
     at = cycle + row[RESULT]
     for _ in range(row[SLOTS]):
@@ -137,7 +137,7 @@ def _has_bus(core: Core, row: np.ndarray, cycle: int) -> bool:
     return True
 
 
-@compiled_inner
+@inner
 def _begin(core: Core, row: np.ndarray, cycle: int, wanted: int) -> None:
     """What an instruction changes that issues."""
     dst, path, c = row[DST], row[PATH], row[C]

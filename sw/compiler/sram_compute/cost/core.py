@@ -1,14 +1,18 @@
-"""What programs of the core cost."""
+"""What programs of the core cost: their time is exact, but for what data decide."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core_lines import empty_lines
-from sw.compiler.sram_compute.cost.core_table import core_table
-from sw.compiler.sram_compute.cost.core_walk import walk
+from sw.compiler.sram_compute.cost.core_scalars import begin, follow, scalar_table
+from sw.execute_timing.core import CoreTime
+from sw.execute_timing.fields import fields_of
+from sw.execute_timing.lines import empty_lines
+from sw.execute_timing.trace import COLUMNS, LONGEST
 
 _FETCH = 3
 _COMMANDS = 6
@@ -19,8 +23,21 @@ two."""
 def core_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
     """About how many cycles the core takes from its start until all is in memory; some number above
     ``limit`` where they are more. O(instructions that it does in ``limit`` cycles)."""
-    lines = empty_lines(config)
-    return walk(core_table(instructions), lines, config.core_lanes, config.core_loads, limit)
+    fields, lanes = fields_of(instructions), config.core_lanes
+    lines = empty_lines(
+        cache_bytes=config.core_cache_bytes,
+        loads=config.core_loads,
+        latency=config.latency,
+        line_cycles=config.line_cycles,
+        free=0,
+        empties=-config.core_cache_bytes,
+    )
+    time = CoreTime(fields, lanes, config.core_loads, lines, 0)
+    table, scalars = scalar_table(fields), begin(lanes)
+    part = np.empty((LONGEST, COLUMNS), np.int64)
+    while time.end is None and time.issued <= limit:
+        time.done(part[: follow(table, scalars, lanes, part)])
+    return time.issued if time.end is None else time.end
 
 
 def part_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
