@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sw.execute_timing.fields import Fields
-from sw.execute_timing.lines import LINES_READ, LINES_WRITTEN, Lines
+from sw.execute_timing.lines import LINES_READ, LINES_WRITTEN, NEVER, Lines
 from sw.execute_timing.table import timing_table
 from sw.execute_timing.unit import NEXT, new_core
 from sw.execute_timing.walk import follow
@@ -28,9 +28,10 @@ class CoreTime:
         self._core = new_core(lines, loads, start + _FIRST)
         self.end: int | None = None
 
-    def done(self, part: npt.NDArray[np.int64]) -> None:
-        """The next instructions, as ``trace`` has them. O(instructions + lines)."""
-        end = follow(self._core, self._table, part)
+    def done(self, part: npt.NDArray[np.int64], limit: int = NEVER) -> None:
+        """The next instructions, as ``trace`` has them, up to the first that may not issue by cycle
+        ``limit``. O(instructions + lines)."""
+        end = follow(self._core, self._table, part, limit)
         self.end = None if end < 0 else end
 
     @property

@@ -59,14 +59,17 @@ _OVERTAKEN = FLOAT_STAGES - 1
 
 
 @in_place
-def follow(core: Core, table: np.ndarray, trace: np.ndarray) -> int:
-    """Issues the instructions of a part of a trace (``trace``) of a program (``timing_table``); the
-    cycle in which all is done where the last is ``HALT``, else -1."""
+def follow(core: Core, table: np.ndarray, trace: np.ndarray, limit: int) -> int:
+    """Issues the instructions of a part of a trace (``trace``) of a program (``timing_table``), up
+    to the first that may not issue by cycle ``limit``; the cycle in which all is done where the
+    last is ``HALT``, else -1."""
     at = core.at
     for place in range(len(trace)):
         what = trace[place, INSTRUCTION]
         row = table[what // FLAGS]
         cycle = at[NEXT]
+        if cycle > limit:
+            break
         if row[HOLDS] or what & ENDS_BODY:
             cycle = max(cycle, at[STEERED] + _STEERED)
         cycle = _issue(core, row, cycle)

@@ -123,7 +123,7 @@ class Run:
         for bank in system.banks:
             bank.begin()
         self.is_over = False
-        self.cycles: int | None = None
+        self.cycles = 0
         self.counters: dict[str, int] = {}
 
     def step(self) -> None:
