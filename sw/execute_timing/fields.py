@@ -33,10 +33,14 @@ def fields_of_words(words: npt.NDArray[np.uint32]) -> Fields:
     """Of encodings, uint32 [n, 3]."""
     places = [INSTRUCTION[name].offset for name in "abc"]
     return Fields(
-        *(_field(words, INSTRUCTION, name) for name in ("opcode", "vector", "dst", "mask")),
-        np.stack([_field(words, OPERAND, "source", place) for place in places]),
-        np.stack([_field(words, OPERAND, "index", place) for place in places]),
-        *(_field(words, INSTRUCTION, name) for name in ("increment", "immediate")),
+        opcode=_field(words, INSTRUCTION, "opcode"),
+        vector=_field(words, INSTRUCTION, "vector"),
+        dst=_field(words, INSTRUCTION, "dst"),
+        mask=_field(words, INSTRUCTION, "mask"),
+        sources=np.stack([_field(words, OPERAND, "source", place) for place in places]),
+        indices=np.stack([_field(words, OPERAND, "index", place) for place in places]),
+        increment=_field(words, INSTRUCTION, "increment"),
+        immediate=_field(words, INSTRUCTION, "immediate"),
     )
 
 
@@ -55,7 +59,9 @@ def fields_of(instructions: Sequence[Instruction]) -> Fields:
         for each in instructions
     ]
     columns = np.array(rows, np.int64).reshape(-1, 12).T
-    return Fields(*columns[:4], columns[4:7], columns[7:10], *columns[10:])
+    opcode, vector, dst, mask = columns[:4]
+    increment, immediate = columns[10:]
+    return Fields(opcode, vector, dst, mask, columns[4:7], columns[7:10], increment, immediate)
 
 
 def _field(

@@ -98,7 +98,9 @@ def new_core(lines: Lines, loads: int, first: int) -> Core:
     registers = SCALAR_REGISTERS + VECTOR_REGISTERS
     return Core(
         at,
-        *(np.zeros(registers, np.int64) for _ in range(3)),
+        np.zeros(registers, np.int64),
+        np.zeros(registers, np.int64),
+        np.zeros(registers, np.int64),
         np.full(registers, first - BUS, np.int64),
         np.zeros(MASK_REGISTERS, np.int64),
         np.full(BUS, -1, np.int64),
