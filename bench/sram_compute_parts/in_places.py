@@ -1,4 +1,5 @@
-"""Cycles of workloads in each place: the model's, of the core the compiler's estimate."""
+"""Cycles of workloads in each place: the model's; and those of the core that the compiler
+estimates."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bench.lib.cycles import cycles_of
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
@@ -25,20 +27,15 @@ class Placed:
     """A workload in one place.
 
     cycles
-        from arrays in main memory and back to it; ``None`` where part of it runs on the core, and
-        part elsewhere.
+        from arrays in main memory and back to it.
     warm
-        without those in which main memory alone works; ``None`` for the core.
+        without those in which main memory alone works; ``None`` where something runs on the core.
     """
 
     program: Program
-    cycles: int | None
+    cycles: int
     warm: int | None
     is_exact: bool
-
-    @property
-    def is_on_core(self) -> bool:
-        return len(self.program.launches[0].sections["instructions"]) > 0
 
 
 def run_in(
@@ -60,11 +57,9 @@ def run_in(
                 return other
         result = device.run(program, inputs)
         is_exact = device.verify(result).bit_exact
-    if result.cycles is not None:
-        warm = result.cycles - result.counters["cycles_transfer"]
-        return Placed(program, result.cycles, warm, is_exact)
-    cycles = core_estimate(program, config) if place == "core" else None
-    return Placed(program, cycles, None, is_exact)
+    cycles, counters = cycles_of(result), result.counters
+    warm = None if counters["cycles_core"] else cycles - counters["cycles_transfer"]
+    return Placed(program, cycles, warm, is_exact)
 
 
 def core_estimate(program: Program, config: SramConfig) -> int:

@@ -55,9 +55,8 @@ INTROS = {
     "places": Intro(
         "Three places",
         f"Workloads at five sizes each on `{places.CONFIG}`, just switched on: as a whole in "
-        "memory, near it, on the core, and where `--place auto` has them. Cycles of memory and "
-        "near are the model's, which are the RTL's; those of the core are the compiler's "
-        "estimate, which [placement](#placement) has against the RTL; *auto on RTL* is simulated. "
+        "memory, near it, on the core, and where `--place auto` has them. Cycles are "
+        "the model's, which are the RTL's; *auto on RTL* is simulated. "
         "*Warm*: without cycles in which main memory alone works. What lanes allow: an operation "
         "of the source a cycle in each of four, as many engines as words of the core's vectors; "
         "what main memory allows: each word of an array once. Empty: that place does not run the "

@@ -92,16 +92,17 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
             found[place] = placed
     exact = all(placed.is_exact for placed in found.values())
     chosen, rtl = found[CHOSEN], None
-    if job.is_on_rtl or chosen.cycles is None:
+    if job.is_on_rtl:
         with Device(named, "rtl") as device:
             result = device.run(chosen.program, {**given.inputs, **(given.sizes or {})})
             exact &= device.verify(result).bit_exact
         rtl = cycles_of(result)
-        exact &= chosen.is_on_core or rtl == chosen.cycles
-    cycles = {place: placed.cycles for place, placed in found.items()}
-    cycles[CHOSEN] = rtl if chosen.cycles is None else chosen.cycles
+        exact &= rtl == chosen.cycles
     return {
-        **{f"cycles_{place}": cycles.get(place) for place in (*PLACES, CHOSEN)},
+        **{
+            f"cycles_{place}": found[place].cycles if place in found else None
+            for place in (*PLACES, CHOSEN)
+        },
         **{f"warm_{place}": _warm(found.get(place)) for place in ("memory", "near")},
         "cycles_rtl": rtl,
         **least_cycles(given, config, job.workload),

@@ -55,7 +55,26 @@ done:
 """
 """Each result takes the one before it, and its element's place."""
 
-KERNELS = (_STREAM, _GATHER, _RECURRENCE)
+_SCATTER = """
+    add s1, source, zero
+    add s2, target, zero
+    add s9, count, zero
+again:
+    load.v v1, [s1], s1 += 7
+    mul.v v2, v1, factor
+    fmul_add.v v3, v2, v1, v3
+    reduce_max.v s3, v2
+    fdiv.v v4, v2, v1
+    and s3, s3, 63
+    store.v v4, [s2], s2 += 19
+    store s3, [s3 + source]
+    sub s9, s9, 1
+    branch_lt zero, s9, again
+    halt
+"""
+"""More lines than wait to be written, and some of them again; units that take long."""
+
+KERNELS = (_STREAM, _GATHER, _RECURRENCE, _SCATTER)
 
 
 def core_programs(
@@ -73,7 +92,7 @@ def core_programs(
 
 def assembled(config: SramConfig, chance: random.Random, text: str, first_line: int) -> np.ndarray:
     count = chance.randrange(1, 40)
-    span = max(3, config.core_lanes) * 64
+    span = 40 * 20
     places = range(first_line * LINE_WORDS, config.memory_words - span)
     constants = {
         "source": chance.choice(places),

@@ -79,18 +79,19 @@ class RandomStreams:
         operations: list[dict[str, Any]] = []
         for _ in range(chance.randrange(2, 8)):
             operations += self._operations(streams)
-        fields = {"counts": counts, "span": span, "first": first, "owner": numbers[0]}
+        fields: dict[str, Any] = {"counts": counts, "span": span, "first": first}
+        fields |= {"owner": numbers[0], "is_final": chance.randrange(2)}
         return [*streams, *near(operations, **fields)]
 
     def _stream(self, number: int, counts: tuple[int, int, int]) -> Command:
         config, chance = self._config, self._chance
         is_indirect = chance.random() < 0.3
-        is_transposed = not is_indirect and chance.random() < 0.3
+        is_transposed = chance.random() < 0.3
         strides = [chance.choice((1, 1, 1, 0, 2, -1)), *chance.choices((0, 1, 7, 32, -5), k=2)]
         extents = [count - 1 for count in counts]
         places = config.banks * config.bank_words
         if is_transposed:
-            strides, places = [1, 0, 0], config.tiles * config.bitlines
+            strides, places = [0 if is_indirect else 1, 0, 0], config.tiles * config.bitlines
             extents[0] |= STRIP - 1
         scale = chance.randrange(1, 4)
         ends = [stride * extent for stride, extent in zip(strides, extents, strict=True)]

@@ -12,6 +12,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import named
 
+OTHER_CYCLES = 4
+"""Cycles of an iterative datapath's latency that are not those of digits."""
+
 
 class Division(NamedTuple):
     """A division under way: ``quotient`` has the rest of the dividend at its top, and what there is

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 
-from hw.lib.digits import Division, check_bits_per_cycle, cycles_for, divide
+from hw.lib.digits import OTHER_CYCLES, Division, check_bits_per_cycle, cycles_for, divide
 from hw.lib.float_iterative import (
-    OTHER_CYCLES,
     exponent_shape,
     normalise_significand,
     round_digits,

@@ -17,9 +17,6 @@ from hw.lib.float_parts import (
 )
 from hw.lib.formats import FloatFormat
 
-OTHER_CYCLES = 4
-"""Cycles of a datapath's latency that are not those of digits."""
-
 _ROUNDING_DEPTHS = (3, *FINISH_DEPTHS[2:])
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from hw.lib.cut_points import named
-from hw.lib.digits import Extraction, check_bits_per_cycle, cycles_for, extract
+from hw.lib.digits import OTHER_CYCLES, Extraction, check_bits_per_cycle, cycles_for, extract
 from hw.lib.float_iterative import (
-    OTHER_CYCLES,
     exponent_shape,
     normalise_significand,
     round_digits,

@@ -118,13 +118,14 @@ class SramCore(Core):
         wiring.connect(m, program.host, wiring.flipped(self.windows.program))
 
         moves, computes, core_busy, issued = Signal(), Signal(), Signal(), Signal()
-        transfers, streams, strip_begins = Signal(), Signal(), Signal()
+        transfers, streams, is_final, strip_begins = Signal(), Signal(), Signal(), Signal()
         bits_of_words: ValueLike = 0
         m.d.comb += transfers.eq(transfer.busy)
         if near is not None:
             m.d.comb += [
                 transfers.eq(transfer.busy | near.copies),
                 streams.eq(near.streams),
+                is_final.eq(near.is_final),
                 strip_begins.eq(near.begins),
             ]
             bits_of_words = near.words_between_banks * WORD_BITS
@@ -144,7 +145,8 @@ class SramCore(Core):
                     moves,
                     computes & ~moves,
                     core_busy & ~moves & ~computes,
-                    streams,
+                    streams & ~is_final,
+                    streams & is_final,
                     ~(transfers | moves | computes | core_busy | streams),
                     unit.accepted,
                     channel[:3],

@@ -300,6 +300,7 @@ NEAR = _command(
     counts=data.ArrayLayout(unsigned(COUNT_BITS), DIMENSIONS),
     owner=unsigned(4),
     span=unsigned(SPAN_BITS),
+    is_final=unsigned(1),
 )
 """For each z, for each group of strips along x, for each y: operations 0 to ``last``.
 
@@ -312,6 +313,8 @@ owner
     of this stream for y = 0.
 span
     strips that lie one behind the other in a bank, if not 0.
+is_final
+    whether it finishes sums that arrays have begun: its cycles are counted for themselves.
 """
 
 COMMANDS: dict[Opcode, data.StructLayout] = {

@@ -56,6 +56,7 @@ EVENTS = (
     "cycles_compute",
     "cycles_core",
     "cycles_near",
+    "cycles_final",
     "cycles_command",
     "commands",
     "command_lines",
@@ -67,10 +68,10 @@ EVENTS = (
     "near_strips",
 )
 """In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else an array is
-fetched, or stored; else the core runs; else stream engines do; else commands are fetched, handed
-out and waited for. A command is taken up; a line of the program is asked for, of an array, one is
-written. An instruction of the core issues; it asks for a line, it writes one, in part or whole.
-Stream engines begin an operation on a strip."""
+fetched, or stored; else the core runs; else stream engines do, or finish sums that arrays have
+begun; else commands are fetched, handed out and waited for. A command is taken up; a line of the
+program is asked for, of an array, one is written. An instruction of the core issues; it asks for a
+line, it writes one, in part or whole. Stream engines begin an operation on a strip."""
 
 TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
 """Bits that were moved within their tile; to tiles of the same bank; that a bank took from

@@ -38,6 +38,8 @@ class NearMemory(wiring.Component):
         out: as of ``StreamSequencer``.
     copies, streams
         out: lines are copied; engines run: from the cycle behind ``start`` on.
+    is_final
+        out: as of ``StreamSequencer``.
     port
         out: a ``LinePort`` to memory.
     request0, request1, …; accesses; response0, response1, …
@@ -72,6 +74,7 @@ class NearMemory(wiring.Component):
                 "is_complete": Out(1),
                 "copies": Out(1),
                 "streams": Out(1),
+                "is_final": Out(1),
                 "port": Out(LinePort((lines - 1).bit_length(), LINE_WORDS, 1)),
                 "accesses": Out(banks),
                 "fault": Out(ErrorCause),
@@ -99,6 +102,7 @@ class NearMemory(wiring.Component):
             sequencer.start.eq(self.start & (opcode == Opcode.NEAR)),
             self.is_complete.eq(sequencer.is_complete),
             self.streams.eq(sequencer.busy),
+            self.is_final.eq(sequencer.is_final),
             self.begins.eq(sequencer.begins),
             self.stream.eq(sequencer.stream),
             network.enable.eq(sequencer.access),

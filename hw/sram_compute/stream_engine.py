@@ -7,10 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.execute.divider import BITS_PER_CYCLE
 from hw.lib.execute.lane import Lane
 from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.execute_times import BITS_PER_CYCLE
 from hw.lib.float_div import FloatDivider
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.instanced import Instanced

@@ -71,6 +71,8 @@ class StreamSequencer(wiring.Component):
         out: the operations that the ``NEAR`` in ``command`` names are all set.
     busy
         out: from the cycle behind ``start`` on.
+    is_final
+        out: that of the ``NEAR`` that runs.
     loop, begin, fetch, address, compute, result, divides, advance
         out: as of ``StreamEngine``.
     access, access_done
@@ -91,6 +93,7 @@ class StreamSequencer(wiring.Component):
                 "start": In(1),
                 "is_complete": Out(1),
                 "busy": Out(1),
+                "is_final": Out(1),
                 "loop": Out(LOOP),
                 "begin": Out(BEGIN),
                 "fetch": Out(FETCH),
@@ -124,6 +127,7 @@ class StreamSequencer(wiring.Component):
             self.loop.count.eq(near.counts[0]),
             self.loop.span.eq(near.span),
             self.loop.rotation.eq(begins["rotation"]),
+            self.is_final.eq(near.is_final),
             self.busy.eq((state != _State.IDLE) | ~is_through),
         ]
         return m

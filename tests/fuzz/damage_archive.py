@@ -27,7 +27,7 @@ BOMB_BYTES = 4 << 30
 _LARGEST = 1 << 22
 """Octets of an archive's members that are damaged once more."""
 
-_TEXTS = ("plan.npy",)
+_TEXTS = ("plan.npy", "graphs.npy")
 """Members whose array is a JSON text."""
 
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")

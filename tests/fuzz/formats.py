@@ -82,6 +82,7 @@ def _overrides(config: str, workload: str, *overrides: str) -> Format:
 
 _OPERANDS = ("--tensor", "B=B.mtx", "--tensor", "c=c.tns")
 NEST_ARRAYS = ("--tensor", "x=x.npy", "--tensor", "at=at.npy")
+CELLS = ("--tensor", "a=cells.npy")
 DUMPS = tuple(
     f"dump/{number:02}_{each.name}.mlir"
     for number, each in enumerate(PASSES, 1)
@@ -184,17 +185,39 @@ FORMATS = (
         DUMPS,
         tuple(("compile", "tmu_l2", name, "-o", "out.npz") for name in DUMPS),
     ),
+    Format(
+        "loop nest in C",
+        "text",
+        ("cells.c",),
+        (
+            (*_MODEL, "sram_b2", "cells.c", *CELLS, *_SAVED),
+            ("compile", "sram_b2", "cells.c", "-o", "out.npz", "--dot", "out.gv"),
+        ),
+        computes=True,
+    ),
+    Format(
+        "commands",
+        "text",
+        ("cells.sram",),
+        (
+            (*_MODEL, "sram_b2", "cells.sram", *CELLS, *_SAVED),
+            ("compile", "sram_b2", "cells.sram", "-o", "out.npz"),
+        ),
+    ),
     Format("journal", "lines", ("out.json.journal",), (JOURNALLED,)),
     _program("dpu.npz", *_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
     _program("sam.npz", *_MODEL, "sam_fp32", "sam.npz", *_OPERANDS),
     _program("fabric.npz", *_MODEL, "sam_fabric_small", "fabric.npz", *_OPERANDS),
     _program("cuda.npz", *_EMULATION, "cuda_sm90", "cuda.npz", "--values", "values.npz"),
     _program("tmu.npz", *_MODEL, "tmu_l2", "tmu.npz", *NEST_ARRAYS),
+    _program("sram.npz", *_MODEL, "sram_b2", "sram.npz", *CELLS),
+    _program("commands.npz", *_MODEL, "sram_b2", "commands.npz", *CELLS),
     _configuration("dpu.toml", "graph.edgelist"),
     _configuration("sam.toml"),
     _configuration("fabric.toml", VECTOR),
     _configuration("cuda.toml", "small"),
     _configuration("tmu.toml", "nest.py", *NEST_ARRAYS),
+    _configuration("sram.toml", "cells.c"),
     _overrides("dpu_d1_b8", "graph.edgelist", "depth=2", "format=float16"),
     _overrides("sam_fp32", VECTOR, "index_bits=16", "skip=false"),
     Format(

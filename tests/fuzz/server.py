@@ -1,7 +1,8 @@
 """Runs cases, each in a process forked from one that has everything imported.
 
 ``python -m tests.fuzz.server FOLDER`` reads lines ``SEED NUMBER`` and answers each with an
-``Outcome`` as a line of JSON. It has one thread, so that it can be forked.
+``Outcome`` as a line of JSON. It has one thread, so that it can be forked: equality saturation,
+which starts threads that a child of the process lacks and would wait for, runs in children alone.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
+from unittest import mock
 
+import sw.compiler.sram_compute.compile as sram_compile
 from sw.cli import main
 from sw.compiler.cuda.tune.journal import journal_path
+from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.runtime.cuda import tuning
 from tests.fuzz.cases import Case, make_case
 from tests.fuzz.formats import FORMATS, JOURNALLED
@@ -66,8 +70,10 @@ class Server:
         self.folder = folder
         self.valid = folder / "valid"
         self.valid.mkdir(parents=True)
-        self._make_valid_files()
-        self._warm_up()
+        with mock.patch.object(sram_compile, "optimise_plan", _not_optimised):
+            self._make_valid_files()
+            self._warm_up()
+        _check_for_threads()
         gc.collect()
         gc.freeze()  # or collections in children would copy all pages
 
@@ -113,7 +119,6 @@ class Server:
                 shutil.copytree(self.valid, folder)
                 with contextlib.chdir(folder):
                     _succeed(*command)
-        assert threading.active_count() == 1
 
     def _fork(self, case: Case, folder: Path) -> tuple[int, float]:
         with (
@@ -149,6 +154,16 @@ def _run_in_child(case: Case, folder: Path, stdout: IO[bytes], stderr: IO[bytes]
         with contextlib.suppress(BaseException):
             sys.stderr.flush()
         os._exit(status)
+
+
+def _not_optimised(steps: tuple[Step, ...], **_: Any) -> tuple[Step, ...]:
+    return steps
+
+
+def _check_for_threads() -> None:
+    assert threading.active_count() == 1
+    tasks = Path("/proc/self/task")
+    assert not tasks.exists() or len(list(tasks.iterdir())) == 1
 
 
 def _limit() -> None:

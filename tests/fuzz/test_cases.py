@@ -40,8 +40,8 @@ def npy() -> bytes:
 def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("valid")
     write_valid_files(folder)
-    for name in ("dpu.npz", "sam.npz", "fabric.npz", "cuda.npz", "tmu.npz"):
-        (folder / name).write_bytes(archive())
+    for name in ("dpu", "sam", "fabric", "cuda", "tmu", "sram", "commands"):
+        (folder / f"{name}.npz").write_bytes(archive())
     (folder / "dump").mkdir()
     for name in ("graph.gv", "schedules.json", "out.json.journal", *DUMPS):
         (folder / name).write_bytes(CONTENTS["json"])

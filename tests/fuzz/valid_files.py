@@ -61,6 +61,28 @@ def sums(x: float32[r, m], at: int32[n], out: float32[m]):
             out[e] += x[at[i], e]
 """
 
+# The first statement is for memory, the second for the core.
+_CELLS = """void cells(int n, int m, const int8_t a[n][m], int8_t b[n][m], int s[n]) {
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < n; i++)
+      for (int j = 1; j < m; j++)
+        b[i][j] = (int8_t) (a[i][j - 1] + 3 * a[i][0] - b[i][j]);
+  for (int i = 1; i < n; i++)
+    s[i] = s[i - 1] + 1;
+}
+"""
+
+_COMMANDS = """input a int8 3,64 line=32
+output b int8 3,64 line=48
+layout layout=0 element=0 base=32 sizes=1,3,1 line_strides=1,0 tile=6,0,0 tile_strides=1,0
+layout layout=1 element=0 base=48 sizes=1,3,1 line_strides=1,0 tile=6,0,0 tile_strides=1,0
+load layout=0 row=0 n=8
+fill d=8 n=8 value=5 bitlines=0:1:64 tiles=0:1:3
+compute add n=8 bases=0,8,16,0,0
+store layout=1 row=16 n=8
+end
+"""
+
 _SPARSE: dict[str, Callable[[np.ndarray], object]] = {
     "csr": scipy.sparse.csr_array,
     "csc": scipy.sparse.csc_matrix,
@@ -76,6 +98,8 @@ COMPILED = (
     ("sam_fabric_small", VECTOR, "-o", "fabric.npz"),
     ("cuda_sm90", "small", "-o", "cuda.npz"),
     ("tmu_l2", "nest.py", *NEST_ARRAYS, "-o", "tmu.npz", "--dump", "dump"),
+    ("sram_b2", "cells.c", "-o", "sram.npz"),
+    ("sram_b2", "cells.sram", "-o", "commands.npz"),
 )
 """Files that ``gnarl compile`` has to write, in this folder."""
 
@@ -101,6 +125,9 @@ def write_valid_files(folder: Path) -> None:
     (folder / "nest.py").write_text(_NEST)
     np.save(folder / "x.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
     np.save(folder / "at.npy", np.array([1, 0, 3], np.int32))
+    (folder / "cells.c").write_text(_CELLS)
+    (folder / "cells.sram").write_text(_COMMANDS)
+    np.save(folder / "cells.npy", np.arange(192, dtype=np.int8).reshape(3, 64))
     configurations = configuration_files()
     for name, source in (
         ("dpu", "dpu_d1_b8"),
@@ -108,6 +135,7 @@ def write_valid_files(folder: Path) -> None:
         ("fabric", "sam_fabric_small"),
         ("cuda", "cuda_sm90"),
         ("tmu", "tmu_l2"),
+        ("sram", "sram_b2"),
     ):
         (folder / f"{name}.toml").write_text(configurations[source].read_text())
 

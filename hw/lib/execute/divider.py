@@ -9,12 +9,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.execute.result_bus import result_layout
+from hw.lib.execute_times import BITS_PER_CYCLE
 from hw.lib.float_div import FloatDivider
 from hw.lib.float_sqrt import FloatSquareRoot
 from hw.lib.formats import FLOAT_FORMATS
-
-BITS_PER_CYCLE = 2
-"""Of quotients and roots."""
 
 
 class Divider(wiring.Component):

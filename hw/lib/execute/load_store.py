@@ -9,12 +9,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.execute.result_bus import result_layout
+from hw.lib.execute_times import WAITING
 from hw.lib.lines.lane_port import LanePort, lane_request
 from hw.lib.lowest_one import lowest_one, position
 from hw.lib.stream.queue import Queue
-
-WAITING = 4
-"""Requests that issue before the port has taken the first of them."""
 
 
 class LoadStore(wiring.Component):

@@ -10,10 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.execute.decoded import Path
 from hw.lib.execute.pending import NAMED
+from hw.lib.execute_times import INTEGER_CYCLES
 from hw.lib.operation import Operation
-
-INTEGER_CYCLES = 3
-"""From the issue of an instruction to the cycle in which the lanes' integer result is written."""
 
 
 def result_layout(lanes: int) -> data.StructLayout:

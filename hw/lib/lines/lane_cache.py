@@ -9,15 +9,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.lines.cache import Cache
+from hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
 from hw.lib.lines.lane_port import LanePort
 from hw.lib.lines.line_port import LinePort
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.lib.lines.line_splitter import OFFSET_BITS, PART_BITS, LineSplitter
 from hw.lib.lines.write_buffer import WriteBuffer
-
-WAYS = 4
-
-WRITTEN_LINES = 16
 
 
 class LaneCache(wiring.Component):
@@ -44,8 +41,8 @@ class LaneCache(wiring.Component):
             line_words=LINE_WORDS,
             tag_bits=self.tag_bits + PART_BITS,
             misses=loads,
-            waiting=2 * loads,
-            queue=8,
+            waiting=READS_PER_LOAD * loads,
+            queue=REQUESTS,
         )
         self.fetch_bits = self._cache.fetch_bits
         super().__init__(

@@ -5,7 +5,7 @@ Source: Infinity Stream, section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
 from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, elsewhere, placed
+from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -182,8 +182,8 @@ class Lowering:
         return placed(nest, self._fat.parts[first:end])
 
     def _new_lowerer(self, part: Part, at: int) -> Lowerer:
-        """Of one of the part's plans."""
-        return Lowerer(part.nest, part.plans[at], self._config)
+        """Of one of the part's plans, on the arrays that it uses."""
+        return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
 
     def _program(
         self,
@@ -199,7 +199,7 @@ class Lowering:
             for each, array in binding.arrays.items()
         }
         pieces = [lowered for _, lowered in found]
-        lines, end = _layout(specs.values(), pieces)
+        lines, end = _layout(list(specs.values()), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
         instructions, commands = list[Instruction](), list[Lowered | np.ndarray]()
@@ -207,7 +207,7 @@ class Lowering:
             if isinstance(lowered, Lowered):
                 commands.append(lowered)
                 own = replace(part.nest, parameters=parameters)
-                order, _ = compiled_order(own, part.steps)
+                order, _ = compiled_order(own, part.steps, lowered.orders)
                 parameters = order.parameters
             elif isinstance(lowered, NearCode):
                 commands.append(assemble(lowered.commands(lines)))
@@ -253,14 +253,15 @@ class Lowering:
 
 
 def _layout(
-    specs: Iterable[TensorSpec], pieces: Sequence[Lowered | NearCode | None]
+    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
-    that there is, if that is in memory."""
+    that there is, if that is in memory and has all of them."""
     if len(pieces) == 1 and isinstance(pieces[0], Lowered):
         arrays = pieces[0].arrays
-        lines = {name: array.first_line for name, array in arrays.items()}
-        return lines, max(array.first_line + array.lines for array in arrays.values())
+        if all(spec.name in arrays for spec in specs):
+            lines = {name: array.first_line for name, array in arrays.items()}
+            return lines, max(array.first_line + array.lines for array in arrays.values())
     line, lines = lines_of_commands(pieces), {}
     for spec in specs:
         lines[spec.name] = line

@@ -8,7 +8,16 @@ from itertools import groupby
 
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
 from sw.compiler.sram_compute.tdfg.statements import nodes
-from sw.workloads.loops.nest import Assign, Nest, Statement, Variable
+from sw.workloads.loops.nest import (
+    Array,
+    Assign,
+    AugmentedStore,
+    Load,
+    Nest,
+    Statement,
+    Store,
+    Variable,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +48,15 @@ class Part:
 def elsewhere(nest: Nest, refusal: str) -> Part:
     """What does not run in memory."""
     return Part(nest, (), refusal)
+
+
+def with_used_arrays(nest: Nest) -> Nest:
+    """Without arrays that its body does not mention."""
+    used = {
+        each.array for each in nodes(nest.body) if isinstance(each, Load | Store | AugmentedStore)
+    }
+    kept = (each for each in nest.parameters if each.name in used or not isinstance(each, Array))
+    return replace(nest, parameters=tuple(kept))
 
 
 def planned(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,12 +11,15 @@ import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
 from hw.lib.execute_isa import Fault, Opcode
+from sw.execute_timing import trace
+from sw.execute_timing.fields import fields_of_words
 from sw.runtime.execute_model.execute_decode import decode
 from sw.runtime.execute_model.execute_loop import (
     FAULTED,
     NO_TOKEN,
     NO_WORDS,
     OPCODE,
+    PAUSED,
     PREFETCH,
     READ,
     STOPPED,
@@ -24,6 +28,7 @@ from sw.runtime.execute_model.execute_loop import (
     WIDTH,
     WRITE,
     Ending,
+    begin,
     follow,
 )
 from sw.runtime.execute_model.output import Output
@@ -122,12 +127,49 @@ def run(
     ``ExecuteError`` where it leaves words or tokens at ``HALT``, and after ``limit`` instructions.
     """
     given = Output() if queued is None else queued
-    table = decode(instructions, lanes)
+    table = decode(fields_of_words(instructions), lanes)
     words, tokens = np.array(given.words, np.uint32), np.array(given.tokens, np.int64)
     executed = np.zeros(len(instructions), np.int64)
-    ending = follow(table, memory, words, tokens, lanes, limit, executed)
+    no_trace = np.empty((0, trace.COLUMNS), np.int64)
+    ending = follow(table, memory, words, tokens, lanes, limit, executed, begin(lanes), no_trace)
     done = _run_of(ending, table, executed)
-    left_words, left_tokens = len(words) - done.words, len(tokens) - done.tokens
+    _check(ending, table, done, limit, given, len(words), len(tokens))
+    return done
+
+
+def traced(
+    instructions: npt.NDArray[np.uint32],
+    memory: npt.NDArray[np.uint32],
+    lanes: int,
+    limit: int = MOST_INSTRUCTIONS,
+) -> Iterator[npt.NDArray[np.int64]]:
+    """As ``run`` of a program without an access unit: what was done, part by part, as
+    ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for."""
+    table = decode(fields_of_words(instructions), lanes)
+    none = np.empty(0, np.uint32), np.empty(0, np.int64)
+    executed, state = np.zeros(len(instructions), np.int64), begin(lanes)
+    part = np.empty((trace.LONGEST, trace.COLUMNS), np.int64)
+    why = PAUSED
+    while why == PAUSED:
+        ending = follow(table, memory, *none, lanes, limit, executed, state, part)
+        why = ending.why
+        if why != PAUSED:
+            _check(ending, table, _run_of(ending, table, executed), limit, Output(), 0, 0)
+        yield part[: ending.filled]
+
+
+def _check(
+    ending: Ending,
+    table: npt.NDArray[np.int64],
+    done: ExecuteRun,
+    limit: int,
+    given: Output,
+    words: int,
+    tokens: int,
+) -> None:
+    """Raises where a run, which was given so many ``words`` and ``tokens``, ended otherwise than it
+    must."""
+    left_words, left_tokens = words - done.words, tokens - done.tokens
     pc = ending.pc
     if ending.why == FAULTED:
         raise FaultError(pc, Fault(ending.fault), done)
@@ -143,7 +185,6 @@ def run(
     if left_words or left_tokens:
         left = f"{left_words} words and {left_tokens} tokens"
         raise ExecuteError(pc, f"HALT leaves {left} in the queues", done)
-    return done
 
 
 def _run_of(

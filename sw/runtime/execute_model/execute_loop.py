@@ -17,6 +17,14 @@ from hw.lib.execute_isa import (
 )
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.lines.line_size import LINE_WORDS
+from sw.execute_timing.trace import (
+    ENDS_BODY,
+    FLAGS,
+    INSTRUCTION,
+    MOST_LANES,
+    REQUEST,
+    TURNS,
+)
 from sw.program.jit import compiled, compiled_inner, inner, inner_floats
 
 VECTORS = 0
@@ -54,8 +62,9 @@ takes from the queue; the row of its result, or ``NOWHERE``; its mask register; 
 operands; the row of the register that it increments, or ``NOWHERE``, and by how much; its
 immediate, unsigned."""
 
-HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED = range(5)
-"""Why a run ends: at ``HALT``; with a fault; for want of words or of a token; at its limit."""
+HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED, PAUSED = range(6)
+"""Why a run ends: at ``HALT``; with a fault; for want of words or of a token; at its limit. Or does
+not end yet: its trace is full."""
 
 READ, WRITE, PREFETCH = range(3)
 """What is done to a line."""
@@ -93,10 +102,43 @@ _FEQUAL = Opcode.FEQUAL.value
 _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 
 
+_DEPTH, _PC, _TAKEN_WORDS, _TAKEN_TOKENS, _DONE = range(5)
+"""Of ``State.at``: loops that run, the next instruction, and counts."""
+
+
+class State(NamedTuple):
+    """What a run has come to.
+
+    rows
+        uint32 [``ROWS``, lanes]: registers.
+    masks
+        int64 [masks]: their lanes.
+    loops
+        int64 [``LOOP_DEPTH``, 3]: that run, the innermost last.
+    at
+        int64: numbers.
+    """
+
+    rows: np.ndarray
+    masks: np.ndarray
+    loops: np.ndarray
+    at: np.ndarray
+
+
+def begin(lanes: int) -> State:
+    """Before the first instruction."""
+    rows = np.zeros((ROWS, lanes), np.uint32)
+    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
+    masks = np.zeros(MASK_REGISTERS, np.int64)
+    masks[ALL_LANES] = (1 << lanes) - 1
+    return State(rows, masks, np.zeros((LOOP_DEPTH, 3), np.int64), np.zeros(_DONE + 1, np.int64))
+
+
 class Ending(NamedTuple):
     """Why and where a run ended, and how many words and tokens it had taken.
 
-    ``used``, int64, up to ``filled``: each line that it needed, times ``USES``, plus the use.
+    ``used``, int64, up to ``filled``: each line that it needed, times ``USES``, plus the use. Where
+    there is a trace, it is filled so far instead.
     """
 
     why: int
@@ -117,19 +159,24 @@ def follow(
     lanes: int,
     limit: int,
     executed: np.ndarray,
+    state: State,
+    trace: np.ndarray,
 ) -> Ending:
-    """Runs instructions until ``HALT``, or until one that cannot be done, and has no effect then.
+    """Runs instructions until ``HALT``, or until one that cannot be done, and has no effect then;
+    or until the ``trace`` (``sw.execute_timing.trace``) is full, and goes on from there when called
+    again. One of length 0 is none.
 
     Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done.
     """
-    rows = np.zeros((ROWS, lanes), np.uint32)
-    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
-    masks = np.zeros(MASK_REGISTERS, np.int64)
-    masks[ALL_LANES] = (1 << lanes) - 1
-    loops = np.zeros((LOOP_DEPTH, 3), np.int64)  # that run, the innermost last
+    rows, masks, loops, at = state
     used, filled = np.empty(1024, np.int64), 0
-    depth, pc, word, token, done = 0, 0, 0, 0, 0
+    depth, pc, word, token, done = at
+    is_traced = len(trace) > 0
     while True:
+        if is_traced and filled == len(trace):
+            at[_DEPTH], at[_PC], at[_TAKEN_WORDS], at[_TAKEN_TOKENS] = depth, pc, word, token
+            at[_DONE] = done
+            return Ending(PAUSED, pc, _NONE, word, token, used, filled)
         fault = _fault_of_place(table, pc, loops, depth)
         if fault != _NONE:
             return Ending(FAULTED, pc, fault, word, token, used, filled)
@@ -137,6 +184,7 @@ def follow(
             return Ending(STOPPED, pc, _NONE, word, token, used, filled)
         fields = table[pc]
         opcode, target, following = fields[OPCODE], fields[OFFSET], pc + 1
+        flags, request = 0, 0
         if word + fields[TAKES] > len(words):
             return Ending(NO_WORDS, pc, _NONE, word, token, used, filled)
         for lane in range(lanes):
@@ -154,7 +202,7 @@ def follow(
         elif opcode == _LOOP:
             iterations = np.int32(rows[fields[A], 0])
             if iterations < 1:
-                following = target
+                following, flags = target, TURNS
             else:
                 loops[depth, _FIRST], loops[depth, _LAST] = following, target - 1
                 loops[depth, _LEFT] = iterations
@@ -162,13 +210,16 @@ def follow(
         elif opcode < _LOOP:
             if _jumps(opcode, rows[fields[A], 0], rows[fields[B], 0]):
                 following = target
+                flags = TURNS if opcode != _JUMP else 0
         elif opcode >= _LOAD:
             mask = masks[fields[MASK]]
             address = (np.int64(rows[fields[A], 0]) + target) & _WORD
             is_inside = _is_inside(address, fields[WIDTH], mask, len(memory))
             if not is_inside and opcode != _PREFETCH:
                 return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
-            if is_inside:
+            if is_traced and is_inside:
+                request = address << MOST_LANES | mask & (1 << fields[WIDTH]) - 1
+            elif is_inside:
                 if filled + lanes > len(used):
                     used = _grown(used)
                 filled = _use_lines(opcode, address, fields[WIDTH], mask, used, filled)
@@ -177,6 +228,11 @@ def follow(
             _compute(fields, lanes, masks[fields[MASK]], rows)
         _write_result(fields[DST], lanes, rows, masks)
 
+        if depth > 0 and pc == loops[depth - 1, _LAST] and opcode != _LOOP:
+            flags |= ENDS_BODY
+        if is_traced:
+            trace[filled, INSTRUCTION], trace[filled, REQUEST] = pc * FLAGS + flags, request
+            filled += 1
         executed[pc] += 1
         done += 1
         word += fields[TAKES]
@@ -185,7 +241,7 @@ def follow(
         if opcode < _LOOP:
             while depth > 0 and not _has(loops[depth - 1], following):
                 depth -= 1
-        elif opcode > _LOOP and depth > 0 and pc == loops[depth - 1, _LAST]:
+        elif flags & ENDS_BODY:
             loops[depth - 1, _LEFT] -= 1
             if loops[depth - 1, _LEFT] > 0:
                 following = loops[depth - 1, _FIRST]

@@ -21,8 +21,9 @@ _CYCLES = {
     "fetch and transpose": "cycles_transfer",
     "move": "cycles_move",
     "compute": "cycles_compute",
-    "core": "cycles_core",
+    "final reduction": "cycles_final",
     "near-memory": "cycles_near",
+    "core": "cycles_core",
     "commands": "cycles_command",
 }
 

@@ -11,11 +11,13 @@
 
 A parameter is an array with all of its sizes, or a number; an ``int`` that is in an array's sizes
 is a size of the nest. Arithmetic has C's conversions, and means what the abstract machine does: no
-product is fused with a sum. A file may hold any other declarations, which are not looked at.
+product is fused with a sum. A function may call others of the file, which give no value: their
+statements are in place of the call. A file may hold other declarations, which are not looked at.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from pycparser import c_ast
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.workloads.loops.c_expressions import CExpressionReader
-from sw.workloads.loops.c_statements import CStatementReader
+from sw.workloads.loops.c_statements import Called, CStatementReader
 from sw.workloads.loops.c_text import CText
 from sw.workloads.loops.c_types import literal
+from sw.workloads.loops.inline import Inliner
 from sw.workloads.loops.nest import (
     Array,
     Binary,
@@ -54,14 +57,11 @@ def read_source(source: str, file: str, name: str | None = None) -> Nest:
     """As ``read_file``, from text; ``file`` is its name in places."""
     text = CText(source, file)
     function = _only_function(text, file, name)
-    with damaged_as(WorkloadError, text.place(function)):
-        nest = _nest(text, function)
-    verify(nest)
-    return nest
+    return _nest(text, function, ())
 
 
 def _only_function(text: CText, file: str, name: str | None) -> c_ast.FuncDef:
-    functions = [node for node in text.tree.ext if isinstance(node, c_ast.FuncDef)]
+    functions = _functions(text)
     candidates = functions
     if name is not None:
         candidates = [node for node in functions if node.decl.name == name]
@@ -75,7 +75,38 @@ def _only_function(text: CText, file: str, name: str | None) -> c_ast.FuncDef:
     return candidates[0]
 
 
-def _nest(text: CText, function: c_ast.FuncDef) -> Nest:
+def _functions(text: CText) -> list[c_ast.FuncDef]:
+    return [node for node in text.tree.ext if isinstance(node, c_ast.FuncDef)]
+
+
+def _nest(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nest:
+    """``callers``: names of functions that call it, one another."""
+    with damaged_as(WorkloadError, text.place(function)):
+        nest = _read(text, function, callers)
+    verify(nest)
+    return nest
+
+
+def _called(text: CText, call: c_ast.FuncCall, callers: tuple[str, ...]) -> Called:
+    name = call.name.name if isinstance(call.name, c_ast.ID) else "an expression"
+    found = [each for each in _functions(text) if each.decl.name == name]
+    if not found:
+        text.refuse(call, f"call of {name}: must be of a function of this file")
+    if name in callers:
+        text.refuse(call, f"call of {name}, which calls this function: must not")
+    return Called(_nest(text, found[0], callers), _parameter_names(found[0]))
+
+
+def _parameters(function: c_ast.FuncDef) -> list[Any]:
+    given = function.decl.type.args
+    return [] if given is None else [each for each in given.params if not _is_void(each)]
+
+
+def _parameter_names(function: c_ast.FuncDef) -> tuple[str, ...]:
+    return tuple(each.name for each in _parameters(function))
+
+
+def _read(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nest:
     declared = function.decl.type
     returned = declared.type
     if not (
@@ -84,11 +115,11 @@ def _nest(text: CText, function: c_ast.FuncDef) -> Nest:
         and returned.type.names == ["void"]
     ):
         text.refuse(function, f"{function.decl.name} gives a value: must be void")
-    given = [] if declared.args is None else declared.args.params
-    parameters = [each for each in given if not _is_void(each)]
+    parameters = _parameters(function)
     used = {node.name for each in parameters for size in _dimensions(each) for node in _names(size)}
     expressions = CExpressionReader(text)
-    statements = CStatementReader(text, expressions)
+    called = partial(_called, text, callers=(*callers, function.decl.name))
+    statements = CStatementReader(text, expressions, called, Inliner(_all_names(function)))
     sizes: list[Size] = []
     found: list[Array | Scalar] = []
     for each in parameters:
@@ -112,6 +143,12 @@ def _nest(text: CText, function: c_ast.FuncDef) -> Nest:
     body = statements.block(function.body.block_items or ())
     place = text.place(function)
     return Nest(function.decl.name, tuple(sizes), tuple(found), body, place)
+
+
+def _all_names(node: c_ast.Node) -> set[str]:
+    """That stand in a function."""
+    own = {node.name} if isinstance(node, c_ast.ID | c_ast.Decl) else set()
+    return own.union(*(_all_names(child) for _, child in node.children()))
 
 
 def _is_void(parameter: Any) -> bool:

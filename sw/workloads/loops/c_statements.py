@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
 from sw.workloads.loops.c_expressions import ARITHMETIC, CExpressionReader
 from sw.workloads.loops.c_text import CText
 from sw.workloads.loops.c_types import convert
+from sw.workloads.loops.inline import Argument, Inliner
 from sw.workloads.loops.nest import (
     Assign,
     AugmentedStore,
@@ -20,6 +21,7 @@ from sw.workloads.loops.nest import (
     For,
     If,
     Load,
+    Nest,
     Statement,
     Store,
     Variable,
@@ -28,18 +30,39 @@ from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 from sw.workloads.loops.sequence import nodes
 
-_STATEMENTS = "statements must be for loops, if, declarations and assignments"
+_STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
 _LOOP = "a loop must be as for (int i = 0; i < n; i++)"
 _WRAPPING = ("+", "-", "*")
 """Whose low bits do not depend on the operands' higher ones."""
 
 
-class CStatementReader:
-    """Of one function, whose parameters ``expressions`` knows."""
+class Called(NamedTuple):
+    """A function as a nest; ``parameters``: their names, in order, sizes among them."""
 
-    def __init__(self, text: CText, expressions: CExpressionReader) -> None:
+    nest: Nest
+    parameters: tuple[str, ...]
+
+
+class CStatementReader:
+    """Of one function, whose parameters ``expressions`` knows.
+
+    functions
+        reads another function of the file, for the node that calls it.
+    inliner
+        of the function.
+    """
+
+    def __init__(
+        self,
+        text: CText,
+        expressions: CExpressionReader,
+        functions: Callable[[c_ast.FuncCall], Called],
+        inliner: Inliner,
+    ) -> None:
         self._text = text
         self._expressions = expressions
+        self._functions = functions
+        self._inliner = inliner
         self._declared: dict[str, Place] = {}
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
@@ -73,9 +96,29 @@ class CStatementReader:
                 return (If(condition, then, other, place),)
             case c_ast.For():
                 return (self._loop(node, place),)
+            case c_ast.FuncCall():
+                return self._call(node, place)
             case c_ast.Return():
                 self._text.refuse(node, "return: results must be written to arrays")
         self._text.refuse(node, f"{type(node).__name__}: {_STATEMENTS}")
+
+    def _call(self, node: c_ast.FuncCall, place: Place) -> tuple[Statement, ...]:
+        nest, parameters = self._functions(node)
+        given = node.args.exprs if node.args else []
+        if len(given) != len(parameters):
+            self._text.refuse(node, f"{nest.name} takes {len(parameters)} values, not {len(given)}")
+        pairs = zip(parameters, given, strict=True)
+        arguments = {name: self._argument(nest, name, value) for name, value in pairs}
+        return self._inliner.statements(nest, arguments, place)
+
+    def _argument(self, nest: Nest, name: str, value: Any) -> Argument:
+        expressions = self._expressions
+        if name not in nest.arrays:
+            scalar = nest.scalars.get(name)
+            return expressions.read_as(value, INT32 if scalar is None else scalar.type)
+        if isinstance(value, c_ast.ID) and value.name in expressions.arrays:
+            return expressions.arrays[value.name]
+        self._text.refuse(value, f"{name} of {nest.name} must be given an array of the function")
 
     def _declare(self, node: c_ast.Decl) -> None:
         name = node.name

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Place:
-    """``line`` and ``column`` are counted from 1, columns in characters."""
+    """``line`` and ``column`` are counted from 1, columns in characters; ``caller``: where the
+    function that it is in is called, if that is not the nest's own."""
 
     file: str
     line: int
     column: int
+    caller: Place | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        own = f"{self.file}:{self.line}:{self.column}"
+        return own if self.caller is None else f"{own}, called at {self.caller}"
+
+    def called_at(self, caller: Place) -> Place:
+        """In a function that is called there."""
+        outer = caller if self.caller is None else self.caller.called_at(caller)
+        return replace(self, caller=outer)

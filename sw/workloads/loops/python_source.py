@@ -2,7 +2,8 @@
 
 ``notation`` shows the notation. Parameters are arrays, ``float32[rows, dim]``, and scalars,
 ``int32``; a name in a shape is a size. Numbers to which the module gives a name, ``WIDTH = 8``,
-are constants. A file may hold any other code, which is not looked at.
+are constants. A function may call others of the file, without their sizes: their statements are in
+place of the call. A file may hold any other code, which is not looked at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import WorkloadError, damaged_as
+from sw.workloads.loops.inline import Inliner
 from sw.workloads.loops.nest import (
     Array,
     Binary,
@@ -44,7 +46,7 @@ def read_file(path: str | Path, name: str | None = None) -> Nest:
 def read_source(source: str, file: str, name: str | None = None) -> Nest:
     """As ``read_file``, from text; ``file`` is its name in places."""
     text = PythonText(source, file)
-    return _nest(text, _only_function(text, file, name))
+    return _nest(text, _only_function(text, file, name), ())
 
 
 def read_function(function: Callable[..., Any]) -> Nest:
@@ -59,12 +61,12 @@ def read_function(function: Callable[..., Any]) -> Nest:
     for node in ast.walk(text.tree):
         if isinstance(node, ast.FunctionDef):
             if first in (node.lineno, *(each.lineno for each in node.decorator_list)):
-                return _nest(text, node)
+                return _nest(text, node, ())
     raise WorkloadError(f"{code.co_filename}:{first}: {function.__name__} must be a def")
 
 
 def _only_function(text: PythonText, file: str, name: str | None) -> ast.FunctionDef:
-    functions = [node for node in text.tree.body if isinstance(node, ast.FunctionDef)]
+    functions = _functions(text)
     marked = [node for node in functions if any(map(_is_mark, node.decorator_list))]
     candidates = marked or functions
     if name is not None:
@@ -86,9 +88,14 @@ def _is_mark(decorator: ast.expr) -> bool:
     return False
 
 
-def _nest(text: PythonText, function: ast.FunctionDef) -> Nest:
+def _functions(text: PythonText) -> list[ast.FunctionDef]:
+    return [node for node in text.tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]) -> Nest:
+    """``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
-        nest = _Signature(text, function).nest()
+        nest = _Signature(text, function, callers).nest()
     verify(nest)
     return nest
 
@@ -96,9 +103,12 @@ def _nest(text: PythonText, function: ast.FunctionDef) -> Nest:
 class _Signature:
     """Of one function: parameters and sizes."""
 
-    def __init__(self, text: PythonText, function: ast.FunctionDef) -> None:
+    def __init__(
+        self, text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]
+    ) -> None:
         self._text = text
         self._function = function
+        self._callers = (*callers, function.name)
         self._constants, self._unknown = _module_names(text)
         self._sizes: dict[str, Size] = {}
 
@@ -114,9 +124,22 @@ class _Signature:
             else:
                 expressions.types[parameter.name] = parameter.type
         body = function.body[ast.get_docstring(function, clean=False) is not None :]
-        statements = StatementReader(self._text, expressions).block(body)
+        used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        inliner = Inliner({*used, *(each.name for each in parameters)})
+        reader = StatementReader(self._text, expressions, self._called, inliner)
+        statements = reader.block(body)
         place, sizes = self._text.place(function), tuple(self._sizes.values())
         return Nest(function.name, sizes, parameters, statements, place)
+
+    def _called(self, call: ast.Call) -> Nest:
+        assert isinstance(call.func, ast.Name)
+        name = call.func.id
+        found = [each for each in _functions(self._text) if each.name == name]
+        if not found:
+            self._text.refuse(call, f"call of {name}: must be of a function of this file")
+        if name in self._callers:
+            self._text.refuse(call, f"call of {name}, which calls this function: must not")
+        return _nest(self._text, found[0], self._callers)
 
     def _require_plain(self) -> None:
         arguments = self._function.args

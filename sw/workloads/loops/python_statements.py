@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from sw.workloads.loops.inline import Argument, Inliner, size_arguments
 from sw.workloads.loops.nest import (
     SHIFTS,
+    Array,
     Assign,
     AugmentedStore,
     Binary,
@@ -18,6 +20,7 @@ from sw.workloads.loops.nest import (
     If,
     Merge,
     MergeKind,
+    Nest,
     Statement,
     Store,
 )
@@ -25,21 +28,61 @@ from sw.workloads.loops.python_expressions import OPERATORS, ExpressionReader
 from sw.workloads.loops.python_text import PythonText
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, INT32, ScalarType
 
-_STATEMENTS = "for loops, assignments, if and pass"
+_STATEMENTS = "for loops, assignments, calls, if and pass"
 _ONE_TARGET = "must assign to one local or one array element"
 _LOOPS = "range(...), intersect(...) or union(...)"
 
 
 class StatementReader:
-    """Of one function, whose parameters ``expressions`` knows."""
+    """Of one function, whose parameters ``expressions`` knows.
 
-    def __init__(self, text: PythonText, expressions: ExpressionReader) -> None:
+    functions
+        reads another function of the file, for the node that calls it.
+    inliner
+        of the function.
+    """
+
+    def __init__(
+        self,
+        text: PythonText,
+        expressions: ExpressionReader,
+        functions: Callable[[ast.Call], Nest],
+        inliner: Inliner,
+    ) -> None:
         self._text = text
         self._expressions = expressions
+        self._functions = functions
+        self._inliner = inliner
 
     def block(self, nodes: Iterable[ast.stmt]) -> tuple[Statement, ...]:
         """Raises ``WorkloadError`` for what the notation lacks."""
-        return tuple(self._statement(node) for node in nodes if not isinstance(node, ast.Pass))
+        found: list[Statement] = []
+        for node in nodes:
+            match node:
+                case ast.Pass():
+                    pass
+                case ast.Expr(ast.Call(ast.Name()) as call):
+                    found += self._call(call)
+                case _:
+                    found.append(self._statement(node))
+        return tuple(found)
+
+    def _call(self, node: ast.Call) -> tuple[Statement, ...]:
+        nest, place = self._functions(node), self._text.place(node)
+        if len(node.args) != len(nest.parameters) or node.keywords:
+            wanted = f"takes {len(nest.parameters)} values, by their places"
+            self._text.refuse(node, f"{self._text.spelled(node)}: {nest.name} {wanted}")
+        arguments: dict[str, Argument] = {}
+        arrays: dict[str, Array] = {}
+        for parameter, value in zip(nest.parameters, node.args, strict=True):
+            name = parameter.name
+            if isinstance(parameter, Array):
+                arrays[name] = self._expressions.array(value)
+            else:
+                what = f"{name} of {nest.name}"
+                arguments[name] = self._expressions.read_as(value, parameter.type, what)
+        sizes = size_arguments(nest, arrays, place)
+        return self._inliner.statements(nest, {**sizes, **arguments, **arrays}, place)
 
     def _statement(self, node: ast.stmt) -> Statement:
         match node:

@@ -1,29 +1,47 @@
-"""What programs of the core cost."""
+"""What programs of the core cost: their time is exact, but for what data decide."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core_lines import empty_lines
-from sw.compiler.sram_compute.cost.core_table import core_table
-from sw.compiler.sram_compute.cost.core_walk import walk
+from sw.compiler.sram_compute.cost.core_scalars import begin, follow, scalar_table
+from sw.execute_timing.core import CoreTime
+from sw.execute_timing.fields import fields_of
+from sw.execute_timing.lines import empty_lines
+from sw.execute_timing.trace import COLUMNS, LONGEST
 
-_FETCH = 3
-_COMMANDS = 6
-"""Cycles of a fetch of commands besides those of memory, and of ``CORE`` and ``END`` besides their
-two."""
+_FETCH = 2
+_COMMANDS = 10
+"""Cycles from a line of commands to the request for the next one; and of ``CORE`` and ``END``,
+besides those in which main memory fetches two lines, the second behind the first."""
 
 
 def core_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
-    """About how many cycles the core takes from its start until all is in memory; some number above
-    ``limit`` where they are more. O(instructions that it does in ``limit`` cycles)."""
-    lines = empty_lines(config)
-    return walk(core_table(instructions), lines, config.core_lanes, config.core_loads, limit)
+    """About how many cycles the core takes from its start, as soon as a line of commands has come,
+    until all is in memory; some number above ``limit`` where they are more. O(instructions that it
+    does in ``limit`` cycles)."""
+    fields, lanes = fields_of(instructions), config.core_lanes
+    lines = empty_lines(
+        cache_bytes=config.core_cache_bytes,
+        loads=config.core_loads,
+        latency=config.latency,
+        line_cycles=config.line_cycles,
+        free=config.line_cycles - config.latency - 1,
+        empties=-config.core_cache_bytes,
+    )
+    time = CoreTime(fields, lanes, config.core_loads, lines, 0)
+    table, scalars = scalar_table(fields), begin(lanes)
+    part = np.empty((LONGEST, COLUMNS), np.int64)
+    while time.end is None and time.issued <= limit:
+        time.done(part[: follow(table, scalars, lanes, part)], limit)
+    return time.issued if time.end is None else time.end
 
 
 def part_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
     """The same with the commands around it, of a part of a program."""
-    around = 2 * (config.latency + _FETCH) + _COMMANDS
+    around = max(config.latency + _FETCH, config.line_cycles) + config.latency + _COMMANDS
     return around + core_cycles(instructions, config, max(0, limit - around))

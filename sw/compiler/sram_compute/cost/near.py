@@ -8,11 +8,11 @@ import numpy as np
 
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STREAMS, Opcode
-from hw.sram_compute.program import Command, numbers
+from hw.sram_compute.program import Command
 from hw.sram_compute.word_copy import LOAD_CYCLES, STORE_CYCLES
 from hw.sram_compute.word_network import word_cycles
 from sw.compiler.sram_compute.cost.near_loops import Network, loop_cycles
-from sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from sw.compiler.sram_compute.lower.columns import COLUMNS, column, table
 from sw.compiler.sram_compute.lower.command_times import (
     clock,
     loading_cycles,
@@ -36,20 +36,7 @@ def near_cycles(commands: Iterable[Command], config: SramConfig, limit: int) -> 
     Indices that are loaded are taken to be random. O(steps of the loops in ``limit`` cycles).
     """
     network = Network(config.banks, word_cycles(config.network_bits))
-    return _walk(near_table(commands), clock(config), network, limit)
-
-
-def near_table(commands: Iterable[Command]) -> np.ndarray:
-    """int64 [commands, columns]: see ``lower.columns``."""
-    return np.array([_row(each) for each in commands], np.int64).reshape(-1, COLUMNS)
-
-
-def _row(given: Command) -> list[int]:
-    row = [given.opcode.value]
-    for value in given.fields.values():
-        row += value if isinstance(value, tuple) else (value,)
-    assert len(row) == len(numbers(given.opcode))
-    return row + [0] * (COLUMNS - len(row))
+    return _walk(table(commands), clock(config), network, limit)
 
 
 @compiled

@@ -34,6 +34,10 @@ _MOST_LOOPS = 512
 """``NEAR`` commands of a part: those of more take the host too long to find out."""
 
 
+_MOST_WHOLE = 32
+"""Statements of a nest that is looked at as a whole: the core's compiler takes long for more."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """What was found out about statements ``first`` to ``end``, without, in a place."""
@@ -92,7 +96,7 @@ def chosen_places(
 
     ``placed``: parts of statements from one up to another, without; ``parts``: of all;
     ``in_memory``: a part's commands, if it has some; ``codes``: parts on the core. Looks at each
-    statement for itself, at each of ``parts``, and at the nest as a whole.
+    statement for itself, at each of ``parts``, and, if it is not too long, at the nest as a whole.
     """
     nest, config = job.fat.nest, job.config
     if not config.near_lanes and all(part.refusal is not None for part in parts):
@@ -129,9 +133,11 @@ def _named(nest: Nest, first: int, end: int) -> str:
 
 def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
     count = len(nest.body)
-    yield 0, count
     singles = [replace(nest, body=(each,)) for each in nest.body]
-    if share_locals(singles):
+    must_be_whole = share_locals(singles)
+    if must_be_whole or count <= _MOST_WHOLE:
+        yield 0, count
+    if must_be_whole:
         return
     first = 0
     for part in parts:

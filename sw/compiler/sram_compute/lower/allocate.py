@@ -11,8 +11,9 @@ import numpy as np
 
 from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.lower.columns import column
+from sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from sw.compiler.sram_compute.lower.commands import append, append_movement
+from sw.compiler.sram_compute.lower.finish import Finishes
 from sw.compiler.sram_compute.lower.movement import WITHIN
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.rows import (
@@ -32,6 +33,8 @@ from sw.compiler.sram_compute.lower.rows import (
 from sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     FILL,
+    FINISH,
+    FLOOD,
     KEEP,
     MOVE,
     STEPS,
@@ -40,7 +43,9 @@ from sw.compiler.sram_compute.lower.steps import (
 )
 from sw.program.jit import compiled, compiled_inner
 
-_COMPUTE, _END = Opcode.COMPUTE.value, Opcode.END.value
+_COMPUTE, _END, _STREAM = (each.value for each in (Opcode.COMPUTE, Opcode.END, Opcode.STREAM))
+
+_STREAM_ROW = column(Opcode.STREAM, "row")
 
 _ENTRY, _WIDTH, _BASES = (column(Opcode.COMPUTE, name) for name in ("entry", "n", "bases"))
 
@@ -67,6 +72,7 @@ def allocate(
     tiles: Records,
     given: Steps,
     movements: np.ndarray,
+    finishes: Finishes,
     arrays: Records,
     free_line: int,
     wordlines: int,
@@ -80,8 +86,8 @@ def allocate(
         ``CALCULATION`` [n].
     tiles
         ``TILES`` [1].
-    given, movements
-        steps, and rows of their moves.
+    given, movements, finishes
+        steps, and rows of their moves and of sums that stream engines finish.
     arrays
         ``STORED`` [n], all before ``free_line``.
     banks
@@ -109,9 +115,12 @@ def allocate(
             if step.kind == MOVE:
                 moved = given.moved[step.detail]
                 most += 2 * (moved.end - moved.first)
+            elif step.kind == FINISH:
+                kind = finishes.kinds[step.detail]
+                most += kind.end - kind.first
             if len(rows) - state.tally.commands < most:
                 return Allocated(FULL, 0, 0, 0)
-            lacking = _allocate(calculations, given.moved, movements, state, number, step)
+            lacking = _allocate(calculations, given.moved, movements, finishes, state, number, step)
             if lacking:
                 return Allocated(FEW, 0, 0, lacking)
     append(rows, state.tally, _END, 1)
@@ -183,6 +192,7 @@ def _allocate(
     calculations: Records,
     moved: Records,
     movements: np.ndarray,
+    finishes: Finishes,
     state: State,
     number: int,
     step: Record,
@@ -218,7 +228,7 @@ def _allocate(
         if not step.is_partial:
             read[count] = step.result
             count += 1
-    _emit(calculations, moved, movements, state, step, scratch)
+    _emit(calculations, moved, movements, finishes, state, step, scratch)
     for row in range(scratch, scratch + scratch_rows):
         bank.is_free[row] = 1
     for place in range(count):
@@ -252,6 +262,7 @@ def _emit(
     calculations: Records,
     moved: Records,
     movements: np.ndarray,
+    finishes: Finishes,
     state: State,
     step: Record,
     scratch: int,
@@ -274,8 +285,17 @@ def _emit(
         for number in range(which.first, which.end):
             a = result.row if movements[number, WITHIN] else values[step.a].row
             append_movement(rows, state.tally, movements[number], a, result.row, result.rows)
-    elif step.kind == FILL:
-        fill(state, values[step.result], step.detail)
+    elif step.kind == FILL or step.kind == FLOOD:
+        fill(state, values[step.result], step.detail, step.kind == FLOOD)
+    elif step.kind == FINISH:
+        kind = finishes.kinds[step.detail]
+        for number in range(kind.first, kind.end):
+            given = finishes.rows[number]
+            at = append(rows, state.tally, given[0], finishes.cycles[number])
+            for place in range(COLUMNS):
+                rows[at, place] = given[place]
+            if given[0] == _STREAM:
+                rows[at, _STREAM_ROW] = values[step.result].row
     else:
         assert step.kind == KEEP
         transfer(state, STORE, step.detail, values[step.a])

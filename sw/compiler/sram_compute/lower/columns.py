@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
 from hw.sram_compute.isa import COMMANDS, Opcode
-from hw.sram_compute.program import numbers
+from hw.sram_compute.program import Command, numbers
 
 
 def column(opcode: Opcode, name: str) -> int:
@@ -13,3 +17,16 @@ def column(opcode: Opcode, name: str) -> int:
 
 COLUMNS = max(len(numbers(opcode)) for opcode in COMMANDS)
 """Numbers of the command with the most, the opcode among them."""
+
+
+def table(commands: Iterable[Command]) -> np.ndarray:
+    """int64 [commands, columns]."""
+    return np.array([_row(each) for each in commands], np.int64).reshape(-1, COLUMNS)
+
+
+def _row(given: Command) -> list[int]:
+    row = [given.opcode.value]
+    for value in given.fields.values():
+        row += value if isinstance(value, tuple) else (value,)
+    assert len(row) == len(numbers(given.opcode))
+    return row + [0] * (COLUMNS - len(row))

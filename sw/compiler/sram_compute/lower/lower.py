@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
@@ -21,6 +22,7 @@ from sw.compiler.sram_compute.lower.commands import (
     tally,
     unit_count,
 )
+from sw.compiler.sram_compute.lower.finish import Finishes, finishes, orders_of
 from sw.compiler.sram_compute.lower.lattice import (
     Shape,
     Stored,
@@ -33,9 +35,10 @@ from sw.compiler.sram_compute.lower.movement import movements
 from sw.compiler.sram_compute.lower.rows import BANK, STORED
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
-from sw.compiler.sram_compute.lower.steps import MOVES, Steps, room
+from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
+from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
@@ -60,6 +63,8 @@ class Lowered:
         about how many cycles it takes.
     returns
         how often a value is loaded that had been in rows before.
+    orders
+        by dimension, those of lines whose sums stream engines finish.
     """
 
     units: np.ndarray
@@ -68,6 +73,7 @@ class Lowered:
     tiling: Tiling
     estimate: int
     returns: int
+    orders: Mapping[int, TileOrder]
 
 
 def lower(
@@ -100,8 +106,8 @@ class _Given(NamedTuple):
         int64 [arrays, dimensions], dimension 0 first.
     arrays, lines
         ``STORED`` [arrays], from line 0 on, and how many lines they have.
-    tiles
-        ``TILES`` [1].
+    tiling, tiles
+        the same as ``TILES`` [1].
     """
 
     sizes: _Sizes
@@ -109,17 +115,30 @@ class _Given(NamedTuple):
     shapes: np.ndarray
     arrays: np.ndarray
     lines: int
+    tiling: Tiling
     tiles: np.ndarray
 
 
 class _Found(NamedTuple):
     """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
-    arrays; how often a value is loaded that had been in rows before."""
+    arrays; how often a value is loaded that had been in rows before; as ``Lowered.orders``."""
 
     rows: np.ndarray
     cycles: int
     lines: int
     returns: int
+    orders: Mapping[int, TileOrder]
+
+
+def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
+    """Of ``MOVED`` and ``TILES``, one each: what only a graph that was read from a file may do."""
+    cells, shape = moved["cells"].tolist(), tiles["shape"].tolist()
+    what = f"copies cell {moved['by']} to" if moved["how"] == COPIED else "moves"
+    boxes = " x ".join(f"{first}..{end - 1}" for first, end in cells)
+    return ProgramError(
+        f"section 'graphs': {what} cells {boxes} along dimension {moved['dimension']}: must be "
+        f"within the lattice, {' x '.join(map(str, shape))}"
+    )
 
 
 class OutsideError(WorkloadError):
@@ -127,7 +146,10 @@ class OutsideError(WorkloadError):
 
 
 class Lowerer:
-    """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2."""
+    """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
+
+    All arrays of ``nest`` lie in the same tiles; bindings may have others.
+    """
 
     def __init__(self, nest: Nest, plan: tuple[Step, ...], config: SramConfig) -> None:
         self._nest = nest
@@ -143,10 +165,11 @@ class Lowerer:
         """``tile``: as ``tiling_of`` has it. Raises ``WorkloadError`` for what banks do not compute
         and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
         the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
-        seems the fastest. O(commands)."""
+        seems the fastest; of memory alone and stream engines for the ends of sums, what seems the
+        fastest. O(commands)."""
         return self._remembered(
             _Sizes(
-                tuple([array.shape for array in binding.arrays.values()]),
+                tuple([binding.arrays[name].shape for name in self._nest.arrays]),
                 tuple(binding.sizes.items()),
                 tuple([value.tobytes() for value in binding.scalars.values()]),
                 tile,
@@ -156,8 +179,9 @@ class Lowerer:
     def tilings(self, binding: Binding) -> list[Tiling]:
         """All that fit, with extents of 1 in dimensions that no array has. Raises
         ``CapacityError`` where none does."""
-        rank = max(array.ndim for array in binding.arrays.values())
-        shapes = [padded(array.shape[::-1]) for array in binding.arrays.values()]
+        arrays = [binding.arrays[name] for name in self._nest.arrays]
+        rank = max(array.ndim for array in arrays)
+        shapes = [padded(array.shape[::-1]) for array in arrays]
         found = tilings_of(self._types, shapes, self._config)
         return [each for each in found if set(each.tile[rank:]) <= {1}]
 
@@ -183,16 +207,11 @@ class Lowerer:
             np.array(shapes, np.int64),
             np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
             sum(each.lines for each in arrays),
+            tiling,
             tiles_of(tiling, self._config.tiles),
         )
-        best: _Found | None = None
-        for schedule in SCHEDULES:
-            found = self._allocated(self._prepared(schedule), given)
-            if best is None or found.cycles < best.cycles:
-                best = found
-            if not found.returns:
-                break
-        assert best is not None
+        manners = self._orders(tiling)
+        best = min((self._found(given, each) for each in manners), key=lambda each: each.cycles)
         count = unit_count(best.rows, ENCODING.units)
         offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
@@ -208,7 +227,31 @@ class Lowerer:
             tiling,
             best.cycles,
             best.returns,
+            best.orders,
         )
+
+    def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
+        """In which sums may be added up, by dimension; at first, in memory alone."""
+        kinds = self._prepared(SCHEDULES[0]).finishes
+        found: list[dict[int, TileOrder]] = [{}]
+        if kinds and self._config.near_lanes:
+            dimensions = [each.dimension for each in kinds]
+            for keeps in (True, False):
+                orders = orders_of(dimensions, tiling, self._config, keeps=keeps)
+                if orders not in found:
+                    found.append(orders)
+        return found
+
+    def _found(self, given: _Given, orders: Mapping[int, TileOrder]) -> _Found:
+        best: _Found | None = None
+        for schedule in SCHEDULES:
+            found = self._allocated(self._prepared(schedule), given, orders)
+            if best is None or found.cycles < best.cycles:
+                best = found
+            if not found.returns:
+                break
+        assert best is not None
+        return best
 
     def _scalars(self, sizes: _Sizes) -> dict[str, int | float]:
         pairs = zip(self._nest.scalars.values(), sizes.scalars, strict=True)
@@ -216,9 +259,12 @@ class Lowerer:
             each.name: np.frombuffer(octets, each.type.dtype)[0].item() for each, octets in pairs
         }
 
-    def _allocated(self, prepared: Prepared, given: _Given) -> _Found:
+    def _allocated(
+        self, prepared: Prepared, given: _Given, orders: Mapping[int, TileOrder]
+    ) -> _Found:
         config = self._config
-        steps = self._unrolled(prepared, given)
+        made = finishes(prepared.finishes, orders, given.tiling, config)
+        steps = self._unrolled(prepared, given, made)
         moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
@@ -227,6 +273,7 @@ class Lowerer:
                 given.tiles,
                 steps,
                 moved,
+                made,
                 given.arrays,
                 given.lines,
                 config.wordlines,
@@ -241,7 +288,8 @@ class Lowerer:
                 )
             if found.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])
-                return _Found(rows[:count], cycles, given.lines + found.lines, found.returns)
+                lines = given.lines + found.lines
+                return _Found(rows[:count], cycles, lines, found.returns, orders)
             self._commands *= 2
 
     def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
@@ -250,9 +298,11 @@ class Lowerer:
             count = movements(steps.moved[: steps.counts[MOVES]], tiles, rows)
             if count >= 0:
                 return rows[:count]
+            if count < -1:
+                raise _beyond(steps.moved[-2 - count], tiles[0])
             self._commands *= 2
 
-    def _unrolled(self, prepared: Prepared, given: _Given) -> Steps:
+    def _unrolled(self, prepared: Prepared, given: _Given, made: Finishes) -> Steps:
         template, shapes = prepared.template, given.shapes
         bits = template.constants["bits"].copy()
         for number, name, type in prepared.scalars:
@@ -262,7 +312,7 @@ class Lowerer:
         while True:
             count = self._steps
             found = room(count + len(shapes) + len(bits), count)
-            ended = unroll(template, names, shapes, bits, found)
+            ended = unroll(template, made, names, shapes, bits, found)
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:

@@ -7,6 +7,7 @@ import numpy as np
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from sw.compiler.sram_compute.lower.records import Record, Records
+from sw.compiler.sram_compute.lower.steps import COPIED, FOLDED
 from sw.compiler.sram_compute.shifts import shifts
 from sw.program.jit import compiled, compiled_inner
 
@@ -33,8 +34,8 @@ _MOST = 2 * 3**DIMENSIONS
 @compiled
 def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
     """Makes commands of all of ``moved``, ``MOVED`` [n]: ``rows``, int64 [n, columns of a command
-    + 1], in which rows and widths are 0. Gives how many, -1 where there is too little room.
-    O(commands).
+    + 1], in which rows and widths are 0. Gives how many; -1 where there is too little room, -2 - n
+    where number n is of cells beyond the lattice. O(commands).
 
     ``tiles``: ``TILES`` [1].
     """
@@ -47,12 +48,30 @@ def movements(moved: Records, tiles: Records, rows: np.ndarray) -> int:
         is_empty = False
         for dimension in range(DIMENSIONS):
             is_empty |= each.cells[dimension, 0] >= each.cells[dimension, 1]
-        if not is_empty and each.is_broadcast:
+        if each.how == FOLDED:
+            count = _fold(each, tiles[0], rows, count)
+        elif not is_empty and _is_beyond(each, tiles[0]):
+            return -2 - number
+        elif not is_empty and each.how == COPIED:
             count = _broadcast(each, tiles[0], rows, count)
         elif not is_empty:
             count = _move(each, tiles[0], rows, count)
         each.end = count
     return count
+
+
+@compiled_inner
+def _is_beyond(moved: Record, tiles: Record) -> bool:
+    """Whether cells that take part are none. What a move would bring beyond the lattice along its
+    dimension is left out, and a broadcast takes all of other dimensions."""
+    is_copied = moved.how == COPIED
+    if is_copied and not 0 <= moved.by < tiles.shape[moved.dimension]:
+        return True
+    for at in range(DIMENSIONS):
+        is_inside = moved.cells[at, 0] >= 0 and moved.cells[at, 1] <= tiles.shape[at]
+        if (at == moved.dimension) == is_copied and not is_inside:
+            return True
+    return False
 
 
 @compiled_inner
@@ -124,10 +143,26 @@ def _broadcast(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> in
 
 
 @compiled_inner
-def everywhere(row: np.ndarray, tiles: Record) -> None:
-    """All bitlines of all tiles of the lattice, for ``FILL``."""
+def _fold(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
+    dimension = moved.dimension
+    line = _all(tiles.tile)
+    line[dimension, 1] = moved.by
+    row = _row(rows, count, _MOVE)
+    row[_DISTANCE] = -moved.by * tiles.bit_strides[dimension] % tiles.bitlines
+    _pattern(row, _BITLINES, line, tiles.bit_strides)
+    _pattern(row, _TILES, _all(tiles.grid), tiles.strides)
+    return count + 1
+
+
+@compiled_inner
+def everywhere(row: np.ndarray, tiles: Record, floods: bool) -> None:
+    """All bitlines of all tiles of the lattice, for ``FILL``; or of all that there are."""
     _pattern(row, _FILL_BITLINES, _all(tiles.tile), tiles.bit_strides)
     _pattern(row, _FILL_TILES, _all(tiles.grid), tiles.strides)
+    if floods:
+        for level in range(1, 2 * DIMENSIONS + 1):
+            row[_FILL_TILES + level] = 0
+        row[_FILL_TILES + 1], row[_FILL_TILES + 1 + DIMENSIONS] = 1, tiles.all - 1
 
 
 @compiled_inner

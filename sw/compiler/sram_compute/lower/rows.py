@@ -201,7 +201,7 @@ def forget_copy(state: State, value: Record) -> None:
 def bring(state: State, value: Record) -> None:
     """To the rows that it has been given."""
     if value.constant >= 0:
-        fill(state, value, value.constant)
+        fill(state, value, value.constant, False)
         return
     stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
     transfer(state, LOAD, stored, value)
@@ -242,12 +242,12 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
 
 
 @compiled_inner
-def fill(state: State, value: Record, bits: int) -> None:
-    """All bitlines have ``bits``."""
+def fill(state: State, value: Record, bits: int, floods: bool) -> None:
+    """All bitlines have ``bits``; ``floods``: those of tiles beyond the lattice, too."""
     at = append(state.rows, state.tally, _FILL, value.rows + 1)
     row = state.rows[at]
     row[_D], row[_N], row[_VALUE] = value.row, value.rows, bits
-    everywhere(row, state.tiles)
+    everywhere(row, state.tiles, floods)
 
 
 @compiled_inner

@@ -9,10 +9,11 @@ import numpy as np
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.lower.records import Records
 
-CALCULATE, MOVE, FILL, KEEP = range(4)
+CALCULATE, MOVE, FILL, FLOOD, FINISH, KEEP = range(6)
 """What a step does: compute; bring some cells of ``a`` to ``result``, whose others stay as they
-are; make all cells of ``result`` the bits of ``detail``; make ``a`` main memory's array
-``detail``."""
+are; make all cells of ``result`` the bits of ``detail``; in all tiles that there are, beyond those
+of the lattice, too; have stream engines finish the sums of ``result``, as its kind ``detail`` has
+it; make ``a`` main memory's array ``detail``."""
 
 VALUE = np.dtype(
     [
@@ -46,9 +47,13 @@ STEP = np.dtype(
 """``result``, ``a``, ``b``, ``e``: values, -1 for none. ``detail``: the calculation, or the
 ``MOVED``. ``is_partial``: whether what the result has elsewhere is of use."""
 
+SHIFTED, COPIED, FOLDED = range(3)
+"""How cells move: some ``by`` so many along a dimension; to some, what is in place ``by`` of it; in
+all tiles, to the first ``by`` cells of a dimension those ``by`` cells further on."""
+
 MOVED = np.dtype(
     [
-        ("is_broadcast", np.int64),
+        ("how", np.int64),
         ("dimension", np.int64),
         ("by", np.int64),
         ("cells", np.int64, (DIMENSIONS, 2)),
@@ -56,8 +61,8 @@ MOVED = np.dtype(
         ("end", np.int64),
     ]
 )
-"""Cells, first and, without, last of each dimension, that go ``by`` so many along a dimension; or
-those to which what is in place ``by`` of it goes. ``first``, ``end``: what ``movements`` makes."""
+"""``cells``: first and, without, last of each dimension. ``first``, ``end``: what ``movements``
+makes."""
 
 
 class Steps(NamedTuple):

@@ -16,6 +16,7 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.operations import MAX_WIDTH, Operation
 from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
+from sw.compiler.sram_compute.lower.finish import Finish
 from sw.compiler.sram_compute.lower.narrow import narrowed
 from sw.compiler.sram_compute.lower.records import Records
 from sw.compiler.sram_compute.lower.schedule import Schedule
@@ -27,6 +28,7 @@ from sw.compiler.sram_compute.lower.select import (
     copied,
     shifted,
 )
+from sw.compiler.sram_compute.tdfg.functions import identity
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
@@ -41,6 +43,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_name,
     operands,
 )
+from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from sw.workloads.loops.nest import Nest
@@ -48,54 +51,42 @@ from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import ScalarType
 
 
-def _record(*names: str) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names])
+def _record(names: str) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names.split()])
 
 
 REGION, REPEAT, AGAIN = range(3)
 """Kinds of a ``CONTROL``."""
 
-CONTROL = _record("kind", "number", "lower", "upper", "step", "jump")
+CONTROL = _record("kind number lower upper step jump")
 """What runs when: region ``number``; or a loop over the name ``number``, which ``jump`` is behind,
 and at the end of its body, which begins at ``jump``, the next iteration."""
 
-PARTS = _record("nodes", "outputs", "accesses", "extents")
+PARTS = _record("nodes outputs accesses extents")
 """Of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
 
-TENSOR, CONST, SHRINK, SHIFTED, COPIES, COMPUTE, REDUCE = range(7)
+TENSOR, CONST, SHRINK, SHIFT, COPIES, COMPUTE, REDUCE = range(7)
 """Kinds of a ``NODE``."""
 
-NODE = _record(
-    "kind", "a", "b", "c", "number", "dimension", "distance", "given", "box", "first", "end", "rows"
-)
+NODE = _record("kind a b c number dimension distance given box first end rows finish")
 """``a``, ``b``, ``c``: operands, in the region; ``number``: array or constant, of a reduction that
 which changes nothing; ``distance``: an affine number; ``given``, ``box``: the boxes of operand and
-node; ``first`` to ``end``: calculations, with results of ``rows`` rows."""
+node; ``first`` to ``end``: calculations, with results of ``rows`` rows; ``finish``: of a reduction,
+see ``Prepared``, or -1."""
 
-OUTPUT = _record("array", "node", "box")
+OUTPUT = _record("array node box")
 
-ACCESS = _record("array", "box", "cells")
+ACCESS = _record("array box cells")
 
-EXTENT = _record("name", "first", "end")
+EXTENT = _record("name first end")
 """A name that is the largest of some affine ``sizes``."""
 
 CALCULATION = _record(
-    "entry",
-    "n",
-    "scratch",
-    "cycles",
-    "a",
-    "b",
-    "e",
-    "may_replace",
-    "a_offset",
-    "result_offset",
-    "is_partial",
-    "is_copy",
+    "entry n scratch cycles a b e may_replace a_offset result_offset is_partial is_copy"
 )
 """As ``Calculate`` has it; ``entry``: in ROM; ``scratch``: rows; ``cycles``: about."""
 
-CONSTANT = _record("bits", "rows")
+CONSTANT = _record("bits rows")
 
 
 class Template(NamedTuple):
@@ -136,12 +127,15 @@ class Prepared:
         of accesses, in the source.
     scalars
         (constant, scalar's name, type): bits that are known once scalars are.
+    finishes
+        reductions that stream engines can finish, each kind once.
     """
 
     template: Template
     names: tuple[str, ...]
     places: tuple[Place, ...]
     scalars: tuple[tuple[int, str, ScalarType], ...]
+    finishes: tuple[Finish, ...]
 
 
 def prepare(
@@ -172,6 +166,7 @@ class _Builder:
         self._groups: dict[tuple[Calculate, ...], int] = {}
         self._constants: dict[tuple[Any, int], int] = {}
         self._scalars: list[tuple[int, str, ScalarType]] = []
+        self._finishes: dict[Finish, int] = {}
 
     def prepared(self, plan: tuple[Planned, ...]) -> Prepared:
         types = [array.type for array in self._nest.arrays.values()]
@@ -197,7 +192,9 @@ class _Builder:
             np.array([self._arrays[name] for name in self._nest.results]),
         )
         names = tuple(self._bounds.names)
-        return Prepared(template, names, tuple(self._places), tuple(self._scalars))
+        return Prepared(
+            template, names, tuple(self._places), tuple(self._scalars), tuple(self._finishes)
+        )
 
     def _run(self, plan: tuple[Planned, ...]) -> None:
         for step in plan:
@@ -248,7 +245,7 @@ class _Builder:
             case Shrink():
                 found["kind"] = SHRINK
             case Move(operand, dimension, distance):
-                found |= {"kind": SHIFTED, "dimension": dimension}
+                found |= {"kind": SHIFT, "dimension": dimension}
                 found["distance"] = self._bounds.affine(distance)
                 found["given"] = self._bounds.box(graph.domains[operand])
             case Broadcast(operand, dimension):
@@ -265,8 +262,12 @@ class _Builder:
             case Reduce(function, operand, dimension, type):
                 found |= {"kind": REDUCE, "dimension": dimension}
                 found |= self._computed(function, [type, type], type)
-                found["number"] = self._constant(_identity(function, type), type)
+                found["number"] = self._constant(identity(function, type), type)
                 found["given"] = self._bounds.box(graph.domains[operand])
+                found["finish"] = -1
+                if may_be_finished(node, graph.domains[operand]):
+                    kind = Finish(dimension, function, type)
+                    found["finish"] = self._finishes.setdefault(kind, len(self._finishes))
             case Stream(array):
                 raise WorkloadError(f"{array}: is gathered: banks compute on boxes of cells alone")
         return tuple(found.values())
@@ -316,10 +317,3 @@ def _places(count: Node) -> int:
     """By which a shift goes: a number, as ``unroll`` demands."""
     assert isinstance(count, Const) and isinstance(count.value, int)
     return count.value
-
-
-def _identity(function: str, type: ScalarType) -> float:
-    """What changes nothing."""
-    if type.is_integer:
-        return {"+": 0, "min": type.most, "max": type.least}[function]
-    return {"+": -0.0, "min": np.inf, "max": -np.inf}[function]

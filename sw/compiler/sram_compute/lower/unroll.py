@@ -9,8 +9,25 @@ import numpy as np
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.lower import steps
 from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
-from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
+from sw.compiler.sram_compute.lower.finish import Finishes
+from sw.compiler.sram_compute.lower.new_steps import (
+    computed,
+    copied,
+    move,
+    moved,
+    new_step,
+    new_value,
+)
+from sw.compiler.sram_compute.lower.records import Records
+from sw.compiler.sram_compute.lower.reduce import reduced
+from sw.compiler.sram_compute.lower.steps import (
+    COPIED,
+    MOVES,
+    SHIFTED,
+    STEPS,
+    VALUES,
+    Steps,
+)
 from sw.compiler.sram_compute.lower.template import (
     AGAIN,
     COMPUTE,
@@ -19,7 +36,7 @@ from sw.compiler.sram_compute.lower.template import (
     REDUCE,
     REGION,
     REPEAT,
-    SHIFTED,
+    SHIFT,
     SHRINK,
     TENSOR,
     Template,
@@ -49,6 +66,7 @@ class _Region(NamedTuple):
     those of its nodes; ``current``, of arrays."""
 
     template: Template
+    finishes: Finishes
     names: np.ndarray
     constants: Records
     given: np.ndarray
@@ -59,6 +77,7 @@ class _Region(NamedTuple):
 @compiled
 def unroll(
     template: Template,
+    finishes: Finishes,
     names: np.ndarray,
     shapes: np.ndarray,
     bits: np.ndarray,
@@ -77,10 +96,10 @@ def unroll(
     left = np.zeros(len(template.controls), np.int64)
     current = np.arange(len(shapes))
     for array in range(len(shapes)):
-        _value(found, template.array_rows[array], -1, array)
+        new_value(found, template.array_rows[array], -1, array)
     constants = _constants(template, bits, found)
     given = np.empty(len(template.nodes), np.int64)
-    region = _Region(template, names, constants, given, current, found)
+    region = _Region(template, finishes, names, constants, given, current, found)
     place = 0
     while place < len(template.controls):
         control = template.controls[place]
@@ -106,7 +125,7 @@ def unroll(
         return Ended(FULL, 0, 0, 0)
     for number in range(len(template.results)):
         array = template.results[number]
-        _step(found, steps.KEEP, -1, current[array], array)
+        new_step(found, steps.KEEP, -1, current[array], array)
     return Ended(DONE, 0, 0, 0)
 
 
@@ -121,7 +140,7 @@ def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray
             if bits[other] == bits[number] and template.constants[other].rows == rows:
                 made[number] = made[other]
         if made[number] < 0:
-            made[number] = _value(found, rows, bits[number], -1)
+            made[number] = new_value(found, rows, bits[number], -1)
     return made
 
 
@@ -197,10 +216,10 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         made = region.current[node.number]
     elif node.kind == CONST:
         made = region.constants[node.number]
-    elif node.kind == SHIFTED:
+    elif node.kind == SHIFT:
         cells_of(template.bounds, node.given, names, cells)
         distance = value_of(template.bounds, node.distance, names)
-        made = _moved(found, made, 0, node.dimension, distance, cells)
+        made = moved(found, made, SHIFTED, node.dimension, distance, cells)
     elif node.kind == COPIES:
         cells_of(template.bounds, node.given, names, cells)
         place, end = cells[node.dimension, 0], cells[node.dimension, 1]
@@ -210,102 +229,18 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         cells_of(template.bounds, node.box, names, line)
         cells[node.dimension, 0] = line[node.dimension, 0]
         cells[node.dimension, 1] = line[node.dimension, 1]
-        made = _moved(found, made, 1, node.dimension, place, cells)
+        made = moved(found, made, COPIED, node.dimension, place, cells)
     elif node.kind == COMPUTE:
         operands = (made, region.given[first + node.b], region.given[first + node.c])
-        made = _computed(template, found, node.first, node.end, node.rows, operands)
+        made = computed(template, found, node.first, node.end, node.rows, operands)
     elif node.kind == REDUCE:
         cells_of(template.bounds, node.given, names, cells)
-        made = _reduced(region, node, made, cells)
+        identity = region.constants[node.number]
+        made = reduced(template, region.finishes, found, node, made, identity, cells)
     else:
         assert node.kind == SHRINK
     region.given[number] = made
     return Ended(DONE, 0, 0, 0)
-
-
-@compiled_inner
-def _moved(
-    found: Steps, operand: int, is_broadcast: int, dimension: int, by: int, cells: np.ndarray
-) -> int:
-    """A value with nothing but what is moved there."""
-    result = _value(found, found.values[operand].rows, -1, -1)
-    _move(found, result, operand, 0, is_broadcast, dimension, by, cells)
-    return result
-
-
-@compiled_inner
-def _move(
-    found: Steps,
-    result: int,
-    operand: int,
-    is_partial: int,
-    is_broadcast: int,
-    dimension: int,
-    by: int,
-    cells: np.ndarray,
-) -> None:
-    number = found.counts[MOVES]
-    found.counts[MOVES] += 1
-    moved = found.moved[number]
-    moved.is_broadcast, moved.dimension, moved.by = is_broadcast, dimension, by
-    for at in range(DIMENSIONS):
-        moved.cells[at, 0], moved.cells[at, 1] = cells[at, 0], cells[at, 1]
-    step = _step(found, steps.MOVE, result, operand, number)
-    step.is_partial = is_partial
-
-
-@compiled_inner
-def _computed(
-    template: Template,
-    found: Steps,
-    first: int,
-    end: int,
-    rows: int,
-    operands: tuple[int, int, int],
-) -> int:
-    result = _value(found, rows, -1, -1)
-    for number in range(first, end):
-        each = template.calculations[number]
-        step = _step(found, steps.CALCULATE, result, -1, number)
-        step.a = operands[each.a] if each.a >= 0 else -1
-        step.b = operands[each.b] if each.b >= 0 else -1
-        step.e = operands[each.e] if each.e >= 0 else -1
-        step.is_partial = each.is_partial
-    return result
-
-
-@compiled_inner
-def _copied(template: Template, found: Steps, operand: int) -> int:
-    value = found.values[operand]
-    if value.constant >= 0:
-        result = _value(found, value.rows, -1, -1)
-        _step(found, steps.FILL, result, -1, value.constant)
-        return result
-    named = template.copies[value.rows]
-    return _computed(template, found, named, named + 1, value.rows, (operand, -1, -1))
-
-
-@compiled_inner
-def _reduced(region: _Region, node: Record, operand: int, cells: np.ndarray) -> int:
-    """By halves; what has no partner is combined with what changes nothing."""
-    found, dimension = region.found, node.dimension
-    low, high = cells[dimension, 0], cells[dimension, 1]
-    identity = region.constants[node.number]
-    if low >= high:
-        return identity
-    total = operand
-    while high - low > 1:
-        half = 1
-        while 2 * half < high - low:
-            half *= 2
-        cells[dimension, 0], cells[dimension, 1] = low + half, high
-        partner = _value(found, node.rows, -1, -1)
-        _step(found, steps.FILL, partner, -1, found.values[identity].constant)
-        _move(found, partner, total, 1, 0, dimension, -half, cells)
-        pair = (total, partner, -1)
-        total = _computed(region.template, found, node.first, node.end, node.rows, pair)
-        high = low + half
-    return total
 
 
 @compiled_inner
@@ -317,12 +252,12 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     if is_whole:
         is_own = not _is_shared(current, array, value)
         is_own &= found.values[value].array < 0 and found.values[value].constant < 0
-        current[array] = value if is_own else _copied(template, found, value)
+        current[array] = value if is_own else copied(template, found, value)
         return
     result = current[array]
     if found.values[result].array >= 0 or _is_shared(current, array, result):
-        result = current[array] = _copied(template, found, result)
-    _move(found, result, value, 1, 0, 0, 0, cells)
+        result = current[array] = copied(template, found, result)
+    move(found, result, value, 1, SHIFTED, 0, 0, cells)
 
 
 @compiled_inner
@@ -332,21 +267,3 @@ def _is_shared(current: np.ndarray, array: int, value: int) -> bool:
         if other != array and current[other] == value:
             return True
     return False
-
-
-@compiled_inner
-def _value(found: Steps, rows: int, constant: int, array: int) -> int:
-    number = found.counts[VALUES]
-    found.counts[VALUES] += 1
-    value = found.values[number]
-    value.rows, value.constant, value.array = rows, constant, array
-    return number
-
-
-@compiled_inner
-def _step(found: Steps, kind: int, result: int, a: int, detail: int) -> Record:
-    step = found.steps[found.counts[STEPS]]
-    found.counts[STEPS] += 1
-    step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
-    step.detail, step.is_partial = detail, 0
-    return step

@@ -25,13 +25,15 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
 )
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.nest import COMPARISONS, Nest
+from sw.workloads.loops.nest import COMPARISONS, BinaryOperator, Nest
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 _LARGEST = 1 << 31
 """Of affine numbers, below which any of them times a size is in 64 bits."""
 
 _REDUCTIONS = ("+", "min", "max")
+
+_BINARY = frozenset(map(str, BinaryOperator))
 
 
 def check_plan(nest: Nest, steps: tuple[Step, ...]) -> None:
@@ -110,7 +112,7 @@ def _has_types(function: str, given: list[ScalarType], type: ScalarType) -> bool
             return len(given) == 2 and given[0] == type and given[1].is_integer
     if function in COMPARISONS:
         return len(given) == 2 and given[0] == given[1] and type == BOOL
-    return given == [type, type]
+    return function in _BINARY and given == [type, type]
 
 
 def _is_held(value: float, type: ScalarType) -> bool:

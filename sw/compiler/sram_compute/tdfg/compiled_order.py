@@ -8,10 +8,9 @@ of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
+from types import MappingProxyType
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
@@ -30,18 +29,17 @@ from sw.compiler.sram_compute.tdfg.graph import (
     ends_of,
     operands,
 )
+from sw.compiler.sram_compute.tdfg.line_sums import Line, TileOrder, may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step, regions
 from sw.workloads.loops.index_expressions import add, integer, multiply, variable
 from sw.workloads.loops.nest import (
     Array,
-    Assign,
     Binary,
     BinaryOperator,
     Cast,
     Constant,
     Expression,
     For,
-    If,
     Load,
     Nest,
     Select,
@@ -51,7 +49,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from sw.workloads.loops.scalar_type import BOOL, INT32, ScalarType
 
 _UNARY = {
     "neg": UnaryOperator.NEGATE,
@@ -59,18 +57,20 @@ _UNARY = {
     "sqrt": UnaryOperator.SQRT,
     "not": UnaryOperator.NOT,
 }
-_ROUNDS = 31
-"""Halvings after which a line of any length has one cell."""
-
 Cells = tuple[Expression, ...]
 
+NOTHING_FINISHED: Mapping[int, TileOrder] = MappingProxyType({})
 
-def compiled_order(nest: Nest, steps: tuple[Step, ...]) -> tuple[Nest, frozenset[str]]:
+
+def compiled_order(
+    nest: Nest, steps: tuple[Step, ...], orders: Mapping[int, TileOrder] = NOTHING_FINISHED
+) -> tuple[Nest, frozenset[str]]:
     """The nest, and the arrays that it writes for itself alone; ``nest`` itself where nothing is in
-    another order. O(nodes)."""
+    another order. ``orders``: by dimension, those of lines whose sums stream engines finish.
+    O(nodes)."""
     if not any(region.is_reordered for region in regions(steps)):
         return nest, frozenset()
-    writer = _Writer(nest)
+    writer = _Writer(nest, orders)
     body = writer.steps(steps)
     parameters = (*nest.parameters, *writer.arrays)
     return replace(nest, parameters=parameters, body=body), frozenset(
@@ -79,8 +79,9 @@ def compiled_order(nest: Nest, steps: tuple[Step, ...]) -> tuple[Nest, frozenset
 
 
 class _Writer:
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, orders: Mapping[int, TileOrder]) -> None:
         self._nest = nest
+        self.orders = orders
         self._place = nest.place
         self._sizes = {size.name for size in nest.sizes}
         self.arrays: list[Array] = []
@@ -243,44 +244,23 @@ class _RegionWriter:
         return Load(node.array, tuple(indices), node.type, self._place)
 
     def _sum(self, number: int, node: Reduce) -> list[Statement]:
-        """By halves, in an array whose first cell of each line then has the sum."""
+        """In an array whose first cell of each line then has the sum."""
         name = self._kept[number] = self._writer.array(node.type, self._graph)
-        domain, dimension, place = self._graph.domains[node.operand], node.dimension, self._place
-        line, cells = domain[dimension], self._cells
-        lower = self._extreme(BinaryOperator.MAXIMUM, line.lower)
-        upper = self._extreme(BinaryOperator.MINIMUM, line.upper)
-        count, half = (variable(each, place) for each in ("line_count", "line_half"))
-
-        def integers(operator: str, left: Expression, right: Expression) -> Binary:
-            return Binary(BinaryOperator(operator), left, right, place)
-
-        def element(cell: Expression) -> tuple[Expression, ...]:
-            return _with(cells, dimension, cell)[::-1]
-
-        first, step = element(cells[dimension]), node.type
-        other = Load(name, element(add(cells[dimension], half, place)), step, place)
-        value = Binary(BinaryOperator(node.function), Load(name, first, step, place), other, place)
-        doubled = multiply(half, integer(2, place), place)
-        grow: Statement = If(
-            integers("<", doubled, count), (Assign("line_half", doubled, place),), (), place
+        domain, dimension = self._graph.domains[node.operand], node.dimension
+        interval = domain[dimension]
+        line = Line(
+            node,
+            name,
+            lambda cell: _with(self._cells, dimension, cell)[::-1],
+            self._names[dimension],
+            self._extreme(BinaryOperator.MAXIMUM, interval.lower),
+            self._extreme(BinaryOperator.MINIMUM, interval.upper),
+            self._place,
         )
-        zero, one = integer(0, place), integer(1, place)
-        last = add(lower, integers("-", count, half), place)
-        rounds = (
-            Assign("line_half", one, place),
-            For("doubling", zero, integer(_ROUNDS - 1, place), 1, (grow,), place),
-            For(self._names[dimension], lower, last, 1, (Store(name, first, value, place),), place),
-            Assign("line_count", half, place),
-        )
-        again = If(integers(">", count, one), rounds, (), place)
-        empty = Store(name, element(lower), _identity(node, self._writer._nest), place)
-        body = (
-            Assign("line_count", integers("-", upper, lower), place),
-            If(integers("<", count, one), (empty,), (), place),
-            For("halving", zero, integer(_ROUNDS, place), 1, (again,), place),
-        )
+        order = self._writer.orders.get(dimension) if may_be_finished(node, domain) else None
+        body = line.by_halves() if order is None else line.by_tiles(order)
         around = self._around(domain, dimension, body)
-        return [self._store(name, domain, self._value(node.operand, cells)), *around]
+        return [self._store(name, domain, self._value(node.operand, self._cells)), *around]
 
     def _around(
         self, domain: Box, dimension: int, body: tuple[Statement, ...]
@@ -296,12 +276,3 @@ class _RegionWriter:
 
 def _with(cells: Cells, dimension: int, cell: Expression) -> Cells:
     return (*cells[:dimension], cell, *cells[dimension + 1 :])
-
-
-def _identity(node: Reduce, nest: Nest) -> Constant:
-    """What changes nothing."""
-    if node.type == FLOAT32:
-        value: float = {"+": -0.0, "min": float(np.inf), "max": -float(np.inf)}[node.function]
-    else:
-        value = {"+": 0, "min": node.type.most, "max": node.type.least}[node.function]
-    return Constant(value, node.type, nest.place)

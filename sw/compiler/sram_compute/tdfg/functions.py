@@ -35,6 +35,13 @@ def _apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> n
     return _canonical(found) if found.dtype == np.float32 else found
 
 
+def identity(function: str, type: ScalarType) -> float:
+    """What changes nothing in a sum, or as an extremum."""
+    if type.is_integer:
+        return {"+": 0, "min": type.most, "max": type.least}[function]
+    return {"+": -0.0, "min": np.inf, "max": -np.inf}[function]
+
+
 _FUNCTIONS = {
     "+": np.add,
     "-": np.subtract,

@@ -83,7 +83,8 @@ class Compute:
 class Reduce:
     """``function``, which is + or an extremum, over all cells of a line; the result is in its first
     cell. Of n cells, the upper half is added to the lower one cell by cell, at the distance of the
-    power of two from n / 2 up, and so on by halves."""
+    power of two from n / 2 up, and so on by halves; unless stream engines finish it, see
+    ``line_sums``."""
 
     function: str
     operand: int

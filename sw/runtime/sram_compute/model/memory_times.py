@@ -15,6 +15,11 @@ class Channel:
         self._line_cycles = config.line_cycles
         self._free = 0
 
+    @property
+    def free(self) -> int:
+        """From this cycle on it takes a request."""
+        return self._free
+
     def accept(self, offered: int) -> int:
         """The cycle in which a request is accepted that is offered from a cycle on."""
         accepted = max(offered, self._free)

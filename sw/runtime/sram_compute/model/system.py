@@ -8,23 +8,22 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import ProgramError
-from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNIT_WORDS, UNITS, Opcode
-from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
+from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
 from hw.sram_compute.word_copy import LOAD_CYCLES, STORE_CYCLES
-from sw.runtime.execute_model import execute
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
 from sw.runtime.sram_compute.model.array import ComputeArray
 from sw.runtime.sram_compute.model.bank import Bank, Move
 from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
+from sw.runtime.sram_compute.model.core import CoreRuns, no_program
 from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
 from sw.runtime.sram_compute.model.engines import Engines
 from sw.runtime.sram_compute.model.lockstep import run_banks
@@ -45,18 +44,6 @@ _SYNCED = (
 )
 """What needs a ``SYNC`` before it."""
 
-_UNTIMED = (
-    "commands",
-    "lines_loaded",
-    "lines_stored",
-    "core_instructions",
-    "near_strips",
-    "bits_within_tiles",
-    "bits_between_tiles",
-    "bits_between_banks",
-)
-"""Counters that do not depend on when something happens."""
-
 
 class System:
     """Banks and main memory, which stay from run to run.
@@ -70,7 +57,7 @@ class System:
     def __init__(self, config: SramConfig) -> None:
         self.config = config
         self.memory = np.zeros((config.memory_lines, LINE_WORDS), np.uint32)
-        self.instructions = np.zeros((config.core_instructions, INSTRUCTION_WORDS), np.uint32)
+        self.instructions = no_program(config)
         self.arrays = ComputeArray(config.wordlines, config.tiles * config.bitlines)
         self.banks = [
             Bank(
@@ -104,8 +91,7 @@ class Run:
     """A run of a program.
 
     cycles, counters
-        once it ``is_over``: as the hardware counts. There is no model of the core's time: where it
-        has run, there are no ``cycles``, and no counters but those that do not depend on time.
+        once it ``is_over``: as the hardware counts.
     """
 
     def __init__(self, system: System, first_line: int) -> None:
@@ -120,14 +106,14 @@ class Run:
         self._exchange_end = -1  # the last cycle in which rows are on the network
         self._exchanges: list[tuple[int, int]] = []
         self._transfers: list[tuple[int, int]] = []
-        self._near: list[tuple[int, int]] = []
+        self._near: tuple[list[tuple[int, int]], ...] = ([], [])  # others, and those of sums
         self._streaming = Streaming(system.config, system.engines)
+        self._core = CoreRuns(system.config, system.instructions, system.memory, self._channel)
         self._counts = dict.fromkeys(
             (
                 "commands",
                 "lines_loaded",
                 "lines_stored",
-                "core_instructions",
                 "bits_between_tiles",
                 "bits_between_banks",
             ),
@@ -137,8 +123,7 @@ class Run:
         for bank in system.banks:
             bank.begin()
         self.is_over = False
-        self._is_timed = True
-        self.cycles: int | None = None
+        self.cycles = 0
         self.counters: dict[str, int] = {}
 
     def step(self) -> None:
@@ -224,7 +209,10 @@ class Run:
             self._transfer(opcode, fields, max(self._quiet(cycle), idle))
             self._fetch.release(self._cycle)
         elif opcode == Opcode.CORE:
-            self._core(fields["first"])
+            idle = self._fetch.hold(cycle)
+            end = self._core.run(fields["first"], max(cycle, idle), self._place)
+            self._cycle = end + 2
+            self._fetch.release(self._cycle)
         elif opcode in NEAR_COMMANDS:
             self._do_near(opcode, fields, cycle)
         elif opcode == Opcode.SYNC:
@@ -302,24 +290,6 @@ class Run:
         self._transfers.append((start + 1, end))
         self._cycle = end + 2
 
-    def _core(self, first: int) -> None:
-        """Addresses in a program are counted from its first instruction, around the end."""
-        system, lanes = self._system, self._config.core_lanes
-        self._is_timed = False
-        instructions = np.roll(system.instructions, -first, axis=0)
-        try:
-            done = execute.run(instructions, system.memory.reshape(-1), lanes)
-        except execute.FaultError as error:
-            raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
-        except execute.DeadlockError as error:
-            raise StoppedError(ErrorCause.DEADLOCK, self._place) from error
-        except execute.ExecuteError as error:
-            raise ProgramError(
-                f"unit {self._place}: core: not at HALT after {execute.MOST_INSTRUCTIONS} "
-                "instructions"
-            ) from error
-        self._counts["core_instructions"] += done.instructions
-
     def _do_near(self, opcode: Opcode, fields: dict[str, Any], cycle: int) -> None:
         if opcode == Opcode.STREAM:
             self._streaming.streams[fields["stream"]] = fields
@@ -334,7 +304,7 @@ class Run:
         else:
             start = self._quiet(cycle)
             through = self._streaming.run(fields, start)
-            self._near.append((start + 1, through - 1))
+            self._near[fields["is_final"]].append((start + 1, through - 1))
             self._cycle = through + 1
 
     def _copy(self, fields: dict[str, Any], start: int) -> None:
@@ -353,29 +323,30 @@ class Run:
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]
         spent = cycle_counts(
-            cycles, (self._exchanges + moves, programs, self._transfers, self._near)
+            cycles,
+            (self._exchanges + moves, programs, self._transfers, self._core.busy, *self._near),
         )
         names = (
             "cycles_move",
             "cycles_compute",
             "cycles_transfer",
+            "cycles_core",
             "cycles_near",
+            "cycles_final",
             "cycles_command",
         )
         counters = {
             **dict(zip(names, spent, strict=True)),
             **self._counts,
+            "core_instructions": self._core.instructions,
+            "core_lines_read": self._core.lines_read,
+            "core_lines_written": self._core.lines_written,
             "near_strips": self._streaming.strips,
             "command_lines": self._fetch.lines(cycles - 1),
             "bits_within_tiles": sum(bank.bits_moved for bank in banks),
         }
         counters["bits_between_banks"] += 32 * self._streaming.words_between_banks
-        if self._is_timed:
-            self.cycles = cycles
-            without = ("cycles_core", "core_lines_read", "core_lines_written")
-            self.counters = counters | dict.fromkeys(without, 0)
-        else:
-            self.counters = {name: counters[name] for name in _UNTIMED}
+        self.cycles, self.counters = cycles, counters
         self.is_over = True
 
 

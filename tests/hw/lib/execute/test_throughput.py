@@ -6,12 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from hw.lib.digits import cycles_for
-from hw.lib.execute.divider import BITS_PER_CYCLE
-from hw.lib.execute.result_bus import INTEGER_CYCLES
+from hw.lib.digits import OTHER_CYCLES, cycles_for
 from hw.lib.execute.sequencer import KNOWN_JUMPS
 from hw.lib.execute_isa import Instruction, Opcode
-from hw.lib.float_iterative import OTHER_CYCLES
+from hw.lib.execute_times import BITS_PER_CYCLE, INTEGER_CYCLES
 from tests.hw.lib.execute.compare import check
 from tests.support.execute_machine import Machine, Pace
 from tests.support.execute_programs import (

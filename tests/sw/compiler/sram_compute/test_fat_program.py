@@ -115,7 +115,10 @@ def test_statements_keep_their_refusals_and_options():
 def damaged(change: Callable[[Any], None]) -> Program:
     """The program of a small nest whose JSON has changed."""
     nest = nest_of("a: int32[n], b: int32[n]", "for i in range(n): b[i] = a[i] + 1")
-    program = compiled(nest, optimise=False)
+    return changed(compiled(nest, optimise=False), change)
+
+
+def changed(program: Program, change: Callable[[Any], None]) -> Program:
     (launch,) = program.launches
     tree = json.loads(launch.sections["graphs"].tobytes())
     change(tree)
@@ -152,6 +155,7 @@ NEST, PLACES, PLACE, PARTS = 1, 2, 3, -1
         (set_text(PARTS, '["Compute", "+", [0, 1]', '["Compute", "+", [0]'), "node 2: is not as"),
         (set_text(PARTS, '"+", [0, 1], "int32"', '"<", [0, 1], "int32"'), "node 2: is not as"),
         (set_text(PARTS, '"+", [0, 1], "int32"', '"neg", [0], "int8"'), "node 2: is not as"),
+        (set_text(PARTS, '"Compute", "+"', '"Compute", "plus"'), "node 2: is not as the nest has"),
         (set_text(PARTS, '["Const", 1', '["Const", 4294967296'), "node 1: is not as"),
         (set_text(PARTS, '["n", 1]', '["n", 4294967296]'), "ValueError: 4294967296*n: is large"),
         (set_text(PARTS, '["Output", "b"', '["Output", "a"'), "ValueError: output to a: is not"),
@@ -162,6 +166,43 @@ def test_damaged_graphs_are_refused(change: Callable[[Any], None], text: str):
         damaged(change).check()
     assert str(caught.value).startswith("section 'graphs'")
     assert text in str(caught.value)
+
+
+def of_cells(lower: str, upper: str) -> str:
+    return f'["Interval", [["Affine", {lower}]], [["Affine", {upper}]]]'
+
+
+WHOLE = of_cells("0, []", '0, [["n", 1]]')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (
+            '["Tensor", "a", [' + of_cells("1, []", "2, []"),
+            '["Tensor", "a", [' + of_cells("-1, []", "0, []"),
+            "copies cell -1 to cells 0..3 x 0..5 x 0..0 along dimension 0",
+        ),
+        (
+            f'["Output", "b", 1, [{WHOLE}, {WHOLE}',
+            f'["Output", "b", 1, [{WHOLE}, {of_cells("-1, []", "5, []")}',
+            "moves cells 0..5 x -1..4 x 0..0 along dimension 0",
+        ),
+    ],
+)
+def test_cells_beyond_the_lattice_are_refused(old: str, new: str, text: str):
+    nest = nest_of(
+        "a: int32[n, n], b: int32[n, n]",
+        "for i in range(n):\n  for j in range(n):\n    b[i, j] = a[i, 1]",
+    )
+    program = changed(compiled(nest, optimise=False, place="memory"), set_text(PARTS, old, new))
+    fat = fat_program(program)
+    assert fat is not None
+    values = {"a": np.zeros((6, 6), np.int32)}
+    with pytest.raises(ProgramError) as caught:
+        Lowering(fat, "f", CORE).program(fat.binding(values), values)
+    wanted = f"section 'graphs': {text}: must be within the lattice, 16 x 6 x 1"
+    assert str(caught.value) == wanted
 
 
 def test_graphs_stand_alone():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, disassemble
@@ -21,11 +19,11 @@ from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
 from sw.golden.loops import GoldenLoops
-from sw.runtime.sram_compute.model.system import System
 from sw.workloads.loops import c_source
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_file
+from tests.support.lowered_memory import execute
 from tests.support.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -33,31 +31,6 @@ EXAMPLES = Path(__file__).parents[4] / "examples"
 SMALL = SramConfig(
     banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32
 )
-
-
-def execute(
-    lowered: Lowered, arrays: Mapping[str, np.ndarray], config: SramConfig
-) -> dict[str, np.ndarray]:
-    """All arrays behind a run on the model."""
-    system = System(config)
-    memory = system.memory
-    memory.reshape(-1)[: lowered.units.size] = lowered.units.reshape(-1)
-    lines: dict[str, np.ndarray] = {}
-    for name, stored in lowered.arrays.items():
-        rows = np.ascontiguousarray(arrays[name].reshape(-1, arrays[name].shape[-1]))
-        octets = np.zeros((len(rows), stored.row_lines * LINE_BYTES), np.uint8)
-        octets[:, : rows.shape[1] * rows.itemsize] = rows.view(np.uint8)
-        lines[name] = memory[stored.first_line : stored.first_line + stored.lines]
-        lines[name][:] = octets.view("<u4").reshape(-1, LINE_WORDS)
-    system.run(0)
-    found = {}
-    for name, each in lines.items():
-        shape, dtype = arrays[name].shape, arrays[name].dtype
-        rows = each.view(dtype).reshape(
-            -1, lowered.arrays[name].row_lines * LINE_BYTES // dtype.itemsize
-        )
-        found[name] = rows[:, : shape[-1]].reshape(shape)
-    return found
 
 
 def require_golden(

@@ -13,6 +13,7 @@ from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
 from hw.lib.execute_isa import Instruction
 from sw.compiler.passes import Trace
+from sw.compiler.sram_compute.cost import places
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.near.lower import near_code
@@ -206,3 +207,13 @@ def test_decisions_repeat_and_say_why():
     ]
     assert all(place in line and " cycles" in line for line in lines[:3])
     assert all(line.startswith("chosen: ") for line in lines[3:])
+
+
+@pytest.mark.parametrize("count", [32, 33])
+def test_long_nests_are_not_looked_at_as_a_whole(count: int, tmp_path: Path):
+    path = tmp_path / "long.c"
+    body = "  for (int i = 0; i < n; i++) a[i] += 1;\n" * count
+    path.write_text(f"void many(int n, int a[n]) {{\n{body}}}\n")
+    nest = file_workload(str(path), {}).nest
+    found = [*places._segments(nest, [])]
+    assert ((0, count) in found) == (count == 32)

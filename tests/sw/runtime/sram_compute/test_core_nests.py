@@ -172,6 +172,11 @@ def run(device: Device, given: LoopWorkload, **options: Any) -> Any:
     return device.run(device.compile(given, **options), given.inputs)
 
 
+def spent(counters: dict[str, int]) -> list[int]:
+    """Cycles by what they are spent on."""
+    return [count for counter, count in counters.items() if counter.startswith("cycles_")]
+
+
 def estimate(program: Program) -> int:
     """Cycles on the core, as the compiler thinks."""
     words = program.launches[0].sections["instructions"].tolist()
@@ -187,7 +192,7 @@ def test_results_are_those_of_the_compiled_order(
     given = workload(name, tmp_path)
     result = run(model, given, place="core", reassociate=reassociate)
     assert model.verify(result).bit_exact
-    assert result.cycles is None
+    assert sum(spent(result.counters)) == result.cycles
     assert result.counters["core_instructions"] > 0
     if not reassociate:
         for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
@@ -202,7 +207,6 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     place = "core" if name == "dots" else "auto"
     with Device(load_configuration("sram_b2", SMALL), "model") as model:
         modelled = run(model, given, place=place)
-    expected = modelled.counters
     tensors: list[str] = []
     for array, value in given.inputs.items():
         np.save(tmp_path / f"{array}.npy", value)
@@ -215,13 +219,12 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
     counters = report["counters"]
     assert report["bit_exact"]
     assert report["backend"] == "rtl"
-    assert {counter: counters[counter] for counter in expected} == expected
+    assert (counters, report["cycles"]) == (modelled.counters, modelled.cycles)
     assert (counters["cycles_compute"] > 0) == (name == "both")
-    spent = [count for counter, count in counters.items() if counter.startswith("cycles_")]
-    assert sum(spent) == report["cycles"]
+    assert sum(spent(counters)) == report["cycles"]
     assert counters["cycles_core"] > counters["core_instructions"]
     if name in AFFINE:
-        assert estimate(modelled.program) == pytest.approx(report["cycles"], rel=0.06)
+        assert estimate(modelled.program) == report["cycles"]
 
 
 def test_both_places_give_the_same(model: Device):

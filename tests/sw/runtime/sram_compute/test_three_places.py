@@ -130,3 +130,19 @@ def test_auto_is_the_place_of_the_fewest_cycles(tmp_path: Path):
         assert cycles["auto"] <= 1.02 * cycles[best]
         places.append(best)
     assert {*places} == {"memory", "near"}
+
+
+def test_tiles_are_those_of_the_arrays_that_memory_uses(tmp_path: Path):
+    """Of an array that only the core uses, a bitline an element would be too many."""
+    path = tmp_path / "more.c"
+    path.write_text(
+        "void more(int n, int m, int a[n], const int many[m]) {\n"
+        "  for (int i = 0; i < n; i++)\n    a[i] += 1;\n}\n"
+    )
+    nest = file_workload(str(path), {}).nest
+    values = {"a": np.arange(20, dtype=np.int32), "many": np.zeros(1000, np.int32)}
+    with Device("sram_b2", "model") as device:
+        program = device.compile(LoopWorkload("more", nest, values), place="memory")
+        result = device.run(program, values)
+        assert device.verify(result).bit_exact
+    assert result.outputs["a"].tolist() == list(range(1, 21))

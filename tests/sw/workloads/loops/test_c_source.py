@@ -29,7 +29,7 @@ lines */
 void f(int n, float x[n], int32_t i[n], uint8_t u[n][K], float s, int t, unsigned w) {
 """
 
-STATEMENT = "statements must be for loops, if, declarations and assignments"
+STATEMENT = "statements must be for loops, if, declarations, assignments and calls"
 LOOP = "a loop must be as for (int i = 0; i < n; i++)"
 
 
@@ -215,3 +215,83 @@ def test_quotients_and_remainders_are_those_of_c():
     assert found["r"].tolist() == (values - cut * by).tolist()
     fours = np.trunc(values / 4).astype(np.int32)
     assert found["c"].tolist() == (values - 4 * fours + fours).tolist()
+
+
+CALLED = """
+void scale(int n, float by, float a[n]) {
+    for (int i = 0; i < n; i++) {
+        float product = by * a[i];
+        a[i] = product;
+    }
+}
+
+void plane(int rows, int columns, float a[rows * columns], int t[2]) {
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            a[i * columns + j] += (float)t[1];
+}
+
+void again(int n, float a[n], int t[2]) {
+    again(n, a, t);
+}
+
+"""
+
+
+def called(body: str) -> str:
+    head = "void f(int n, float a[n], float b[3 + n], float c[6], int t[2], int k) {\n"
+    return CALLED + head + body + "\n}"
+
+
+def test_what_is_called_stands_in_place_of_the_call():
+    body = "int i = k; scale(n, 2.0f, a); scale(n + 3, a[i], b); plane(2, 3, c, t);"
+    text = print_nest(c_source.read_source(called(body), "f.c", "f"))
+    assert text.partition("k: int32):\n")[2] == (
+        "    i = k\n"
+        "    for i_2 in range(n):\n"
+        "        product = 2.0 * a[i_2]\n"
+        "        a[i_2] = product\n"
+        "    by = a[i]\n"
+        "    for i_3 in range(n + 3):\n"
+        "        product_2 = by * b[i_3]\n"
+        "        b[i_3] = product_2\n"
+        "    for i_4 in range(2):\n"
+        "        for j in range(3):\n"
+        "            c[(i_4 * 3) + j] += float32(t[1])\n"
+    )
+
+
+def test_a_call_means_what_it_does():
+    nest = c_source.read_source(called("scale(n, 2, a); scale(6, a[1], c);"), "f.c", "f")
+    given = {"a": np.float32([1, 3]), "c": np.arange(6, dtype=np.float32), "k": np.int32(0)}
+    given |= {"b": np.zeros(5, np.float32), "t": np.zeros(2, np.int32)}
+    found = GoldenLoops(nest).run(bind(nest, given))
+    assert found["a"].tolist() == [2, 6]
+    assert found["c"].tolist() == [0, 6, 12, 18, 24, 30]
+
+
+def test_errors_in_what_is_called_say_where_it_is_called():
+    nest = c_source.read_source(called("for (int j = 0; j < 2; j++)\nscale(6, 1, c);"), "f.c", "f")
+    assert str(nest.body[0].body[0].place) == "f.c:3:5, called at f.c:21:1"
+
+
+@pytest.mark.parametrize(
+    "body, refusal",
+    [
+        ("g(n, a);", "20:1: call of g: must be of a function of this file"),
+        ("again(n, a, t);", "16:5: call of again, which calls this function: must not"),
+        ("f(n, a, b, c, t, k);", "20:1: call of f, which calls this function: must not"),
+        ("scale(n, a);", "20:1: scale takes 3 values, not 2"),
+        ("scale(n, 1, k);", "20:13: a of scale must be given an array of the function"),
+        ("scale(n, t, a);", "20:10: t is an array: must have indices"),
+        ("scale(n, 1, t);", "20:1: t is int32[2]: a of scale must be float32[n]"),
+        ("scale(n, 1, b);", "20:1: b is float32[3 + n]: a of scale must be float32[n]"),
+        ("plane(n, 2, c, t);", "20:1: c is float32[6]: a of plane must be float32[n * 2]"),
+        ("a[0] = scale(n, 1, a);", "20:8: call of scale: only fabsf, sqrtf, abs, fminf, fmaxf, "
+         "fminimumf, fmaximumf may be called"),
+    ],
+)  # fmt: skip
+def test_refusals_of_calls(body: str, refusal: str):
+    with pytest.raises(WorkloadError) as caught:
+        c_source.read_source(called(body), "f.c", "f")
+    assert str(caught.value) == f"f.c:{refusal}"

@@ -29,7 +29,7 @@ EXPRESSION = (
     "must be numbers, names, array elements, arithmetic, comparisons or calls of abs, min, max, "
     "sqrt and the types"
 )
-STATEMENT = "statements must be for loops, assignments, if and pass"
+STATEMENT = "statements must be for loops, assignments, calls, if and pass"
 LOOP = "a loop must be over range(...), intersect(...) or union(...)"
 
 
@@ -119,7 +119,7 @@ def test_places_count_lines_and_characters() -> None:
 STATEMENTS = [
     ("while t: pass", 5, f"while t: pass: {STATEMENT}"),
     ("return x", 5, "return: results must be written to arrays"),
-    ("print(x)", 5, f"print(x): {STATEMENT}"),
+    ("print(x)", 5, "call of print: must be of a function of this file"),
     ("x", 5, f"x: {STATEMENT}"),
     ('"doc"; "text"', 12, f'"text": {STATEMENT}'),
     ("a = b = 1", 5, "a = b = 1: must assign to one local or one array element"),
@@ -461,3 +461,61 @@ def test_an_array_that_is_given_is_left_as_it_is() -> None:
     values = {"x": x, "i": [0] * 3, "u": [0] * 3, "z": np.zeros((3, 1), np.float32)}
     found = GoldenLoops(nest).run(bind(nest, {**values, "s": 2.0, "t": 1}))
     assert found["x"].tolist() == [0, 2, 4] and x.tolist() == [0, 1, 2]
+
+
+CALLED = """
+n, m = sizes("n", "m")
+WIDTH = 3
+
+def scale(by: float32, a: float32[n]):
+    for i in range(n):
+        product = by * a[i]
+        a[i] = product
+
+def odd(a: float32[2 * m]):
+    a[0] = 1.0
+
+def around(a: float32[n]):
+    f(a, a, 0)
+
+def f(a: float32[n], b: float32[WIDTH + n], k: int32):
+"""
+
+
+def called(body: str) -> str:
+    return CALLED + "    " + body.replace("\n", "\n    ") + "\n"
+
+
+def test_what_is_called_stands_in_place_of_the_call():
+    body = "i = k\nscale(2, a)\nfor j in range(2):\n    scale(a[i], b)"
+    text = print_nest(read_source(called(body), "f.py", "f"))
+    assert text.partition("k: int32):\n")[2] == (
+        "    i = k\n"
+        "    for i_2 in range(n):\n"
+        "        product = 2.0 * a[i_2]\n"
+        "        a[i_2] = product\n"
+        "    for j in range(2):\n"
+        "        by = a[i]\n"
+        "        for i_3 in range(3 + n):\n"
+        "            product_2 = by * b[i_3]\n"
+        "            b[i_3] = product_2\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "body, refusal",
+    [
+        ("g(a)", "17:5: call of g: must be of a function of this file"),
+        ("f(a, b, k)", "17:5: call of f, which calls this function: must not"),
+        ("around(a)", "14:5: call of f, which calls this function: must not"),
+        ("scale(a)", "17:5: scale(a): scale takes 2 values, by their places"),
+        ("scale(by=1, a=a)", "17:5: scale(by=1, a=a): scale takes 2 values, by their places"),
+        ("scale(1, k)", "17:14: k is not an array of the function"),
+        ("scale(a, b)", "17:11: a is an array: must have indices"),
+        ("odd(a)", "17:5: odd is called: its size m must be a dimension of an array by itself"),
+    ],
+)
+def test_refusals_of_calls(body: str, refusal: str):
+    with pytest.raises(WorkloadError) as caught:
+        read_source(called(body), "f.py", "f")
+    assert str(caught.value) == f"f.py:{refusal}"

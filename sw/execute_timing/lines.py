@@ -1,0 +1,316 @@
+"""The core's cache, its write buffer and main memory behind it, in a cycle.
+
+What each part does follows from what it is at the cycle's begin; what it is in the next one shows
+then. Source: ``hw.lib.lines``: ``cache``, ``fetches``, ``write_buffer``, ``line_memory``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
+from hw.lib.lines.line_size import LINE_BYTES
+from sw.program.jit import inner
+
+NEVER = 1 << 62
+"""A cycle behind all others."""
+
+_ANSWERS = 2
+"""Room for answers of the cache."""
+
+(
+    FREE,
+    READY,
+    DRAINS,
+    LINE_CYCLES,
+    LATENCY,
+    LINES_READ,
+    LINES_WRITTEN,
+    COME,
+    UNDER_WAY,
+    LOOKS,
+    ASKED_LINE,
+    ASKED_WRITE,
+    ASKED_TAG,
+    HITS,
+    HIT_TAG,
+    HIT_IS_NEXT,
+    USES,
+    ANSWER,
+    ANSWERS,
+    REQUEST,
+    WAITING,
+    OLDEST,
+    KEPT,
+    IS_LEAVING,
+) = range(24)
+"""In ``at``: cycles from which on memory takes a request, the cache is ready, and the write buffer
+drains; of the configuration; lines read and written; the oldest read in memory, and how many; the
+request in the cache's second stage; the hit in its third, and whether it goes before lines that
+come; requests that made a line the last used; of queues the oldest answer, and how many, and the
+oldest request, and how many; of written lines the oldest, how many, and whether one leaves."""
+
+
+class Lines(NamedTuple):
+    """at
+        int64: numbers.
+    keys, used
+        int64 [sets, ways]: the line held, -1 for none; when it was used last, counted.
+    places
+        int64 [fetches]: set and way that a fetch under way fills; -1: there is none.
+    waits, tags
+        int64 [reads]: the fetch that each read waits for, -1 for none, and its tag.
+    coming
+        int64 [reads under way, 2]: the cycle in which memory offers the line, and its fetch.
+    answers
+        int64 [n]: tags that wait.
+    requests
+        int64 [n, 3]: line, whether it is written, and the fetch.
+    kept
+        int64 [n]: lines that are written, and wait.
+    """
+
+    at: np.ndarray
+    keys: np.ndarray
+    used: np.ndarray
+    places: np.ndarray
+    waits: np.ndarray
+    tags: np.ndarray
+    coming: np.ndarray
+    answers: np.ndarray
+    requests: np.ndarray
+    kept: np.ndarray
+
+
+def empty_lines(
+    *, cache_bytes: int, loads: int, latency: int, line_cycles: int, free: int, empties: int
+) -> Lines:
+    """As a program finds them: memory takes requests from cycle ``free`` on; the cache was reset
+    last before cycle ``empties``, and empties a set a cycle before it takes any."""
+    shape = cache_bytes // (LINE_BYTES * WAYS), WAYS
+    at = np.zeros(IS_LEAVING + 1, np.int64)
+    at[FREE], at[READY], at[DRAINS] = free, empties + shape[0], NEVER
+    at[LATENCY], at[LINE_CYCLES] = latency, line_cycles
+    reads = READS_PER_LOAD * loads
+    return Lines(
+        at,
+        np.full(shape, -1, np.int64),
+        np.zeros(shape, np.int64),
+        np.full(loads, -1, np.int64),
+        np.full(reads, -1, np.int64),
+        np.zeros(reads, np.int64),
+        np.zeros((latency // line_cycles + 1, 2), np.int64),
+        np.zeros(_ANSWERS, np.int64),
+        np.zeros((REQUESTS, 3), np.int64),
+        np.zeros(WRITTEN_LINES, np.int64),
+    )
+
+
+@inner
+def are_idle(lines: Lines, now: int) -> bool:
+    """All reads are answered, and all that was written is in memory."""
+    at = lines.at
+    some = at[LOOKS] + at[HITS] + at[ANSWERS] + at[WAITING] + at[UNDER_WAY]
+    some += at[KEPT] + at[IS_LEAVING]
+    for fetch in range(len(lines.places)):
+        some += lines.places[fetch] >= 0
+    return some == 0 and at[FREE] <= now
+
+
+@inner
+def next_change(lines: Lines, now: int) -> int:
+    """The next cycle in which something may change, where nothing did in this one."""
+    at = lines.at
+    found = NEVER
+    for number in (FREE, READY, DRAINS):
+        if now < at[number] < found:
+            found = at[number]
+    if at[UNDER_WAY] and now < lines.coming[at[COME], 0] < found:
+        found = lines.coming[at[COME], 0]
+    return found
+
+
+@inner
+def step(
+    lines: Lines, now: int, line: int, is_write: bool, tag: int, takes_answer: bool
+) -> tuple[bool, bool]:
+    """A cycle, in which a request is offered for a ``line``, if it is not -1, and an answer is
+    taken if there is one and ``takes_answer``. Whether the request is taken, and whether anything
+    changes."""
+    at = lines.at
+    is_free = at[FREE] <= now and at[UNDER_WAY] < len(lines.coming)
+    has_come = at[UNDER_WAY] > 0 and lines.coming[at[COME], 0] <= now
+    come = lines.coming[at[COME], 1] if has_come else -1
+    has_answer, can_answer = at[ANSWERS] > 0, at[ANSWERS] < _ANSWERS
+    has_request, can_request = at[WAITING] > 0, at[WAITING] < REQUESTS
+
+    # The third stage: a hit, or a line that comes and the first read that waits for it.
+    gives_hit = at[HITS] > 0 and (not has_come or at[HIT_IS_NEXT] > 0)
+    serves = has_come and can_answer and not gives_hit
+    served, others = -1, 0
+    if serves:
+        for number in range(len(lines.waits)):
+            if lines.waits[number] == come:
+                if served < 0:
+                    served = number
+                else:
+                    others += 1
+    ends = serves and others == 0
+    hit_ends = can_answer and gives_hit
+    changes = hit_ends or serves
+
+    decided = False
+    hits = False
+    if at[LOOKS]:
+        free_wait = first_free(lines.waits)
+        decided, hits = _decide(lines, come, ends, can_request, hit_ends, free_wait)
+        changes |= decided
+
+    if takes_answer and has_answer:
+        at[ANSWER] = (at[ANSWER] + 1) % _ANSWERS
+        at[ANSWERS] -= 1
+        changes = True
+    if can_answer and (has_come or at[HITS] > 0):
+        place = (at[ANSWER] + at[ANSWERS]) % _ANSWERS
+        lines.answers[place] = at[HIT_TAG] if gives_hit else lines.tags[served]
+        at[ANSWERS] += 1
+    if can_answer:
+        at[HIT_IS_NEXT] = at[HITS] > 0 and not gives_hit
+    if hits:
+        at[HITS], at[HIT_TAG] = 1, at[ASKED_TAG]
+    elif hit_ends:
+        at[HITS] = 0
+    if serves:
+        lines.waits[served] = -1
+    if ends:
+        lines.places[come] = -1
+        at[COME] = (at[COME] + 1) % len(lines.coming)
+        at[UNDER_WAY] -= 1
+
+    takes = line >= 0 and at[READY] <= now and (not at[LOOKS] or decided)
+    if takes:
+        at[LOOKS], at[ASKED_LINE], at[ASKED_WRITE], at[ASKED_TAG] = 1, line, is_write, tag
+        changes = True
+    elif decided:
+        at[LOOKS] = 0
+    changes |= _write_buffer(lines, now, has_request, is_free)
+    return takes, changes
+
+
+@inner
+def first_free(numbers: np.ndarray) -> int:
+    """The place of the first -1; -1 if there is none."""
+    for number in range(len(numbers)):
+        if numbers[number] < 0:
+            return number
+    return -1
+
+
+@inner
+def _decide(
+    lines: Lines, come: int, ends: bool, can_request: bool, hit_ends: bool, free_wait: int
+) -> tuple[bool, bool]:
+    """What becomes of the request in the second stage, if it leaves that: whether it does, and
+    whether it hits. ``ends``: the fetch ``come`` fills its place."""
+    at = lines.at
+    line = at[ASKED_LINE]
+    row = line % len(lines.keys)
+    keys, used = lines.keys[row], lines.used[row]
+    way = -1
+    for number in range(WAYS):
+        if keys[number] == line:
+            way = number
+    is_present = way >= 0
+    if not is_present:
+        way = 0
+        for number in range(1, WAYS):
+            if used[number] < used[way]:
+                way = number
+    place = row * WAYS + way
+    found = -1
+    for number in range(len(lines.places)):
+        if lines.places[number] == place:
+            found = number
+
+    if at[ASKED_WRITE]:
+        if not can_request or (is_present and (found >= 0 or ends)):
+            return False, False
+        _request(lines, line, True, 0)
+        return True, False
+    hits = False
+    if not is_present:
+        free = first_free(lines.places)
+        if not can_request or free < 0 or free_wait < 0 or found >= 0:
+            return False, False
+        lines.places[free] = place
+        lines.waits[free_wait], lines.tags[free_wait] = free, at[ASKED_TAG]
+        _request(lines, line, False, free)
+    elif found >= 0:
+        if free_wait < 0 or come == found:
+            return False, False
+        lines.waits[free_wait], lines.tags[free_wait] = found, at[ASKED_TAG]
+    else:
+        if at[HITS] and not hit_ends:
+            return False, False
+        hits = True
+    at[USES] += 1
+    keys[way], used[way] = line, at[USES]
+    return True, hits
+
+
+@inner
+def _request(lines: Lines, line: int, is_write: bool, fetch: int) -> None:
+    at = lines.at
+    place = (at[REQUEST] + at[WAITING]) % REQUESTS
+    lines.requests[place, 0], lines.requests[place, 1] = line, is_write
+    lines.requests[place, 2] = fetch
+    at[WAITING] += 1
+
+
+@inner
+def _write_buffer(lines: Lines, now: int, has_request: bool, is_free: bool) -> bool:
+    """A cycle of the write buffer, and of memory below it, which takes a request if it
+    ``is_free``. Whether anything changes."""
+    at = lines.at
+    asked = lines.requests[at[REQUEST]]
+    found, kept = -1, at[KEPT]
+    is_write = has_request and asked[1] > 0
+    is_read = has_request and asked[1] == 0
+    if has_request:
+        for number in range(kept):
+            place = (at[OLDEST] + number) % WRITTEN_LINES
+            if lines.kept[place] == asked[0]:
+                found = place
+    is_full = kept == WRITTEN_LINES
+    writes = is_write and (found >= 0 or not is_full)
+    passes = is_read and found < 0 and not at[IS_LEAVING]
+    wanted = (is_write and found < 0 and is_full) or (is_read and found >= 0) or at[DRAINS] <= now
+    leaves = wanted and kept > 0 and not at[IS_LEAVING] and not (passes and not is_free)
+    leaves = leaves and not (writes and found == at[OLDEST])
+
+    if writes and found < 0:
+        lines.kept[(at[OLDEST] + kept) % WRITTEN_LINES] = asked[0]
+        at[KEPT] += 1
+    if is_free and (passes or at[IS_LEAVING]):
+        at[FREE] = now + at[LINE_CYCLES]
+        if passes:
+            place = (at[COME] + at[UNDER_WAY]) % len(lines.coming)
+            lines.coming[place, 0], lines.coming[place, 1] = now + at[LATENCY], asked[2]
+            at[UNDER_WAY] += 1
+            at[LINES_READ] += 1
+        else:
+            at[LINES_WRITTEN] += 1
+    takes = writes or (passes and is_free)
+    if takes:
+        at[REQUEST] = (at[REQUEST] + 1) % REQUESTS
+        at[WAITING] -= 1
+    changes = takes or leaves or (is_free and at[IS_LEAVING] > 0)
+    if leaves:
+        at[OLDEST] = (at[OLDEST] + 1) % WRITTEN_LINES
+        at[KEPT] -= 1
+        at[IS_LEAVING] = 1
+    elif is_free:
+        at[IS_LEAVING] = 0
+    return changes

@@ -1,0 +1,77 @@
+"""Programs of the core: what they do to main memory, and in which cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.errors import ProgramError
+from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
+from sw.execute_timing.core import CoreTime
+from sw.execute_timing.fields import fields_of_words
+from sw.execute_timing.lines import empty_lines
+from sw.runtime.execute_model import execute
+from sw.runtime.sram_compute.model.check import StoppedError
+from sw.runtime.sram_compute.model.cycle_counts import Interval
+from sw.runtime.sram_compute.model.memory_times import Channel
+
+
+class CoreRuns:
+    """Those of one run of the system, on main ``memory`` behind its ``channel``.
+
+    busy
+        the cycles of each.
+    instructions, lines_read, lines_written
+        of all of them.
+    """
+
+    def __init__(
+        self, config: SramConfig, program: np.ndarray, memory: np.ndarray, channel: Channel
+    ) -> None:
+        self._config = config
+        self._program = program
+        self._words = memory.reshape(-1)
+        self._channel = channel
+        self.busy: list[Interval] = []
+        self.instructions = self.lines_read = self.lines_written = 0
+
+    def run(self, first: int, start: int, place: int) -> int:
+        """The program at instruction ``first``, from which its addresses are counted, around the
+        end, which the command at ``place`` starts in cycle ``start``; the cycle in which it is
+        over. Raises ``StoppedError`` where the core stops, ``ProgramError`` where it seems not to
+        end."""
+        config = self._config
+        program = np.roll(self._program, -first, axis=0)
+        lines = empty_lines(
+            cache_bytes=config.core_cache_bytes,
+            loads=config.core_loads,
+            latency=config.latency,
+            line_cycles=config.line_cycles,
+            free=self._channel.free,
+            empties=self.busy[-1][1] + 1 if self.busy else 0,
+        )
+        fields = fields_of_words(program)
+        time = CoreTime(fields, config.core_lanes, config.core_loads, lines, start)
+        try:
+            for part in execute.traced(program, self._words, config.core_lanes):
+                time.done(part)
+                self.instructions += len(part)
+        except execute.FaultError as error:
+            raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
+        except execute.DeadlockError as error:
+            raise StoppedError(ErrorCause.DEADLOCK, place) from error
+        except execute.ExecuteError as error:
+            most = execute.MOST_INSTRUCTIONS
+            problem = f"core: not at HALT after {most} instructions"
+            raise ProgramError(f"unit {place}: {problem}") from error
+        assert time.end is not None
+        self.lines_read += time.lines_read
+        self.lines_written += time.lines_written
+        self.busy.append((start + 1, time.end))
+        return time.end
+
+
+def no_program(config: SramConfig) -> np.ndarray:
+    """uint32 [instructions, words of one]."""
+    return np.zeros((config.core_instructions, INSTRUCTION_WORDS), np.uint32)
