@@ -31,6 +31,7 @@ from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
+from sw.compiler.sram_compute.slabs import Slab, SlabLowerer, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -112,6 +113,7 @@ class Lowering:
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
         self._lowerer = cache(self._new_lowerer)
+        self._slab_lowerer = cache(self._new_slab_lowerer)
         self._remembered: dict[_Key, LoweredProgram] = {}
 
     def program(
@@ -160,7 +162,8 @@ class Lowering:
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return [(elsewhere(fat.nest, ""), code)]
-        memory = InMemory(binding, self._lowerer, self._tile, _is_else_open(fat, config))
+        lowerers = self._lowerer, self._slab_lowerer
+        memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
         if fat.place == "auto" and memory.is_else_open:
             job = PlacementJob(fat, config, binding, given)
             chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
@@ -185,6 +188,9 @@ class Lowering:
         """Of one of the part's plans, on the arrays that it uses."""
         return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
 
+    def _new_slab_lowerer(self, part: Part, at: int) -> SlabLowerer:
+        return SlabLowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+
     def _program(
         self,
         binding: Binding,
@@ -202,10 +208,10 @@ class Lowering:
         lines, end = _layout(list(specs.values()), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
-        instructions, commands = list[Instruction](), list[Lowered | np.ndarray]()
+        instructions, commands = list[Instruction](), list[Lowered | Slab | np.ndarray]()
         for part, lowered in found:
-            if isinstance(lowered, Lowered):
-                commands.append(lowered)
+            if isinstance(lowered, Lowered | Slabs):
+                commands += lowered.slabs if isinstance(lowered, Slabs) else [lowered]
                 own = replace(part.nest, parameters=parameters)
                 order, _ = compiled_order(own, part.steps, lowered.orders)
                 parameters = order.parameters
@@ -253,7 +259,7 @@ class Lowering:
 
 
 def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | NearCode | None]
+    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | Slabs | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory and has all of them."""

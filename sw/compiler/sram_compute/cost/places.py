@@ -24,6 +24,7 @@ from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, share_locals
+from sw.compiler.sram_compute.slabs import Slabs
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
@@ -88,7 +89,7 @@ def chosen_places(
     job: PlacementJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
-    in_memory: Callable[[Part], tuple[Part, Lowered | None]],
+    in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
     codes: CoreCodes,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
@@ -156,7 +157,7 @@ class _Costs:
         self,
         job: PlacementJob,
         placed: Callable[[int, int], tuple[Part, ...]],
-        in_memory: Callable[[Part], tuple[Part, Lowered | None]],
+        in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
         codes: CoreCodes,
     ) -> None:
         self._job = job
@@ -238,7 +239,7 @@ class _Costs:
         nest = self._job.fat.nest
         return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
 
-    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | None]:
+    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | Slabs | None]:
         """In memory; without commands, and with the reason, where it does not run there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)

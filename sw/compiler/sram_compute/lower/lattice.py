@@ -17,6 +17,10 @@ from sw.workloads.loops.scalar_type import ScalarType
 Shape = tuple[int, ...]
 
 
+class LatticeError(CapacityError):
+    """There are not enough tiles for a lattice."""
+
+
 def element_bytes(type: ScalarType) -> int:
     return max(1, type.bits // 8)
 
@@ -68,7 +72,8 @@ def tiling_of(
     tile: Tile | None = None,
 ) -> Tiling:
     """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
-    one that seems the best. Raises ``CapacityError`` where there are not enough tiles."""
+    one that seems the best. Raises ``LatticeError`` where there are not enough tiles, and
+    ``CapacityError`` where no tile is valid."""
     whole, found = _valid(types, shapes, config)
     if tile is None:
         chosen = best_tile(found, np.array(whole), config.tiles, config.line_cycles)
@@ -77,7 +82,7 @@ def tiling_of(
         raise CapacityError(f"a tile of {_size(tile)} has no rows of whole lines in a bank")
     best = Tiling(whole, tile)
     if best.tiles > config.tiles:
-        raise CapacityError(
+        raise LatticeError(
             f"a lattice of {_size(whole)} needs {best.tiles} tiles of {config.bitlines} bitlines: "
             f"there are {config.tiles}"
         )

@@ -89,9 +89,10 @@ def lower(
 
 class _Sizes(NamedTuple):
     """What commands depend on: shapes of arrays, dimension 0 last; sizes by name; bytes of
-    scalars; the tile, where it is given."""
+    scalars; the tile, where it is given. ``limits``: shapes that accesses must keep to."""
 
     shapes: tuple[Shape, ...]
+    limits: tuple[Shape, ...]
     sizes: tuple[tuple[str, int], ...]
     scalars: tuple[bytes, ...]
     tile: Tile | None
@@ -102,7 +103,7 @@ class _Given(NamedTuple):
 
     names
         sizes and scalars.
-    shapes
+    shapes, limits
         int64 [arrays, dimensions], dimension 0 first.
     arrays, lines
         ``STORED`` [arrays], from line 0 on, and how many lines they have.
@@ -113,6 +114,7 @@ class _Given(NamedTuple):
     sizes: _Sizes
     names: dict[str, int | float]
     shapes: np.ndarray
+    limits: np.ndarray
     arrays: np.ndarray
     lines: int
     tiling: Tiling
@@ -161,15 +163,20 @@ class Lowerer:
         self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
-    def lower(self, binding: Binding, tile: Tile | None = None) -> Lowered:
-        """``tile``: as ``tiling_of`` has it. Raises ``WorkloadError`` for what banks do not compute
+    def lower(
+        self, binding: Binding, tile: Tile | None = None, whole: Binding | None = None
+    ) -> Lowered:
+        """``tile``: as ``tiling_of`` has it; ``whole``: where ``binding`` has parts of arrays, all
+        of them, which accesses must keep to. Raises ``WorkloadError`` for what banks do not compute
         and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
         the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
         seems the fastest; of memory alone and stream engines for the ends of sums, what seems the
         fastest. O(commands)."""
+        limits = binding if whole is None else whole
         return self._remembered(
             _Sizes(
                 tuple([binding.arrays[name].shape for name in self._nest.arrays]),
+                tuple([limits.arrays[name].shape for name in self._nest.arrays]),
                 tuple(binding.sizes.items()),
                 tuple([value.tobytes() for value in binding.scalars.values()]),
                 tile,
@@ -205,6 +212,7 @@ class Lowerer:
             sizes,
             {**dict(sizes.sizes), **self._scalars(sizes)},
             np.array(shapes, np.int64),
+            np.array([padded(shape[::-1]) for shape in sizes.limits], np.int64),
             np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
             sum(each.lines for each in arrays),
             tiling,
@@ -312,7 +320,7 @@ class Lowerer:
         while True:
             count = self._steps
             found = room(count + len(shapes) + len(bits), count)
-            ended = unroll(template, made, names, shapes, bits, found)
+            ended = unroll(template, made, names, shapes, given.limits, bits, found)
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:
@@ -323,9 +331,9 @@ class Lowerer:
         if ended.how == unrolling.SEVERAL:
             return WorkloadError(f"copies of {ended.place} cells are not supported")
         array = prepared.template.accesses[ended.number]["array"]
-        dimension = len(sizes.shapes[array]) - 1 - ended.dimension
+        dimension = len(sizes.limits[array]) - 1 - ended.dimension
         return OutsideError(
             f"{prepared.places[ended.number]}: {list(self._nest.arrays)[array]}: index "
             f"{ended.place} in dimension {dimension}: must be at least 0 and less than "
-            f"{sizes.shapes[array][dimension]}"
+            f"{sizes.limits[array][dimension]}"
         )
