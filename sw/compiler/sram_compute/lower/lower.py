@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,13 +33,14 @@ from sw.compiler.sram_compute.lower.lattice import (
 )
 from sw.compiler.sram_compute.lower.movement import movements
 from sw.compiler.sram_compute.lower.rows import BANK, STORED
+from sw.compiler.sram_compute.lower.sample import Sample, sampled
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import Step
+from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
 from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -206,7 +207,8 @@ class Lowerer:
                 raise WorkloadError(
                     f"{name}: has no element: must have some to be placed in memory"
                 )
-        tiling = tiling_of(self._types, shapes, self._config, sizes.tile)
+        tile = sizes.tile or self._sampled_tile(sizes, shapes)
+        tiling = tiling_of(self._types, shapes, self._config, tile)
         arrays = stored(self._types, shapes, 0)
         given = _Given(
             sizes,
@@ -237,6 +239,27 @@ class Lowerer:
             best.returns,
             best.orders,
         )
+
+    @cached_property
+    def _sample(self) -> tuple[Sample, Lowerer]:
+        found = sampled(self._plan)
+        return found, Lowerer(self._nest, found.steps, self._config)
+
+    def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
+        """Where loops in order have many iterations."""
+        if not any(isinstance(step, Repeat) for step in self._plan):
+            return None
+        sample, lowerer = self._sample
+        rank = max(len(shape) for shape in sizes.shapes)
+        found = tilings_of(self._types, shapes, self._config)
+        tiles = [each.tile for each in found if set(each.tile[rank:]) <= {1}]
+
+        def estimate(names: Mapping[str, int], tile: Tile) -> int:
+            return lowerer._lower(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
+
+        scalars = self._scalars(sizes).items()
+        whole = {name: value for name, value in scalars if isinstance(value, int)}
+        return sample.tile({**dict(sizes.sizes), **whole}, tiles, estimate)
 
     def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
         """In which sums may be added up, by dimension; at first, in memory alone."""
