@@ -10,8 +10,11 @@ from sw.compiler.sram_compute.tdfg.affine import named
 from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
 from sw.compiler.sram_compute.tiles import Tile
 
-_SHARE = 16
-"""Iterations for one that is lowered to choose a tile, at least."""
+_PLACES = 4
+"""Of a loop in order, at which iterations are looked at: where tiles end, they take longer."""
+
+_SHARE = 4
+"""Iterations for one that is looked at, at least."""
 
 Estimate = Callable[[Mapping[str, int], Tile], int]
 """Cycles with the values of names, in a tile."""
@@ -31,12 +34,12 @@ class Sample:
     def tile(
         self, names: Mapping[str, int], tiles: Sequence[Tile], estimate: Estimate
     ) -> Tile | None:
-        """The one of ``tiles`` in which all iterations seem to take the fewest cycles, by those in
-        the middle of each loop; ``None`` where there are too few iterations to look at some, or
+        """The one of ``tiles`` in which all iterations seem to take the fewest cycles, by some of
+        each loop; ``None`` where there are too few iterations to look at some, or
         none of the tiles has room."""
         trips = [self._trips(loop, names) for loop in self.loops]
-        looked_at = len(tiles) * (len(trips) + 1)
-        if not trips or min(trips) < 2 or sum(trips) < _SHARE * looked_at:
+        looked_at = 2 * _PLACES * len(tiles) * len(trips)
+        if not trips or min(trips) < 2 * _PLACES or sum(trips) < _SHARE * looked_at:
             return None
         best: tuple[int, Tile] | None = None
         for tile in tiles:
@@ -59,14 +62,17 @@ class Sample:
         tile: Tile,
     ) -> int:
         """Of all iterations: of one of each loop, and the others as one more takes."""
-        found = dict(names)
+        begin = dict(names)
+        for number, loop in enumerate(self.loops):
+            begin[_first(number)], begin[_count(number)] = loop.lower.value(names), 1
+        total = estimate(begin, tile)
         for number, (loop, count) in enumerate(zip(self.loops, trips, strict=True)):
-            found[_first(number)] = loop.lower.value(names) + (count // 2 - 1) * loop.step
-            found[_count(number)] = 1
-        one = estimate(found, tile)
-        total = one
-        for number, count in enumerate(trips):
-            total += (count - 1) * (estimate({**found, _count(number): 2}, tile) - one)
+            more = 0
+            for place in range(_PLACES):
+                at = (2 * place + 1) * (count - 1) // (2 * _PLACES)
+                found = {**begin, _first(number): begin[_first(number)] + at * loop.step}
+                more += estimate({**found, _count(number): 2}, tile) - estimate(found, tile)
+            total += (count - 1) * more // _PLACES
         return total
 
 
