@@ -71,6 +71,9 @@ def compile(
                 problem = f"--{option} {value}: only nests have a {option}: must be left out"
                 raise WorkloadError(problem)
         return command_program.compile(workload, config, seed=seed, trace=trace)
+    if not workload.nest.results:
+        nest = workload.nest
+        raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
     fat = FatProgram(workload.nest, (), place or PLACES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):

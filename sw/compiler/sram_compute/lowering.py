@@ -27,7 +27,7 @@ from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
+from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning, Placed
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
@@ -248,8 +248,15 @@ class Lowering:
             binding.sizes,
             {each: value.item() for each, value in binding.scalars.items()},
             tuple(step for part, lowered in found if lowered is not None for step in part.steps),
+            tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
         )
         return LoweredProgram(**vars(program), meaning=meaning)
+
+
+def _where(part: Part, piece: Lowered | NearCode | None) -> Placed:
+    place = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
+    body = part.nest.body
+    return Placed(body[0].place, len(body), place, part.refusal or "")
 
 
 def _layout(

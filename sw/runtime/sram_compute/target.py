@@ -229,6 +229,16 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
         return MachineRun(found, run.cycles, run.counters)
 
+    def cause(self, program: Program, tensors: Tensors) -> str:
+        """An index that the golden model finds outside of its array."""
+        found = meaning(program)
+        if found is not None:
+            try:
+                _golden(found.nest).run(found.binding(found.nest, tensors))
+            except WorkloadError as error:
+                return str(error)
+        return ""
+
     def golden(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         nest = meaning(program)
         if nest is None:

@@ -23,7 +23,7 @@ from sw.compiler.sram_compute.lower.lattice import padded, stored
 from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, elsewhere, share_locals
+from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
@@ -166,11 +166,13 @@ class _Costs:
         self._made = cache(self._new_made)
         self._near: dict[tuple[int, int], NearCode] = {}
         self._least: dict[tuple[int, int], int] = {}
+        self._refused: dict[tuple[int, int], str] = {}
         self.seen: list[Seen] = []
 
     def memory(self, first: int, end: int) -> int | None:
         part, lowered = self._made(first, end)
         if lowered is None:
+            self._refused[first, end] = str(part.refusal)
             self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
         return self._found("memory", first, end, MOST_CYCLES, lowered.estimate)
@@ -227,7 +229,16 @@ class _Costs:
         if run.place == "memory":
             return self._made(run.first, run.end)
         code = self._near[run.first, run.end] if run.place == "near" else None
-        return elsewhere(self._nest(run.first, run.end), ""), code
+        return elsewhere(self._nest(run.first, run.end), self._refusal(run.first, run.end)), code
+
+    def _refusal(self, first: int, end: int) -> str:
+        """Why memory does not compute some of these statements."""
+        within = (
+            refusal
+            for (start, stop), refusal in sorted(self._refused.items())
+            if first <= start and stop <= end
+        )
+        return several(within)
 
     def _nest(self, first: int, end: int) -> Nest:
         nest = self._job.fat.nest

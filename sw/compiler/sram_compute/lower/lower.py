@@ -283,8 +283,8 @@ class Lowerer:
             )
             if found.how == allocation.FEW:
                 raise CapacityError(
-                    f"a step needs {found.rows} rows beside its operands: {config.wordlines} "
-                    "wordlines are too few"
+                    f"wordlines = {config.wordlines}: must be at least {2 * config.wordlines}, for "
+                    f"a step that needs {found.rows} rows beside its operands"
                 )
             if found.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])

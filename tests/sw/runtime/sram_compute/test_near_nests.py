@@ -303,11 +303,13 @@ def test_banks_that_were_used_before_change_nothing(
 
 
 def test_an_index_outside_its_array_ends_the_run(model: Device, tmp_path: Path):
-    """The error names the stream: behind those of what is added and of the index."""
+    """The error names the stream, behind those of what is added and of the index, and the source's
+    access."""
     text, values = NESTS["gather"]
     given = workload(text, values(np.random.default_rng(7)), tmp_path)
     given.inputs["index"][11] = 9
-    with pytest.raises(ProgramError, match="stops with STREAM at stream 2$"):
+    place = r".*nest\.c:\d+:\d+: table: index 9 in dimension 0: must be at least 0 and less than 9$"
+    with pytest.raises(ProgramError, match=f"model stops with STREAM at stream 2; {place}"):
         run(model, given)
 
 
@@ -340,7 +342,13 @@ def test_what_engines_do_not_run_is_refused(model: Device, tmp_path: Path, text,
             WorkloadError,
             "--place near: near_lanes = 0: the configuration has no stream engines",
         ),
-        ({}, 400, CapacityError, "vec_add: its arrays and sums are 1408 words: banks have 1024"),
+        (
+            {},
+            400,
+            CapacityError,
+            "vec_add: banks x arrays x wordlines x bitlines = 2 x 2 x 128 x 64: must be at least "
+            "45056, for 1408 words of arrays and sums",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(fields, size, kind, text):
