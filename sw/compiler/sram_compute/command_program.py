@@ -118,8 +118,8 @@ def compile(
     )
     if len(units) * UNIT_WORDS > first * LINE_WORDS:
         raise CapacityError(
-            f"{workload.name}: {len(units)} units of commands reach the arrays, which begin in "
-            f"line {first}"
+            f"{workload.name}: arrays begin in line {first}: must begin behind the {len(units)} "
+            f"units of commands, from line {-(-len(units) * UNIT_WORDS // LINE_WORDS)} on"
         )
     return program_of(config, workload.name, workload.inputs, workload.outputs, units)
 

@@ -117,4 +117,6 @@ def _valid(
 
 
 def _size(shape: Shape) -> str:
-    return " x ".join(map(str, shape))
+    """Extents in the order of indices."""
+    rank = max((at + 1 for at, extent in enumerate(shape) if extent > 1), default=1)
+    return " x ".join(map(str, reversed(shape[:rank])))

@@ -311,7 +311,7 @@ def test_a_lattice_may_fill_all_tiles_of_the_largest_machine():
 def test_lattices_that_are_too_large_are_refused():
     nest = read_file(EXAMPLES / "vec_add.py")
     message = (
-        "^banks x arrays = 2 x 4: must be at least 16, for a lattice of 1008 x 1 x 1 in 16 tiles "
+        "^banks x arrays = 2 x 4: must be at least 16, for a lattice of 1008 in 16 tiles "
         "of 64 bitlines$"
     )
     with pytest.raises(CapacityError, match=message):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.figures import figures
@@ -67,11 +67,29 @@ def test_sizes_without_room_are_named_with_the_place_that_takes_them(tmp_path: P
     small, large = (workload(text, tmp_path, a=np.arange(n, dtype=np.int32)) for n in (100, 1000))
     assert places(large) == [
         f"{path}:2:2: on the core; not in memory: banks x arrays = 2 x 2: must be at least 16, for "
-        "a lattice of 1008 x 1 x 1 in 16 tiles of 64 bitlines"
+        "a lattice of 1008 in 16 tiles of 64 bitlines"
     ]
     assert places(small, place="memory") == [f"{path}:2:2: in memory"]
     assert places(small, place="near") == [f"{path}:2:2: near memory"]
     assert places(small, place="core") == [f"{path}:2:2: on the core"]
+
+
+def test_commands_without_room_are_named(tmp_path: Path):
+    """On the core, a loop has few instructions; in memory, commands for each iteration."""
+    text = (
+        "void f(int n, int steps, int a[n]) {\n for (int step = 0; step < steps; step++)\n"
+        "  for (int i = 0; i < n; i++) a[i] = a[i] + 1;\n}"
+    )
+    given = workload(text, tmp_path, a=np.arange(100, dtype=np.int32), steps=np.int32(5000))
+    place = f"{tmp_path}/nest.c:2:2"
+    problem = (
+        "memory_bytes = 65536: must be at least 131072, for 5007 units of commands and 7 lines of "
+        "arrays"
+    )
+    with pytest.raises(CapacityError) as caught:
+        places(given, place="memory")
+    assert str(caught.value) == f"{place}: {problem}"
+    assert places(given) == [f"{place}: on the core; not in memory: {problem}"]
 
 
 @pytest.mark.parametrize("place", ["auto", "core", "near"])
