@@ -80,16 +80,17 @@ def test_commands_without_room_are_named(tmp_path: Path):
         "void f(int n, int steps, int a[n]) {\n for (int step = 0; step < steps; step++)\n"
         "  for (int i = 0; i < n; i++) a[i] = a[i] + 1;\n}"
     )
-    given = workload(text, tmp_path, a=np.arange(100, dtype=np.int32), steps=np.int32(5000))
+    given = workload(text, tmp_path, a=np.arange(40, dtype=np.int32), steps=np.int32(1200))
     place = f"{tmp_path}/nest.c:2:2"
     problem = (
-        "memory_bytes = 65536: must be at least 131072, for 5007 units of commands and 7 lines of "
+        "memory_bytes = 16384: must be at least 32768, for 1207 units of commands and 3 lines of "
         "arrays"
     )
     with pytest.raises(CapacityError) as caught:
-        places(given, place="memory")
+        places(given, "memory_bytes=16384", place="memory")
     assert str(caught.value) == f"{place}: {problem}"
-    assert places(given) == [f"{place}: on the core; not in memory: {problem}"]
+    elsewhere = places(given, "memory_bytes=16384", "near_lanes=0")
+    assert elsewhere == [f"{place}: on the core; not in memory: {problem}"]
 
 
 @pytest.mark.parametrize("place", ["auto", "core", "near"])
