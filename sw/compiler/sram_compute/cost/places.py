@@ -2,8 +2,9 @@
 
 Costs are of lowered programs: of the commands, which tell about when each is over, of the stream
 engines' steps, and of the core's instructions, one by one. Equation 2 of Infinity Stream (section
-4.3), which compares operations at peak throughput with latencies, would spare lowering; it leaves
-out what most cycles go to here, main memory.
+4.3) compares operations at peak throughput with latencies and with a constant for each node that is
+lowered. The constant is ``SramConfig.lowering_cycles`` here; the rest of it would leave out what
+most cycles go to, main memory.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
+from sw.compiler.sram_compute.tdfg.plan import regions
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
@@ -175,7 +177,9 @@ class _Costs:
             self._refused[first, end] = str(part.refusal)
             self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
-        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate)
+        nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
+        lowering = self._job.config.lowering_cycles * nodes
+        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
         """As far as the places before take no fewer cycles."""
