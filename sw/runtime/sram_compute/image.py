@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.isa import UNIT_WORDS
-from sw.compiler.sram_compute.command_program import first_lines, line_count
+from sw.compiler.sram_compute.sections import first_lines, line_count
 from sw.program.program import Launch
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, TensorSpec

@@ -12,16 +12,11 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import memory_map
 from hw.sram_compute.top import build
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.command_program import (
-    SRAM_SCHEMA,
-    CommandWorkload,
-    fat_program,
-    listing,
-    read,
-)
+from sw.compiler.sram_compute.command_program import CommandWorkload, read
 from sw.compiler.sram_compute.compile import PASSES, compile
 from sw.compiler.sram_compute.lowering import lowering, prepare
 from sw.compiler.sram_compute.meaning import meaning
+from sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
 from sw.compiler.sram_compute.tdfg.text import dot
 from sw.golden.loops import GoldenLoops
 from sw.program.atomic import write_text

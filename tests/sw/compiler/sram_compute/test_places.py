@@ -14,12 +14,12 @@ from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
 from hw.lib.execute_isa import Instruction
 from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.command_program import fat_program
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.cost import places
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.near.lower import near_code
+from sw.compiler.sram_compute.sections import fat_program
 from sw.compiler.sram_compute.tdfg.plan import regions
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
