@@ -49,7 +49,7 @@ class InMemory:
             raise
         except (WorkloadError, CapacityError) as refusal:
             if not self.is_else_open:
-                raise
+                raise type(refusal)(f"{part.nest.body[0].place}: {refusal}") from None
             return elsewhere(part.nest, str(refusal)), None
         return replace(part, steps=steps), lowered
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hw.lib.errors import CapacityError
+from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered
@@ -78,8 +79,9 @@ def _moved(part: Lowered, lines: Mapping[str, int], end: int, memory_lines: int)
                 last_line += (size - 1) * stride
             if last_line >= memory_lines:
                 raise CapacityError(
-                    f"what leaves rows for a while needs {last_line + 1} lines of memory: there "
-                    f"are {memory_lines}"
+                    f"memory_bytes = {memory_lines * LINE_BYTES}: must be at least "
+                    f"{1 << (last_line * LINE_BYTES).bit_length()}, with what leaves rows for a "
+                    "while"
                 )
             each = replace(each, fields=fields)
         commands.append(each)

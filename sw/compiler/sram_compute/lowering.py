@@ -20,17 +20,16 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute import command_program
-from sw.compiler.sram_compute.command_program import line_count, program_of
 from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
+from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning, Placed
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
+from sw.compiler.sram_compute.sections import core_listing, hexadecimal, line_count, program_of
 from sw.compiler.sram_compute.slabs import Slab, SlabLowerer, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
@@ -232,13 +231,13 @@ class Lowering:
             zeros -= {*part.nest.results}
         words = encode(instructions)
         if instructions:
-            trace.after("core", lambda: {"txt": text_of(command_program.core_listing(words))})
+            trace.after("core", lambda: {"txt": text_of(core_listing(words))})
         units = joined(commands, lines, end, config.memory_lines)
         trace.after(
             "lower",
             lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
         )
-        trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(units))})
+        trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
         inputs = [each for each in specs if each in given or each not in nest.results]
         program = program_of(
             config,
@@ -254,8 +253,15 @@ class Lowering:
             binding.sizes,
             {each: value.item() for each, value in binding.scalars.items()},
             tuple(step for part, lowered in found if lowered is not None for step in part.steps),
+            tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
         )
         return LoweredProgram(**vars(program), meaning=meaning)
+
+
+def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> Placed:
+    place = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
+    body = part.nest.body
+    return Placed(body[0].place, len(body), place, part.refusal or "")
 
 
 def _layout(

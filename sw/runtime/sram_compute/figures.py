@@ -44,7 +44,9 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
             Chart("Cycles, %", bars, cycles),
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
-    return Figures(operations, statistics=statistics, charts=charts)
+    found = meaning(program)
+    places = [str(each) for each in found.places] if found is not None else []
+    return Figures(operations, statistics=statistics, charts=charts, places=places)
 
 
 def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:

@@ -79,12 +79,16 @@ def tiling_of(
         chosen = best_tile(found, np.array(whole), config.tiles, config.line_cycles)
         tile = tuple(found[chosen].tolist())
     elif tile not in map(tuple, found.tolist()):
-        raise CapacityError(f"a tile of {_size(tile)} has no rows of whole lines in a bank")
+        raise CapacityError(
+            f"a tile of {_size(tile)} with arrays = {config.arrays} has no rows of whole lines, "
+            f"{min(line_elements(type) for type in types)} elements, in a bank"
+        )
     best = Tiling(whole, tile)
     if best.tiles > config.tiles:
         raise LatticeError(
-            f"a lattice of {_size(whole)} needs {best.tiles} tiles of {config.bitlines} bitlines: "
-            f"there are {config.tiles}"
+            f"banks x arrays = {config.banks} x {config.arrays}: must be at least "
+            f"{1 << (best.tiles - 1).bit_length()}, for a lattice of {_size(whole)} in "
+            f"{best.tiles} tiles of {config.bitlines} bitlines"
         )
     return best
 
@@ -110,9 +114,14 @@ def _valid(
     whole = (-(-max(rows) // max(lines)) * max(lines), *others)
     found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
     if not len(found):
-        raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
+        raise CapacityError(
+            f"bitlines = {config.bitlines}, arrays = {config.arrays}: no tile has rows of whole "
+            "lines in a bank"
+        )
     return whole, found
 
 
 def _size(shape: Shape) -> str:
-    return " x ".join(map(str, shape))
+    """Extents in the order of indices."""
+    rank = max((at + 1 for at, extent in enumerate(shape) if extent > 1), default=1)
+    return " x ".join(map(str, reversed(shape[:rank])))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
@@ -225,9 +226,11 @@ class Lowerer:
         count = unit_count(best.rows, ENCODING.units)
         offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
+            needed = (offset + best.lines) * LINE_BYTES
             raise CapacityError(
-                f"{count} units of commands and {best.lines} lines of arrays need "
-                f"{offset + best.lines} lines of memory: there are {self._config.memory_lines}"
+                f"memory_bytes = {self._config.memory_bytes}: must be at least "
+                f"{1 << (needed - 1).bit_length()}, for {count} units of commands and {best.lines} "
+                "lines of arrays"
             )
         moved = stored(self._types, shapes, offset)
         return Lowered(
@@ -314,8 +317,8 @@ class Lowerer:
             )
             if found.how == allocation.FEW:
                 raise CapacityError(
-                    f"a step needs {found.rows} rows beside its operands: {config.wordlines} "
-                    "wordlines are too few"
+                    f"wordlines = {config.wordlines}: must be at least {2 * config.wordlines}, for "
+                    f"a step that needs {found.rows} rows beside its operands"
                 )
             if found.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])

@@ -48,7 +48,7 @@ from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, region
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.scalar_type import BOOL, ScalarType
 
 
 def _record(names: str) -> np.dtype:
@@ -277,6 +277,11 @@ class _Builder:
         try:
             steps = calculate(function, types, type, self._operations)
         except UnsupportedError as error:
+            lacking = {each.name for each in (*types, type) if not each.is_integer}
+            lacking -= {BOOL.name, *self._config.formats}
+            if lacking:
+                formats = f"formats = {list(self._config.formats)}"
+                raise WorkloadError(f"{error}: {formats}: must have {min(lacking)}") from None
             raise WorkloadError(f"{error}: banks have no operation for it") from None
         return self._group(steps, type)
 

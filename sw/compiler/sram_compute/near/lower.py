@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, UNITS, Opcode
 from hw.sram_compute.program import Command, command
@@ -122,10 +122,12 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
             continue
         found[name] = Placed(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
-    room, words = Room(config.banks, line * LINE_WORDS), config.banks * config.bank_words
-    if room.word + room.lanes > words:
+    room = Room(config.banks, line * LINE_WORDS)
+    words = room.word + room.lanes
+    if words > config.banks * config.bank_words:
         raise CapacityError(
-            f"{nest.name}: its arrays and sums are {room.word + room.lanes} words: banks have "
-            f"{words}"
+            f"{nest.name}: banks x arrays x wordlines x bitlines = {config.banks} x "
+            f"{config.arrays} x {config.wordlines} x {config.bitlines}: must be at least "
+            f"{8 * WORD_BYTES * words}, for {words} words of arrays and sums"
         )
     return found, room

@@ -119,12 +119,13 @@ def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
     config = load_configuration("sram_b2").config
     with pytest.raises(CapacityError) as caught:
         lowered(shifted(4, 4), config, place="memory", tile="16x4")
-    assert str(caught.value) == "a tile of 4 x 16 x 1 has no rows of whole lines in a bank"
+    reason = "a tile of 16 x 4 with arrays = 2 has no rows of whole lines, 16 elements, in a bank"
+    assert str(caught.value) == f"shifted.c:2:5: {reason}"
     texts: list[str] = []
     trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])
     program = lowered(shifted(4, 4), config, trace, tile="16x4")
     assert len(program.launches[0].sections["instructions"])
-    assert f"not in memory: {caught.value}, near " in texts[0]
+    assert f"not in memory: {reason}, near " in texts[0]
 
 
 @given(

@@ -257,8 +257,8 @@ def test_what_a_configuration_cannot_hold_is_refused(tmp_path: Path):
     with Device(load_configuration("sram_b4", ["core_lanes=0", "near_lanes=0"]), "model") as device:
         assert device.run(adding, {"a": np.zeros(200, np.int8)}).cycles
         message = (
-            r"^a lattice of 20032 x 1 x 1 needs 79 tiles of 256 bitlines: there are 64; nor by "
-            "slabs: a: rows are read that another slab writes$"
+            r"move\.c:2:2: banks x arrays = 4 x 16: must be at least 128, .*; nor by slabs: "
+            "a: rows are read that another slab writes$"
         )
         with pytest.raises(CapacityError, match=message):
             device.run(moving, {"a": np.zeros(20000, np.int8)})
