@@ -35,6 +35,7 @@ from hw.sram_compute.memory_map import (
     ErrorCause,
     memory_map,
 )
+from hw.sram_compute.memory_turns import MemoryTurns
 from hw.sram_compute.near_memory import NearMemory
 from hw.sram_compute.row_network import RowNetwork
 from hw.sram_compute.vector_core import VectorCore
@@ -111,7 +112,9 @@ class SramCore(Core):
         banks = self._add_banks(m, reset, unit, transfer, rows, near)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
         core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
-        channel = self._connect_memory(m, fetch, transfer, near, core, control.busy, was_busy)
+        channel = self._connect_memory(
+            m, reset, fetch, transfer, near, core, control.busy, was_busy
+        )
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
         )
@@ -124,7 +127,7 @@ class SramCore(Core):
         if near is not None:
             m.d.comb += [
                 transfers.eq(transfer.busy | near.copies),
-                streams.eq(near.streams),
+                streams.eq(near.streams & ~near.waits),
                 is_final.eq(near.is_final),
                 strip_begins.eq(near.begins),
             ]
@@ -141,7 +144,7 @@ class SramCore(Core):
             control.finished.eq(unit.finished),
             events.happens.eq(
                 Cat(
-                    transfers & ~moves & ~computes,
+                    transfers & ~moves & ~computes & ~streams,
                     moves,
                     computes & ~moves,
                     core_busy & ~moves & ~computes,
@@ -278,6 +281,7 @@ class SramCore(Core):
         m.d.comb += [
             near.command.eq(unit.near),
             near.start.eq(unit.starts_near),
+            unit.near_has_room.eq(near.has_room),
             unit.near_is_complete.eq(near.is_complete),
             unit.near_copies.eq(near.copies),
             unit.near_streams.eq(near.streams),
@@ -318,6 +322,7 @@ class SramCore(Core):
     def _connect_memory(
         self,
         m: Module,
+        reset: Signal,
         fetch: CommandFetch,
         transfer: ArrayTransfer,
         near: NearMemory | None,
@@ -325,9 +330,9 @@ class SramCore(Core):
         busy: Signal,
         was_busy: Signal,
     ) -> Value:
-        """Main memory belongs to transfers, copies or the core while they are under way, else to
-        the fetch. The result: a line of the program is asked for, of an array, one is written; the
-        core asks for one, it writes one."""
+        """Main memory belongs to transfers or the core while they are under way, else to the fetch
+        and to copies. The result: a line of the program is asked for, of an array, one is written;
+        the core asks for one, it writes one."""
         config = self._config
         main = LineMemory(
             self.memory_map.window("memory"),
@@ -339,16 +344,29 @@ class SramCore(Core):
         m.submodules.main = ResetInserter(was_busy & ~busy)(main)
         wiring.connect(m, wiring.flipped(self.windows.memory), main.host)
         m.d.comb += main.busy.eq(busy)
-        fetches, core_runs, transfers = Signal(), Signal(), Signal()
-        users = [(fetch.port, fetches), (transfer.port, transfer.busy)]
-        m.d.comb += transfers.eq(transfer.busy)
-        if near is not None:
-            users.append((near.port, near.copies))
-            m.d.comb += transfers.eq(transfer.busy | near.copies)
+        core_runs, is_shared = Signal(), Signal()
+        fetches, transfers = Signal(), Signal()
+        users = [(transfer.port, transfer.busy)]
+        m.d.comb += [
+            is_shared.eq(~(transfer.busy | core_runs)),
+            fetches.eq(is_shared),
+            transfers.eq(transfer.busy),
+        ]
+        if near is None:
+            users.append((fetch.port, is_shared))
+        else:
+            turns = MemoryTurns((config.memory_lines - 1).bit_length())
+            m.submodules.turns = ResetInserter(reset)(turns)
+            wiring.connect(m, fetch.port, turns.fetch)
+            wiring.connect(m, near.port, turns.copy)
+            users.append((turns.down, is_shared))
+            m.d.comb += [
+                fetches.eq(is_shared & turns.is_fetch),
+                transfers.eq(transfer.busy | is_shared & ~turns.is_fetch),
+            ]
         if core is not None:
             users.append((core.port, core_runs))
             m.d.comb += core_runs.eq(core.busy)
-        m.d.comb += fetches.eq(~(transfers | core_runs))
         for port, is_on in users:
             with m.If(is_on):
                 connect_wider(m, port, main.port)
