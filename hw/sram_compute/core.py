@@ -111,7 +111,7 @@ class SramCore(Core):
         core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
         users = Users(fetch, transfer, near, core)
         window, host = self.memory_map.window("memory"), self.windows.memory
-        channel = add_main_memory(m, config, window, host, users, control.busy, was_busy)
+        channel = add_main_memory(m, config, window, host, users, reset, control.busy, was_busy)
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
         )
@@ -124,7 +124,7 @@ class SramCore(Core):
         if near is not None:
             m.d.comb += [
                 transfers.eq(transfer.busy | near.copies),
-                streams.eq(near.streams),
+                streams.eq(near.streams & ~near.waits),
                 is_final.eq(near.is_final),
                 strip_begins.eq(near.begins),
             ]
@@ -141,7 +141,7 @@ class SramCore(Core):
             control.finished.eq(unit.finished),
             events.happens.eq(
                 Cat(
-                    transfers & ~moves & ~computes,
+                    transfers & ~moves & ~computes & ~streams,
                     moves,
                     computes & ~moves,
                     core_busy & ~moves & ~computes,
@@ -278,6 +278,7 @@ class SramCore(Core):
         m.d.comb += [
             near.command.eq(unit.near),
             near.start.eq(unit.starts_near),
+            unit.near_has_room.eq(near.has_room),
             unit.near_is_complete.eq(near.is_complete),
             unit.near_copies.eq(near.copies),
             unit.near_streams.eq(near.streams),

@@ -15,6 +15,7 @@ from hw.lib.memory_map import Window
 from hw.sram_compute.array_transfer import ArrayTransfer
 from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.config import SramConfig
+from hw.sram_compute.memory_turns import MemoryTurns
 from hw.sram_compute.near_memory import NearMemory
 from hw.sram_compute.vector_core import VectorCore
 
@@ -34,12 +35,13 @@ def add_main_memory(
     window: Window,
     host: wiring.PureInterface,
     users: Users,
+    reset: Signal,
     busy: Signal,
     was_busy: Signal,
 ) -> Value:
-    """Adds main memory, which belongs to transfers, copies or the core while they are under way,
-    else to the fetch. ``host``: what writes and reads ``window``; ``busy``, ``was_busy``: a run is
-    under way, was a cycle before.
+    """Adds main memory, which belongs to transfers or the core while they are under way, else to
+    the fetch and to copies. ``host``: what writes and reads ``window``; ``reset``: of what belongs
+    to a run; ``busy``, ``was_busy``: a run is under way, was a cycle before.
 
     Gives what happens in a cycle: a line of the program is asked for, of an array, one is written;
     the core asks for one, it writes one.
@@ -55,16 +57,29 @@ def add_main_memory(
     m.submodules.main = ResetInserter(was_busy & ~busy)(main)
     wiring.connect(m, wiring.flipped(host), main.host)
     m.d.comb += main.busy.eq(busy)
-    fetches, core_runs, transfers = Signal(), Signal(), Signal()
-    ports = [(fetch.port, fetches), (transfer.port, transfer.busy)]
-    m.d.comb += transfers.eq(transfer.busy)
-    if near is not None:
-        ports.append((near.port, near.copies))
-        m.d.comb += transfers.eq(transfer.busy | near.copies)
+    fetches, transfers = Signal(), Signal()
+    core_runs, is_shared = Signal(), Signal()
+    m.d.comb += [
+        is_shared.eq(~(transfer.busy | core_runs)),
+        fetches.eq(is_shared),
+        transfers.eq(transfer.busy),
+    ]
+    ports = [(transfer.port, transfer.busy)]
+    if near is None:
+        ports.append((fetch.port, is_shared))
+    else:
+        turns = MemoryTurns((config.memory_lines - 1).bit_length())
+        m.submodules.turns = ResetInserter(reset)(turns)
+        wiring.connect(m, fetch.port, turns.fetch)
+        wiring.connect(m, near.port, turns.copy)
+        ports.append((turns.down, is_shared))
+        m.d.comb += [
+            fetches.eq(is_shared & turns.is_fetch),
+            transfers.eq(transfer.busy | is_shared & ~turns.is_fetch),
+        ]
     if core is not None:
         ports.append((core.port, core_runs))
         m.d.comb += core_runs.eq(core.busy)
-    m.d.comb += fetches.eq(~(transfers | core_runs))
     for port, is_on in ports:
         with m.If(is_on):
             connect_wider(m, port, main.port)

@@ -111,7 +111,7 @@ def require_near_cycles(given_nest: LoopWorkload) -> None:
         program = device.compile(given_nest, place="near")
         cycles = device.run(program, given_nest.inputs).cycles
     assert cycles is not None
-    assert near_cycles(commands, config, 1 << 40) == pytest.approx(cycles, rel=0.04)
+    assert near_cycles(commands, config, 1 << 40) == pytest.approx(cycles, rel=0.04, abs=100)
     assert cycles // 4 < near_cycles(commands, config, cycles // 4) < cycles
 
 

@@ -82,14 +82,14 @@ def test_the_rtl_runs_what_the_model_does(tmp_path: Path, name: str):
 
 
 def test_iterations_that_read_the_same_are_done_together(model: Device, tmp_path: Path):
-    """Six rows and one, with a 0 for each; in each step of a row's sum a product and an addition;
-    ``b`` is read once for all rows, ``c`` never."""
+    """Seven rows and two; in each step of a row's sum a product and an addition, before it a 0,
+    behind it what is stored; ``b`` is read once for all rows, ``c`` never."""
     chance = np.random.default_rng(9)
-    values = {"a": floats(chance, 7, 5), "b": floats(chance, 5, 50)}
+    values = {"a": floats(chance, 9, 3), "b": floats(chance, 3, 50)}
     given = workload(NESTS["wide product"][0], values, tmp_path)
     counters = run(model, given).counters
-    assert counters["near_strips"] == 5 * (1 + 6 * 2) + 5 * 3 + 7 * 2 + 2
-    assert counters["lines_loaded"] == 7 + 5 * 4
+    assert counters["near_strips"] == 3 * (1 + 7 * 2) + 3 * (1 + 2 * 2) + 9 * 2
+    assert counters["lines_loaded"] == 9 + 3 * 4
 
 
 def test_what_is_local_stays_in_its_bank(model: Device):
