@@ -226,7 +226,7 @@ def test_rows_that_do_not_fit_are_refused():
         "a: int32[n, m], b: int32[n, m]",
         "for i in range(n):\n for j in range(m): b[i, j] = a[i, j]",
     )
-    with pytest.raises(CapacityError, match=r"for a lattice of 1008 x 1 x 1 in 16 tiles of 64 "):
+    with pytest.raises(CapacityError, match=r"for a lattice of 1008 in 16 tiles of 64 "):
         SlabLowerer(nest, plan(nest), FEW).lower(
             bind(nest, {"a": np.zeros((3, 1000), np.int32)}), None
         )

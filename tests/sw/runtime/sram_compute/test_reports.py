@@ -65,13 +65,16 @@ def test_sizes_without_room_are_named_with_the_place_that_takes_them(tmp_path: P
     text = "void f(int n, int a[n], int b[n]) {\n for (int i = 0; i < n; i++) b[i] = a[i] + 1;\n}"
     path = tmp_path / "nest.c"
     small, large = (workload(text, tmp_path, a=np.arange(n, dtype=np.int32)) for n in (100, 1000))
-    assert places(large) == [
-        f"{path}:2:2: on the core; not in memory: banks x arrays = 2 x 2: must be at least 16, for "
-        "a lattice of 1008 in 16 tiles of 64 bitlines"
-    ]
+    assert places(large, place="memory") == [f"{path}:2:2: in memory"]
     assert places(small, place="memory") == [f"{path}:2:2: in memory"]
     assert places(small, place="near") == [f"{path}:2:2: near memory"]
     assert places(small, place="core") == [f"{path}:2:2: on the core"]
+    text = "void f(int n, int a[n]) {\n for (int i = 1; i < n; i++) a[i - 1] = a[i];\n}"
+    (found,) = places(workload(text, tmp_path, a=np.arange(1000, dtype=np.int32)))
+    assert found.endswith(
+        "; not in memory: banks x arrays = 2 x 2: must be at least 16, for a lattice of 1008 in "
+        "16 tiles of 64 bitlines; nor by slabs: a: rows are read that another slab writes"
+    )
 
 
 def test_commands_without_room_are_named(tmp_path: Path):
